@@ -1,5 +1,3 @@
-public import Dispatch
-
 /// Somewhere for work to run: a queue, an event loop, an actor.
 ///
 /// Name one with `on:` and the callback runs there instead of on the thread that fires. A `DispatchQueue` is a

@@ -1,1 +1,49 @@
 import Deferred
+import Testing
+
+@Suite struct Smoke {
+    @Test func basics() async throws {
+        let d = Deferred<Int>()
+        let log = Log()
+        d.then { $0 + 1 }.then { log.add("v \($0)") }
+        let e = d.then { _ in throw E() }
+        e.fail { log.add("e \($0)") }
+        #expect(d.resolve(1))
+        #expect(log.all == ["v 2", "e E()"])
+        let s: Deferred<String> = d.then { n in Deferred.resolved(String(n)) }
+        #expect(try s.currentResult?.get() == "1")
+        let inner = Deferred<String>()
+        let o = d.then { _ in inner }
+        #expect(o.currentResult == nil)
+        print(o)
+        inner.resolve("x")
+        #expect(try await o.value == "x")
+        let (a, b) = (Deferred<Int>(), Deferred<String>())
+        let g = gather(a, b).then { a, b in "\(a)\(b)" }
+        let l = DeferredList([a]).values()
+        a.resolve(1); b.resolve("z")
+        #expect(try g.currentResult?.get() == "1z")
+        #expect(try l.currentResult?.get() == [1])
+        var dropped: Deferred<Int>? = Deferred<Int>()
+        let k = dropped!.then { $0 }
+        dropped = nil
+        k.fail {
+            log.add("\($0)"); return 0
+        }.then { log.add("\($0)") }
+        print(log.all)
+    }
+    @Test func deep() {
+        let d = Deferred<Int>()
+        var c = d
+        for _ in 0..<1_000_000 { c = c.then { $0 + 1 } }
+        d.resolve(0)
+        #expect(try! c.currentResult!.get() == 1_000_000)
+        let s = Deferred<Int>()
+        var n = s
+        for _ in 0..<1_000_000 { let m = n; n = Deferred.resolved(1).then { _ in m } }
+        s.resolve(5)
+        #expect(try! n.currentResult!.get() == 5)
+    }
+}
+struct E: Error {}
+final class Log: @unchecked Sendable { var all: [String] = []; func add(_ s: String) { all.append(s) } }

@@ -1,0 +1,43 @@
+/// Callbacks that see either outcome (Twisted's `addBoth`). Where they run, and what a cancel does, is as for
+/// ``Deferred/then(on:_:fileID:line:)``; a cancelled position's callback runs with `CancellationError`.
+extension Deferred {
+    /// What `callback` makes of the value or the error.
+    @inlinable
+    public func both<U: Sendable>(
+        on dispatcher: (any Dispatcher)? = nil,
+        _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> U,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let result: Result<Value, any Error> = input.result() else { return input }
+            return .catching { try callback(result) }
+        }
+    }
+
+    /// The outcome of the Deferred that `callback` gives for the value or the error.
+    @inlinable
+    public func both<U: Sendable>(
+        on dispatcher: (any Dispatcher)? = nil,
+        _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> Deferred<U>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let result: Result<Value, any Error> = input.result() else { return input }
+            return .nesting { try callback(result) }
+        }
+    }
+
+    /// Done when `callback` has run with the value or the error.
+    @inlinable
+    @discardableResult
+    public func both(
+        on dispatcher: (any Dispatcher)? = nil,
+        _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let result: Result<Value, any Error> = input.result() else { return input }
+            return .catching { try callback(result) }
+        }
+    }
+}

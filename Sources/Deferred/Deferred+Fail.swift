@@ -1,0 +1,98 @@
+/// Errbacks: what is to be done with an error.
+///
+/// A value passes by an errback untouched. An errback that returns makes the next position succeed; one that throws makes it
+/// fail. `on:` names the ``Dispatcher`` that it runs on; without it the errback runs at once, on the thread that fires, or
+/// before `fail` returns if the Deferred has fired. If this position is cancelled before its turn, the errback runs with
+/// `CancellationError`, and may handle it like any other.
+extension Deferred {
+    /// The value that `errback` gives in place of the failure.
+    ///
+    /// ```swift
+    /// let page = fetchPage().fail { _ in cachedPage }
+    /// ```
+    @inlinable
+    public func fail(
+        on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input else { return input }
+            return .catching { try errback(error) }
+        }
+    }
+
+    /// The outcome of the Deferred that `errback` gives in place of the failure.
+    @inlinable
+    public func fail(
+        on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (any Error) throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input else { return input }
+            return .nesting { try errback(error) }
+        }
+    }
+
+    /// Done when this Deferred has succeeded or `errback` has run; a value becomes `()`. May end a chain.
+    @inlinable
+    @discardableResult
+    @_disfavoredOverload
+    public func fail(
+        on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            switch input {
+            case .value: .value(())
+            case .failure(let error): .catching { try errback(error) }
+            default: input
+            }
+        }
+    }
+
+    /// The value that `errback` gives in place of a failure of this type; other failures pass (Twisted's `Failure.trap`).
+    ///
+    /// ```swift
+    /// let page = fetchPage().fail(NotFound.self) { _ in emptyPage }
+    /// ```
+    @inlinable
+    public func fail<E: Error>(
+        _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (E) throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input, let matching = error as? E else { return input }
+            return .catching { try errback(matching) }
+        }
+    }
+
+    /// The outcome of the Deferred that `errback` gives in place of a failure of this type; other failures pass.
+    @inlinable
+    public func fail<E: Error>(
+        _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (E) throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input, let matching = error as? E else { return input }
+            return .nesting { try errback(matching) }
+        }
+    }
+}
+
+extension Deferred where Value == Void {
+    /// Done when this Deferred has succeeded or `errback` has run. May end a chain.
+    @inlinable
+    @discardableResult
+    public func fail(
+        on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input else { return input }
+            return .catching { try errback(error) }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// Callbacks: what is to be done with the value.
+///
+/// Each of these gives the next position in the chain. `on:` names the ``Dispatcher`` that the callback runs on; without it
+/// the callback runs at once, on the thread that fires, or before `then` returns if the Deferred has fired. What a callback
+/// throws is the failure of the next position. A failure passes by a callback untouched. If this position is cancelled before
+/// its callback's turn the callback does not run, and `CancellationError` goes down the chain.
+extension Deferred {
+    @inlinable
+    func attach<U>(
+        _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ step: @escaping Link.Step
+    ) -> Deferred<U> {
+        if let dispatcher {
+            Deferred<U>(link.attach(.handover(Handover(dispatcher, step)), site))
+        } else {
+            Deferred<U>(link.attach(.step(step), site))
+        }
+    }
+
+    /// The value that `callback` makes of this one.
+    ///
+    /// ```swift
+    /// let length = page.then { $0.count }
+    /// ```
+    @inlinable
+    public func then<U: Sendable>(
+        on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> U,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .value(let value) = input else { return input }
+            return .catching { try callback(unboxed(value)) }
+        }
+    }
+
+    /// The outcome of the Deferred that `callback` gives: the chain waits for it.
+    ///
+    /// Cancelling while it waits cancels that Deferred, if nobody else consumes it. That Deferred keeps its value for others.
+    ///
+    /// ```swift
+    /// let page = session.then { fetchPage(for: $0) }
+    /// ```
+    @inlinable
+    public func then<U: Sendable>(
+        on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> Deferred<U>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .value(let value) = input else { return input }
+            return .nesting { try callback(unboxed(value)) }
+        }
+    }
+
+    /// Done when `callback` has run with the value. May end a chain: a failure that nobody handles is reported.
+    @inlinable
+    @discardableResult
+    public func then(
+        on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .value(let value) = input else { return input }
+            return .catching { try callback(unboxed(value)) }
+        }
+    }
+
+    /// This value, whatever this Deferred's was; a failure passes.
+    @inlinable
+    public func thenReturn<U: Sendable>(
+        _ value: U, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        then({ _ in value }, fileID: fileID, line: line)
+    }
+}

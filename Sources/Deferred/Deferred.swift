@@ -1,0 +1,84 @@
+/// A result that will be there later: a value or an error, once.
+///
+/// You hang callbacks on it with ``then(on:_:fileID:line:)`` and errbacks with `fail`; each takes what the one before it
+/// gave, and gives the next position in the chain:
+///
+/// ```swift
+/// let page = Deferred<String>()
+/// page
+///     .then { $0.count }
+///     .then { print("\($0) characters") }
+///     .fail { print("no page: \($0)") }
+///
+/// page.resolve("…")
+/// ```
+///
+/// A callback may give another Deferred, and the chain waits for it.
+///
+/// **A handle is a position in the chain.** `then` does not change the Deferred it is called on: attach twice to one, and
+/// both callbacks see the same value.
+///
+/// **Where callbacks run.** With `on:`, on that ``Dispatcher``. Without, at once on the thread that fires, before
+/// `resolve` returns; or before `then` returns if the Deferred has fired already. Callbacks attached to one Deferred run
+/// one at a time and in the order attached, whatever threads are involved, and before any further downstream.
+///
+/// **Every Deferred ends.** When nothing is left that could fire it, it fails with ``DeferredError/abandoned``. A failure
+/// that nobody handles is reported to ``DeferredDiagnostics`` when the last handle goes.
+///
+/// A Deferred is a small handle, like a `Task`: copies are the same Deferred, and are equal.
+public struct Deferred<Value: Sendable>: Sendable {
+    @usableFromInline let link: Link
+    /// The right to fire it, in handles that have it.
+    @usableFromInline let producer: Producer?
+
+    @inlinable
+    init(_ link: Link, producer: Producer? = nil) {
+        self.link = link
+        self.producer = producer
+    }
+}
+
+extension Deferred: Hashable {
+    /// Whether both are handles to the same Deferred.
+    @inlinable
+    public static func == (a: Deferred, b: Deferred) -> Bool { a.link === b.link }
+
+    /// Hashes the identity.
+    @inlinable
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(link)) }
+}
+
+extension Deferred: CustomStringConvertible {
+    /// Its outcome, or what it waits for and where that was made, up the chain.
+    public var description: String { "Deferred<\(Value.self)>: \(link.describe())" }
+}
+
+extension Deferred {
+    /// The outcome, or `nil` while there is none. A failure that has been seen here counts as handled.
+    @inlinable
+    public var currentResult: Result<Value, any Error>? { link.look().result() }
+}
+
+extension Link.Content {
+    /// The typed outcome, nil if this is none.
+    @inlinable
+    func result<Value: Sendable>() -> Result<Value, any Error>? {
+        switch self {
+        case .value(let value): .success(unboxed(value))
+        case .failure(let error): .failure(error)
+        default: nil
+        }
+    }
+}
+
+/// The value in `boxed`, which is of type `Value`: the skin that boxed it had the same `Value` as the skin that takes it
+/// out, since both belong to one link.
+///
+/// `as!` would do and is three times slower, for it looks for conversions. Sound for the reason above: the opened type is
+/// `Value` itself, and the cast checks the size.
+@inlinable
+@inline(__always)
+func unboxed<Value: Sendable>(_ boxed: any Sendable) -> Value {
+    func cast<Boxed: Sendable>(_ value: Boxed) -> Value { unsafeBitCast(value, to: Value.self) }
+    return cast(boxed)
+}

@@ -1,0 +1,139 @@
+/// Several Deferreds as one: wait for all, for the first, or take them as they finish.
+///
+/// ```swift
+/// DeferredList([profile, friends]).values()
+///     .then { show($0) }
+///     .fail { show($0) }
+/// ```
+///
+/// The list holds handles to its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)`` and
+/// ``first(fileID:line:)`` gives a new Deferred, which is one consumer of each distinct input; one Deferred may stand in a
+/// list twice. Cancelling that Deferred fails it with `CancellationError` and then cancels the inputs still pending, as far as
+/// nobody else consumes them. A list's callbacks run on the thread that fires the input that decided it.
+public struct DeferredList<Value: Sendable>: Sendable {
+    let source: Source
+    let consumesErrors: Bool
+    let cancelsRemaining: Bool
+
+    /// Where the inputs come from.
+    enum Source: Sendable {
+        case given([Deferred<Value>])
+        case limited(LimitedInputs<Value>)
+        case invalid(DeferredError)
+    }
+
+    /// A list of Deferreds that are under way.
+    ///
+    /// - Parameters:
+    ///   - deferreds: The inputs; results stand in their order.
+    ///   - consumeErrors: Counts errors that arrive after the list has fired as handled. Without, they are reported unless
+    ///     somebody else handles them.
+    ///   - cancelsRemaining: Once the list has fired and its own callbacks have run, the inputs still pending are cancelled,
+    ///     in order, as far as nobody else consumes them.
+    public init(
+        _ deferreds: some Sequence<Deferred<Value>>, consumeErrors: Bool = false,
+        cancelsRemaining: Bool = false
+    ) {
+        source = .given(Array(deferreds))
+        consumesErrors = consumeErrors
+        self.cancelsRemaining = cancelsRemaining
+    }
+
+    /// A list that makes its Deferreds as it goes, with at most `limit` of them under way.
+    ///
+    /// It starts when its first result is asked for, with any of ``results(fileID:line:)``, ``values(fileID:line:)``,
+    /// ``first(fileID:line:)`` and ``completed``, and begins with the next input only when one has settled. Cancelled, or
+    /// failed where ``values(fileID:line:)`` was asked for, it starts no more.
+    ///
+    /// ```swift
+    /// DeferredList(urls, limit: 4) { fetch($0) }.results()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - inputs: What `body` is called with, in order.
+    ///   - limit: How many may be under way, at least 1; less is a ``DeferredError/invalidArgument(_:)`` of every result.
+    ///   - consumeErrors: As for the list of Deferreds.
+    ///   - cancelsRemaining: As for the list of Deferreds.
+    ///   - body: Makes the Deferred for an input. Runs on the thread that asks first, or on which one before it settled.
+    public init<S: Sequence>(
+        _ inputs: S, limit: Int, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
+        _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
+    ) where S.Element: Sendable {
+        if limit < 1 {
+            source = .invalid(.invalidArgument("a DeferredList's limit must be at least 1, not \(limit)"))
+        } else {
+            source = .limited(LimitedInputs(Array(inputs), limit, body))
+        }
+        consumesErrors = consumeErrors
+        self.cancelsRemaining = cancelsRemaining
+    }
+
+    /// All outcomes, in input order, when the last is there. Never fails of itself; `[]` at once for an empty list.
+    public func results(
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<[Result<Value, any Error>]> {
+        start(.all, fileID, line) { outcomes, _ in
+            .value(outcomes.map { $0.result()! as Result<Value, any Error> })
+        }
+    }
+
+    /// All values, in input order; or the first error, as it is, as soon as one fails (Twisted's `gatherResults`). `[]` at
+    /// once for an empty list.
+    public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
+        start(.untilFailure, fileID, line) { outcomes, _ in .value(outcomes.map { $0.value() as Value }) }
+    }
+
+    /// The first value and its place in the list. Fails only when all have failed, with the error that came last; with
+    /// ``DeferredError/empty`` at once for an empty list.
+    public func first(
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<(index: Int, value: Value)> {
+        start(.untilValue, fileID, line) { outcomes, index in
+            .value((index: index, value: outcomes[0].value() as Value))
+        }
+    }
+
+    /// Cancels each input, as its own ``Deferred/cancel()`` does; what a list with a limit has not begun, it never begins.
+    public func cancel() {
+        switch source {
+        case .given(let deferreds): for deferred in deferreds { deferred.cancel() }
+        case .limited(let inputs): inputs.cancel()
+        case .invalid: break
+        }
+    }
+
+    func start<U>(
+        _ rule: ListState.Rule, _ fileID: StaticString, _ line: UInt,
+        _ finish: @escaping @Sendable (_ outcomes: [Link.Content], _ index: Int) -> Link.Content
+    ) -> Deferred<U> {
+        let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        func watch(_ inputs: [Deferred<Value>], onStop: (@Sendable () -> Void)? = nil) -> Deferred<U> {
+            let list = ListState(
+                rule, count: inputs.count, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,
+                onStop: onStop, site, finish)
+            return Deferred<U>(list.start(inputs.map(\.link), site))
+        }
+        switch source {
+        case .given(let deferreds):
+            return watch(deferreds)
+        case .limited(let inputs):
+            inputs.addAsker()
+            let deferred = watch(inputs.slots, onStop: inputs.removeAsker)
+            inputs.beginSlots()
+            return deferred
+        case .invalid(let error):
+            return .rejected(error, fileID: fileID, line: line)
+        }
+    }
+}
+
+extension Link.Content {
+    /// The value of an outcome that is known to be one.
+    @inlinable
+    func value<Value: Sendable>() -> Value {
+        guard case .value(let value) = self else {
+            preconditionFailure("a list that has its values has no failure")
+        }
+        return unboxed(value)
+    }
+}

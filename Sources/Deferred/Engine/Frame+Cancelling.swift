@@ -1,0 +1,172 @@
+/// Cancelling: up from a link to the source of what only it consumes, and the error comes back down (C1-C5).
+extension Frame {
+    mutating func cancel(_ start: Link) {
+        var start = start
+        var link = start
+        /// The consumer of `link` through which the cancel came, if it came from further down.
+        var origin: Link?
+        while true {
+            let word = link.lock()
+            switch link.phase {
+            case .settled, .bypassed:
+                link.unlock(word)
+                // Fired, or bypassed, in the meantime: the cancel takes effect where the chain then stands.
+                guard let consumer = origin else { return }
+                if consumer.rememberCancel(whileWaitingFor: link) { return }
+                link = start
+                origin = nil
+
+            case .source:
+                guard let followed = cancelSource(link, word) else { return }
+                start = followed
+                link = followed
+                origin = nil
+
+            case .handedOver, .linking:
+                link.flags.insert(.cancelPending)
+                return link.unlock(word)
+
+            case .running:
+                link.flags.insert(.cancelPending)
+                // If the callback gives a value, the one that was cancelled still must not run with it.
+                if let origin {
+                    origin.locked { if origin.phase == .waiting { origin.flags.insert(.cancelPending) } }
+                }
+                return link.unlock(word)
+
+            case .waiting:
+                if link.flags.contains(.shielded) {
+                    // It leaves its mark in upstream's list, and so goes on consuming.
+                    link.unlock(word)
+                    return claim(link)
+                }
+                guard let upstream = link.upstream?.takeUnretainedValue() else {
+                    link.flags.insert(.cancelPending)
+                    return link.unlock(word)
+                }
+                link.unlock(word)
+                switch upstream.release(link) {
+                case .onlyConsumer:
+                    origin = link
+                    link = upstream
+                case .withdrawn:
+                    return claim(link)
+                case .withdrewBefore:
+                    return
+                case .fired:
+                    if link.rememberCancel(whileWaitingFor: upstream) { return }
+                    link = start
+                    origin = nil
+                case .bypassed:
+                    link = start
+                    origin = nil
+                }
+            }
+        }
+    }
+
+    /// Takes a waiting link's step and runs it with `CancellationError`, as if that had come from upstream.
+    private mutating func claim(_ link: Link) {
+        var link = link
+        let word = link.lock()
+        guard link.phase == .waiting else { return link.unlock(word) }
+        let content = link.startRunning()
+        link.unlock(word)
+        _ = perform(content, on: &link, with: .failure(CancellationError()))
+    }
+
+    /// Runs a pending source's canceller, once, and fails it if that did not fire it; or gives the link by which it follows
+    /// another, for the cancel to go on there. The source's lock is held.
+    private mutating func cancelSource(_ source: Link, _ word: UInt) -> Link? {
+        guard !source.flags.contains(.cancelled) else {
+            source.unlock(word)
+            return nil
+        }
+        source.flags.insert([.cancelled, .absorbsLateResult])
+        let canceller = source.rare?.canceller.take()
+        let list = source.rare?.list
+        source.unlock(word)
+
+        canceller?(source)
+        let following = source.locked { source.rare?.following ?? [] }
+        guard let followed = following.first else {
+            list?.onStop?()
+            _ = fire(source, .failure(CancellationError()))
+            if let list { enqueue(.cancelInputs(list)) }
+            return nil
+        }
+        for other in following.dropFirst() { enqueue(.cancel(other)) }
+        return followed
+    }
+
+    /// Takes a waiting link out of what it waits for without cancelling that, and settles it with no more ado.
+    mutating func withdraw(_ link: Link, settlingWith outcome: Link.Content = .value(())) {
+        guard let upstream = link.locked({ link.upstream?.takeUnretainedValue() }) else { return }
+        let word = upstream.lock()
+        guard word & Word.settled == 0, upstream.phase != .bypassed, !link.withdrawn else {
+            return upstream.unlock(word)
+        }
+        link.withdrawn = true
+        upstream.unlock(word)
+        upstream.noteWithdrawal()
+        let linkWord = link.lock()
+        guard link.phase == .waiting else { return link.unlock(linkWord) }
+        let content = link.startRunning()
+        finish(link, linkWord, outcome)
+        _ = consume content
+    }
+}
+
+extension Link {
+    fileprivate enum Release {
+        case onlyConsumer, withdrawn, withdrewBefore, fired, bypassed
+    }
+
+    /// Lets a consumer that is cancelled go, unless it is the last: then this link is to be cancelled too.
+    /// Decided under this link's lock, so that of two that leave at once one is the last.
+    fileprivate func release(_ consumer: Link) -> Release {
+        var word = lock()
+        if phase == .bypassed {
+            unlock(word)
+            return .bypassed
+        }
+        if word & Word.settled != 0 {
+            unlock(word)
+            return .fired
+        }
+        if consumer.withdrawn {
+            unlock(word)
+            return .withdrewBefore
+        }
+        var dropped: [Unmanaged<Link>] = []
+        let isWithdrawn = hasConsumer(besides: consumer, word: &word, dropped: &dropped)
+        if isWithdrawn { consumer.withdrawn = true }
+        unlock(word)
+        for link in dropped { link.release() }
+        if isWithdrawn { noteWithdrawal() }
+        return isWithdrawn ? .withdrawn : .onlyConsumer
+    }
+
+    /// `upstream` has fired and this link's turn has not come: it will get `CancellationError` at its turn (C5).
+    /// False if it no longer waits for `upstream`.
+    fileprivate func rememberCancel(whileWaitingFor upstream: Link) -> Bool {
+        locked {
+            let present = self.upstream?.toOpaque()
+            guard phase == .waiting,
+                present == nil || present == Unmanaged.passUnretained(upstream).toOpaque()
+            else {
+                return false
+            }
+            flags.insert(.cancelPending)
+            return true
+        }
+    }
+
+    /// Cancels this link, and runs what that sets off.
+    @usableFromInline
+    func cancel() {
+        var frame = Frame()
+        frame.cancel(self)
+        frame.run()
+    }
+}

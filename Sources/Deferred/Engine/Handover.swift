@@ -1,0 +1,87 @@
+internal import Synchronization
+
+/// A step that runs on a dispatcher. Its link's turn is when the work is handed over; the step runs when the dispatcher
+/// gets to it, and what follows from it goes on from there, on the dispatcher's thread.
+///
+/// The work that the dispatcher gets holds the last reference: if it is let go without having run, the link fails with
+/// ``DeferredError/abandoned``.
+///
+/// Sound as `@unchecked Sendable`: the variables are written before the work is handed over, and after that belong to
+/// whoever moves `state` to `begun`, or to the end of this object.
+@usableFromInline
+final class Handover: @unchecked Sendable {
+    private enum State {
+        static let waiting: UInt8 = 0
+        static let handed: UInt8 = 1
+        static let begun: UInt8 = 2
+    }
+
+    private let dispatcher: any Dispatcher
+    private let step: Link.Step
+    private let state = Atomic<UInt8>(State.waiting)
+    /// The thread that is inside `dispatch`, if any: a dispatcher may run the work there and then.
+    private let handingThread = Atomic<UInt>(0)
+
+    private var link: Link?
+    private var input = Link.Content.none
+    private var scope: Scope?
+    private var immediateResult: Link.Content?
+
+    @usableFromInline
+    init(_ dispatcher: any Dispatcher, _ step: @escaping Link.Step) {
+        self.dispatcher = dispatcher
+        self.step = step
+    }
+
+    /// Hands the step over. Gives its result if the dispatcher ran it within the call: then the frame that hands over goes
+    /// on with it in its turn, after the others attached to the same Deferred (F4).
+    func hand(over link: Link, _ input: Link.Content, _ scope: Scope?) -> Link.Content? {
+        self.link = link
+        self.input = input
+        self.scope = scope
+        link.locked { link.phase = .handedOver }
+        handingThread.store(Platform.currentThread, ordering: .relaxed)
+        state.store(State.handed, ordering: .releasing)
+        dispatcher.dispatch { self.run() }
+        handingThread.store(0, ordering: .relaxed)
+        // Only this thread can have set it, from inside the call.
+        return immediateResult.take()
+    }
+
+    private func run() {
+        guard
+            state.compareExchange(
+                expected: State.handed, desired: State.begun, ordering: .acquiringAndReleasing
+            )
+            .exchanged,
+            var link = self.link.take()
+        else { return }
+        let scope = self.scope.take()
+        let outcome = begin(link)
+        if handingThread.load(ordering: .relaxed) == Platform.currentThread {
+            immediateResult = step(outcome)
+            return
+        }
+        var frame = Frame(scope)
+        frame.conclude(&link, step(outcome))
+        frame.run()
+    }
+
+    /// Takes the input, or the cancel that came while the work waited for its turn (C5).
+    private func begin(_ link: Link) -> Link.Content {
+        let outcome = input
+        input = .none
+        let isCancelled = link.locked {
+            link.phase = .running
+            return link.flags.remove(.cancelPending) != nil
+        }
+        return isCancelled ? .failure(CancellationError()) : outcome
+    }
+
+    deinit {
+        guard state.load(ordering: .acquiring) == State.handed, let link else { return }
+        var frame = Frame(scope)
+        frame.settle(link, .failure(DeferredError.abandoned))
+        frame.run()
+    }
+}

@@ -1,0 +1,41 @@
+extension Link {
+    /// Attaches a new link with `content` to do, and runs it here and now if this one is idle with its outcome (F3).
+    @usableFromInline
+    func attach(_ content: consuming Content, _ site: DeferredDiagnostic.Location) -> Link {
+        let consumer = Link(.waiting, content, site)
+        attach(consumer)
+        return consumer
+    }
+
+    /// Attaches a new link that nobody else knows of yet.
+    func attach(_ consumer: Link) {
+        consumer.upstream = Unmanaged.passUnretained(self)
+        let word = lock()
+        if word & Word.settled == 0 {
+            unlock(Link.append(consumer, to: word))
+            return
+        }
+        consumer.upstream = nil
+        if Link.isIdle(word) {
+            unlock(word | Word.busy)
+            var frame = Frame()
+            frame.tellFirst(consumer, of: self)
+        } else {
+            unlock(Link.append(consumer, to: word))
+        }
+    }
+
+    /// The outcome, if there is one; the caller has looked at it, so a failure counts as handled.
+    @usableFromInline
+    func look() -> Content {
+        guard word.load(ordering: .acquiring) & Word.settled != 0 else { return .none }
+        if case .failure = content { locked { _ = flags.insert(.handled) } }
+        return content
+    }
+
+    /// As `look()`, for one who would otherwise wait in turn: none while others are being told, or are held by a pause.
+    @usableFromInline
+    func lookIfIdle() -> Content {
+        Link.isIdle(word.load(ordering: .acquiring)) ? look() : .none
+    }
+}

@@ -1,0 +1,74 @@
+extension Link {
+    /// Reports a failure that has reached nobody; the last handle has gone (U1).
+    func reportIfUnhandled() {
+        guard case .failure(let error) = content, !flags.contains(.handled), !(error is CancellationError)
+        else {
+            return
+        }
+        DeferredDiagnostics.report(.unhandledFailure(error, made: made))
+    }
+
+    @usableFromInline
+    func reportNotFireable(_ site: DeferredDiagnostic.Location) {
+        DeferredDiagnostics.report(.notFireable(made: made, at: site))
+    }
+
+    @usableFromInline
+    func reportUnbalancedUnpause(_ site: DeferredDiagnostic.Location) {
+        DeferredDiagnostics.report(.unbalancedUnpause(made: made, at: site))
+    }
+
+    /// What the link is, what it waits for and where each was made, for a person to read.
+    @usableFromInline
+    func describe() -> String {
+        var parts: [String] = []
+        var current: Link? = self
+        var remaining = 16
+        while let link = current {
+            let (text, next) = link.describeAlone()
+            parts.append(text)
+            remaining -= 1
+            if remaining == 0 && next != nil {
+                parts.append("…")
+                break
+            }
+            current = next
+        }
+        return parts.joined(separator: " ← ")
+    }
+
+    private func describeAlone() -> (String, next: Link?) {
+        let word = lock()
+        let content = content
+        let phase = phase
+        let upstream = upstream?.takeUnretainedValue()
+        let following = rare?.following.first
+        let inputs = rare?.list.map { ($0.watches.count, $0.watches.filter { $0.upstream != nil }.count) }
+        let paused = rare.map { $0.pauses } ?? 0
+        let isCancelled = flags.contains(.cancelled)
+        unlock(word)
+
+        var text: String
+        var next: Link?
+        switch (phase, content) {
+        case (.settled, .value(let value)): text = "value \(value)"
+        case (.settled, .failure(let error)): text = "failure \(error)"
+        case (.source, _):
+            if let inputs {
+                text = "waits for \(inputs.1) of a list of \(inputs.0)"
+            } else if let following {
+                text = "follows another"
+                next = following.locked { following.upstream?.takeUnretainedValue() }
+            } else {
+                text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
+            }
+        case (.handedOver, _): text = "its callback waits on its dispatcher"
+        case (.running, _): text = "its callback runs"
+        case (_, .adopt): text = upstream == nil ? "waits for its turn" : "waits for a nested Deferred"
+        default: text = upstream == nil ? "waits for its turn" : "waits"
+        }
+        if phase == .waiting || phase == .linking { next = upstream }
+        if paused > 0 { text += ", paused" + (paused > 1 ? " \(paused) times" : "") }
+        return ("\(text) (made at \(made))", next)
+    }
+}

@@ -1,0 +1,166 @@
+internal import Synchronization
+
+/// One position in a chain, with nothing of its value's type: `Deferred<Value>` is the typed skin over it.
+///
+/// A link is made pending and settles once, with a value or an error. Until then it is either a *source*, which
+/// somebody fires, or it *waits* for another link and holds the step to run with that one's outcome. It keeps
+/// the list of the links that wait for it, in the order in which they were attached.
+///
+/// ## The protocol
+///
+/// Everything hangs on one atomic `word`: a lock bit, three flags and the list. **Decide under the lock, act
+/// after it**: no closure runs, and nothing of a user's is released, while a link is locked. A critical section
+/// is a handful of loads and stores, never an allocation, so that a short back-off is all a waiting thread needs.
+///
+/// | state of the word | meaning | who moves it |
+/// |---|---|---|
+/// | – | pending | whoever attaches, cancels or fires, under the lock |
+/// | `settled`, `busy` | has its outcome; one frame is telling those in the list | that frame alone |
+/// | `settled` | has its outcome; the list is empty (or `paused`) | whoever attaches next becomes the frame |
+///
+/// The frame that settles a link, or finds it idle, sets `busy` and owns the telling until it clears `busy` in
+/// the same critical section in which it saw the list empty. Attaching appends in a critical section of the same
+/// lock, so what is attached is either seen by that frame or finds the link idle: no callback is lost (F4), and
+/// since only one frame has `busy`, none runs twice or beside another.
+///
+/// A link's role as somebody's consumer is its `phase`, under its own lock:
+///
+///     source ───────────────────────────────► settled           fired, cancelled, abandoned
+///     waiting ──► running ──────────────────► settled           told the outcome, or withdrew from waiting
+///                  │  ▲ └► handedOver ─► running                its step belongs to a dispatcher
+///                  ▼  │
+///               linking ──► waiting                             its step gave a link to wait for
+///
+/// Whoever moves `waiting` to `running` owns the step, so telling and cancelling cannot both have it.
+///
+/// ## Who keeps whom
+///
+/// A list owns the links in it; a source is owned by its ``Producer``s, whose end abandons it; a handle owns its
+/// link. Upstream is known by an unowned pointer, set only while upstream is pending: upstream's side of the chain
+/// keeps it alive for as long, and its frame clears the pointer, under the consumer's lock, before it lets upstream
+/// go. So whoever reads the pointer under that lock may retain what it points to. Nothing points back from a settled
+/// link: there is no cycle to leak (A2), and a settled link's last handle is its last reference (U1, P1).
+///
+/// Locks nest in one place only, and there from a running link to one that waits for it.
+///
+/// Sound as `@unchecked Sendable`: every stored property is immutable, atomic, or read and written under the lock
+/// that its comment names. `content` is the exception that makes reading fast: once `settled` has been published by
+/// an unlock it never changes again, and may be read without the lock by whoever has seen that bit with acquiring.
+@usableFromInline
+final class Link: @unchecked Sendable {
+    /// The lock, the flags and the list of those that wait for this link; see `Link+Lock.swift`.
+    let word: Atomic<UInt>
+
+    /// The next in the list that this link stands in; the last one's is the first. Under the lock of the list's link,
+    /// or the frame's own once it has taken the list.
+    @exclusivity(unchecked) var next: Unmanaged<Link>?
+
+    /// What this link waits for, while that is pending. Under this link's lock.
+    @exclusivity(unchecked) var upstream: Unmanaged<Link>?
+
+    /// What few links need. Made once, under this link's lock.
+    @exclusivity(unchecked) var rare: Rare?
+
+    /// Where the link was made.
+    let file: UnsafePointer<UInt8>
+
+    /// First what there is to do, then the outcome. Under this link's lock until settled.
+    @exclusivity(unchecked) var content: Content
+
+    /// Under this link's lock.
+    @exclusivity(unchecked) var phase: Phase
+
+    /// Under this link's lock.
+    @exclusivity(unchecked) var flags: Flags
+
+    /// It has left the list that it still stands in: a consumer no more. Under the lock of the list's link.
+    @exclusivity(unchecked) var withdrawn: Bool
+
+    /// Where the link was made.
+    let line: UInt32
+
+    @usableFromInline
+    init(_ phase: Phase, _ content: consuming Content, _ site: DeferredDiagnostic.Location) {
+        word = Atomic(phase == .settled ? Word.settled : 0)
+        next = nil
+        upstream = nil
+        rare = nil
+        file = site.file
+        self.content = content
+        self.phase = phase
+        flags = []
+        withdrawn = false
+        line = site.storedLine
+    }
+
+    /// Where the link was made.
+    var made: DeferredDiagnostic.Location {
+        DeferredDiagnostic.Location(file: file, storedLine: line)
+    }
+
+    deinit {
+        guard phase == .settled else { return }
+        if word.load(ordering: .acquiring) & ~Word.flags != 0 { flushAfterPause() }
+        reportIfUnhandled()
+    }
+}
+
+extension Link {
+    /// What a link is doing as a consumer of another; see the protocol above.
+    @usableFromInline
+    enum Phase: UInt8 {
+        /// Fired by hand, or by the list or the links it follows.
+        case source
+        /// In the list of what it waits for, or taken from it by a frame that has not come to it yet.
+        case waiting
+        /// Handed to a dispatcher that has not begun it.
+        case handedOver
+        /// Its step runs, or somebody is about to run or settle it.
+        case running
+        /// Its step gave a link, and it is being put into that one's list.
+        case linking
+        /// Has its outcome.
+        case settled
+        /// Nobody held it when it began to wait for another link, and what waited for it now waits for that one (L6).
+        case bypassed
+    }
+
+    struct Flags: OptionSet {
+        let rawValue: UInt8
+
+        /// Cancelled while it could not be withdrawn: remembered until its turn, or until its callback has run.
+        static let cancelPending = Flags(rawValue: 1)
+        /// A source that was cancelled (`Resolver.isCancelled`).
+        static let cancelled = Flags(rawValue: 2)
+        /// A source that was cancelled: its producer's first late result is dropped in silence (C2).
+        static let absorbsLateResult = Flags(rawValue: 4)
+        /// Its failure has reached somebody (U1).
+        static let handled = Flags(rawValue: 8)
+        /// Its cancel does not reach upstream.
+        static let shielded = Flags(rawValue: 16)
+    }
+
+    /// What a link holds: first what is to be done at its turn, then its outcome. Also what a step takes and gives.
+    @usableFromInline
+    enum Content: Sendable {
+        case none
+        /// Run this with the outcome of what it waits for.
+        case step(Step)
+        /// As `step`, on a dispatcher.
+        case handover(Handover)
+        /// Take the outcome as it is.
+        case adopt
+        /// Tell a list.
+        case watch(ListState, index: Int)
+        /// Fire another source.
+        case forward(to: Link)
+        /// A step's answer: take the outcome of this one.
+        case wait(for: Link)
+        case value(any Sendable)
+        case failure(any Error)
+    }
+
+    /// Takes the outcome (`value` or `failure`) of what a link waited for, and gives `value`, `failure` or `wait`.
+    @usableFromInline
+    typealias Step = @Sendable (Content) -> Content
+}
