@@ -30,6 +30,7 @@ let package = Package(
             name: "DeferredOperationsTests",
             dependencies: ["Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer"]
         ),
+        .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
         .testTarget(name: "MulticastTests", dependencies: ["Deferred", "Multicast", "DeferredTesting"]),
     ],
     swiftLanguageModes: [.v6]

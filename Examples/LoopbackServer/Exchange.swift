@@ -1,0 +1,89 @@
+/// One request and what is sent back for it, on the thread of its connection: what the ``Answer``s are written with.
+///
+/// Whatever throws here ends the connection; that is how an answer that misbehaves on purpose leaves.
+public final class Exchange {
+    /// What the client asked for.
+    public let request: Request
+    private let socket: Socket
+
+    /// Whether the connection may serve another request when the answer has been sent.
+    public var keepsAlive: Bool
+
+    init(request: Request, socket: Socket) {
+        self.request = request
+        self.socket = socket
+        keepsAlive = request[header: "Connection"]?.lowercased() != "close"
+    }
+
+    /// Sends a status line and headers, with the length of the body that is to follow, if it is known.
+    public func sendHead(_ status: Int, _ headers: [(String, String)] = [], contentLength: Int? = nil) throws
+    {
+        var head = "HTTP/1.1 \(status) \(Self.reason(of: status))\r\n"
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        if let contentLength { head += "Content-Length: \(contentLength)\r\n" }
+        if !keepsAlive { head += "Connection: close\r\n" }
+        try send(head + "\r\n")
+    }
+
+    /// Sends bytes, waiting as long as the client takes to read them.
+    public func send(_ bytes: [UInt8]) throws {
+        guard !bytes.isEmpty else { return }
+        try bytes.withUnsafeBytes { try socket.send($0) }
+    }
+
+    /// Sends text as UTF-8.
+    public func send(_ text: String) throws {
+        try send(Array(text.utf8))
+    }
+
+    /// Sends the bytes of ``Pattern`` that stand in `range`, however many, in constant memory.
+    public func sendPattern(_ range: Range<Int>) throws {
+        try Pattern.forEachRun(in: range) { try socket.send($0) }
+    }
+
+    /// Waits until the gate opens; throws when the client leaves or the server stops first.
+    public func wait(for gate: Gate) throws {
+        guard case .opened = gate.wait(watching: socket) else { throw Socket.Ended() }
+    }
+
+    /// Waits for so long; throws when the client leaves or the server stops meanwhile. For the demo: a test has gates.
+    public func pause(milliseconds: Int) throws {
+        let never = Gate()
+        guard case .timedOut = never.wait(watching: socket, milliseconds: CInt(clamping: milliseconds))
+        else { throw Socket.Ended() }
+    }
+
+    /// Says nothing until the client leaves or the server stops.
+    public func stall() throws {
+        try wait(for: Gate())
+    }
+
+    /// Ends the connection in order, after what has been sent.
+    public func hangUp() throws {
+        throw Socket.Ended()
+    }
+
+    /// Ends the connection with a reset.
+    public func reset() throws {
+        socket.resetWhenClosed()
+        throw Socket.Ended()
+    }
+
+    private static func reason(of status: Int) -> String {
+        switch status {
+        case 200: "OK"
+        case 204: "No Content"
+        case 206: "Partial Content"
+        case 301: "Moved Permanently"
+        case 302: "Found"
+        case 304: "Not Modified"
+        case 401: "Unauthorized"
+        case 404: "Not Found"
+        case 416: "Range Not Satisfiable"
+        case 429: "Too Many Requests"
+        case 500: "Internal Server Error"
+        case 503: "Service Unavailable"
+        default: "Status \(status)"
+        }
+    }
+}

@@ -1,0 +1,132 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A small HTTP/1.1 server on 127.0.0.1, in this process, that does what it is told: also what no server should.
+///
+/// ```swift
+/// let server = try LoopbackServer()
+/// server.route("/hello", .text("hello"))
+/// server.route("/flaky", .status(503), .text("third time lucky"))   // one after another, the last for ever
+/// // … fetch from server.url("/hello")
+/// server.stop()
+/// ```
+///
+/// A thread per connection; answers run there. A path without a route is answered with 404.
+public final class LoopbackServer: Sendable {
+    /// The server could not be started.
+    public struct StartError: Error, CustomStringConvertible {
+        let call: String
+        let code: CInt
+
+        /// Which system call failed, and why.
+        public var description: String {
+            "cannot start a loopback server: \(call): \(String(cString: strerror(code)))"
+        }
+    }
+
+    /// The port that the system chose.
+    public let port: UInt16
+
+    private let routes: Routes
+    private let traffic = Traffic()
+    private let connections: Connections
+    private let stopping = Gate()
+    private let acceptor: Monitor<ServerThread?>
+
+    /// Starts a server on a free port.
+    ///
+    /// - Parameter fallback: Answers the paths that have no route; runs on the connection's thread.
+    public init(fallback: @escaping @Sendable (Request) -> Answer = { _ in .status(404) }) throws {
+        let (listener, port) = try Socket.listening()
+        let routes = Routes(fallback: fallback)
+        let connections = Connections(traffic: traffic, answer: routes.answer)
+        let stopping = stopping
+        self.port = port
+        self.routes = routes
+        self.connections = connections
+        let thread = ServerThread {
+            while stopping.waitForConnection(on: listener) {
+                if let connection = listener.accepted() { connections.serve(connection) }
+            }
+            listener.close()
+        }
+        guard let thread else {
+            listener.close()
+            throw StartError(call: "pthread_create", code: EAGAIN)
+        }
+        acceptor = Monitor(thread)
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// `http://127.0.0.1:port` with the path after it.
+    public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    /// Answers requests for `path` (the query is not looked at) with these, one after another, the last one for ever.
+    public func route(_ path: String, _ answers: Answer...) {
+        routes.set(path, answers)
+    }
+
+    /// Answers requests for `path` with what `handler` makes of them; it runs on the connection's thread.
+    public func route(_ path: String, handler: @escaping @Sendable (Request) -> Answer) {
+        routes.set(path, handler)
+    }
+
+    /// The requests read so far, oldest first.
+    public var requests: [Request] { traffic.tally.requests }
+
+    /// How many requests have been read and are not fully answered.
+    public var requestsUnderWay: Int { traffic.tally.underWay }
+
+    /// The most that were under way at one moment.
+    public var mostRequestsUnderWay: Int { traffic.tally.mostUnderWay }
+
+    /// How many connections are open.
+    public var openConnections: Int { traffic.tally.openConnections }
+
+    /// How many connections there have been.
+    public var acceptedConnections: Int { traffic.tally.acceptedConnections }
+
+    /// Waits until so many requests have been read and are not fully answered.
+    ///
+    /// This and its like come back early if the server stops or the task is cancelled.
+    public func waitForRequests(underWay count: Int) async {
+        await traffic.wait { $0.underWay >= count }
+    }
+
+    /// Waits until so many requests have been read, answered or not.
+    public func waitForRequests(seen count: Int) async {
+        await traffic.wait { $0.requests.count >= count }
+    }
+
+    /// Waits until no request is under way.
+    public func waitUntilIdle() async {
+        await traffic.wait { $0.underWay == 0 }
+    }
+
+    /// Waits until no connection is open.
+    public func waitUntilDisconnected() async {
+        await traffic.wait { $0.openConnections == 0 }
+    }
+
+    /// Ends every connection, whatever its answer is doing, and waits for all threads. Stopping twice does nothing.
+    /// Not to be called from an answer.
+    public func stop() {
+        let thread = acceptor.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        guard let thread else { return }
+        stopping.open()
+        thread.join()
+        connections.stop()
+        traffic.end()
+    }
+}

@@ -1,0 +1,38 @@
+/// A body of any size that takes no memory: the byte at offset `n` is `n % 251`, so that a test can tell whether a
+/// part of it stands where it should.
+public enum Pattern {
+    /// The byte at `offset`.
+    public static func byte(at offset: Int) -> UInt8 { UInt8(offset % 251) }
+
+    /// The first `count` bytes from `offset` on.
+    public static func bytes(_ count: Int, from offset: Int = 0) -> [UInt8] {
+        (offset..<offset + count).map(byte)
+    }
+
+    /// A block to send from: any run of the pattern up to `runLength` long is in it.
+    private static let block = bytes(runLength + 251)
+    private static let runLength = 251 * 256
+
+    /// Hands out the bytes in `range`, in runs.
+    static func forEachRun(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
+        try block.withUnsafeBytes { block in
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let start = offset % 251
+                let count = min(runLength, range.upperBound - offset)
+                try body(UnsafeRawBufferPointer(rebasing: block[start..<start + count]))
+                offset += count
+            }
+        }
+    }
+
+    /// Whether `bytes` are what stands at `offset`.
+    public static func matches(_ bytes: some Collection<UInt8>, at offset: Int) -> Bool {
+        var expected = offset % 251
+        for byte in bytes {
+            guard byte == UInt8(expected) else { return false }
+            expected = expected == 250 ? 0 : expected + 1
+        }
+        return true
+    }
+}

@@ -1,0 +1,41 @@
+/// Which path is answered how.
+final class Routes: Sendable {
+    typealias Handler = @Sendable (Request) -> Answer
+
+    private enum Route {
+        case scripted([Answer])
+        case handled(Handler)
+    }
+
+    private let routes = Monitor<[String: Route]>([:])
+    private let fallback: Handler
+
+    init(fallback: @escaping Handler) {
+        self.fallback = fallback
+    }
+
+    func set(_ path: String, _ answers: [Answer]) {
+        routes.withLock { $0[path] = .scripted(answers) }
+    }
+
+    func set(_ path: String, _ handler: @escaping Handler) {
+        routes.withLock { $0[path] = .handled(handler) }
+    }
+
+    func answer(to request: Request) -> Answer {
+        let path = request.path
+        let (scripted, handler) = routes.withLock { routes -> (Answer?, Handler) in
+            switch routes[path] {
+            case .scripted(let answers):
+                guard let first = answers.first else { return (nil, fallback) }
+                if answers.count > 1 { routes[path] = .scripted(Array(answers.dropFirst())) }
+                return (first, fallback)
+            case .handled(let handler):
+                return (nil, handler)
+            case nil:
+                return (nil, fallback)
+            }
+        }
+        return scripted ?? handler(request)
+    }
+}

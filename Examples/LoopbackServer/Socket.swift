@@ -1,0 +1,118 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A TCP socket on the loopback interface: the few calls that the server needs, with `EINTR` and `SIGPIPE` dealt with.
+struct Socket: Sendable {
+    let descriptor: CInt
+
+    /// The connection is of no more use: the other side has gone, or this one is being stopped.
+    struct Ended: Error {}
+
+    /// Binds 127.0.0.1 on a free port and listens there.
+    static func listening() throws(LoopbackServer.StartError) -> (socket: Socket, port: UInt16) {
+        #if canImport(Glibc)
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        #else
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        guard descriptor >= 0 else { throw .init(call: "socket", code: errno) }
+        let listener = Socket(descriptor: descriptor)
+
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let failure = withUnsafeMutablePointer(to: &address) { pointer -> String? in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                guard bind(descriptor, generic, length) == 0 else { return "bind" }
+                guard listen(descriptor, 1024) == 0 else { return "listen" }
+                guard getsockname(descriptor, generic, &length) == 0 else { return "getsockname" }
+                return nil
+            }
+        }
+        if let failure {
+            let code = errno
+            listener.close()
+            throw .init(call: failure, code: code)
+        }
+        return (listener, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// The next connection, or nil when there is none to be had.
+    func accepted() -> Socket? {
+        let connection = accept(descriptor, nil, nil)
+        guard connection >= 0 else { return nil }
+        var on: CInt = 1
+        setsockopt(connection, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+        #if canImport(Darwin)
+        setsockopt(connection, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<CInt>.size))
+        #endif
+        return Socket(descriptor: connection)
+    }
+
+    /// Sends all of `bytes`, waiting as long as the other side takes to read them.
+    func send(_ bytes: UnsafeRawBufferPointer) throws(Ended) {
+        #if canImport(Darwin)
+        let flags: CInt = 0
+        #else
+        let flags = CInt(MSG_NOSIGNAL)
+        #endif
+        var rest = bytes
+        while let start = rest.baseAddress, rest.count > 0 {
+            let count = sendBytes(descriptor, start, rest.count, flags)
+            if count > 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            } else if count < 0, errno == EINTR {
+                continue
+            } else {
+                throw Ended()
+            }
+        }
+    }
+
+    /// Waits for bytes and gives back how many came; nil at the end of the stream, or when the connection broke.
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { return count }
+            if count < 0, errno == EINTR { continue }
+            return nil
+        }
+    }
+
+    /// Whether the other side has closed its end (bytes that wait to be read say that it has not).
+    var isAtEnd: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
+        return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+    }
+
+    /// Ends both directions, which wakes whoever reads, writes or polls; the descriptor stays taken.
+    func shutDown() {
+        shutdown(descriptor, CInt(SHUT_RDWR))
+    }
+
+    /// Makes the coming `close()` send a reset instead of an orderly end.
+    func resetWhenClosed() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    func close() {
+        closeDescriptor(descriptor)
+    }
+}
+
+// Inside `Socket` its own `send` and `close` hide the system's.
+private func sendBytes(_ descriptor: CInt, _ start: UnsafeRawPointer, _ count: Int, _ flags: CInt) -> Int {
+    send(descriptor, start, count, flags)
+}
+
+private func closeDescriptor(_ descriptor: CInt) {
+    close(descriptor)
+}

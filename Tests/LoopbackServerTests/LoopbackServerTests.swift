@@ -1,0 +1,172 @@
+import LoopbackServer
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct LoopbackServerTests {
+    let server: LoopbackServer
+
+    init() throws { server = try LoopbackServer() }
+
+    @Test("A route's answer comes with its status, headers and length")
+    func fixed() {
+        server.route("/a", .text("hello", status: 201, headers: [("X-Mine", "yes")]))
+        let answer = RawClient(server.port).get("/a?query=1")
+        #expect(answer.hasPrefix("HTTP/1.1 201 "))
+        #expect(answer.contains("\r\nX-Mine: yes\r\nContent-Length: 5\r\n"))
+        #expect(answer.hasSuffix("\r\n\r\nhello"))
+        #expect(RawClient(server.port).get("/none").hasPrefix("HTTP/1.1 404 "))
+        #expect(server.requests.map(\.target) == ["/a?query=1", "/none"])
+    }
+
+    @Test("Scripted answers come in turn, the last one for ever")
+    func scripted() {
+        server.route("/a", .status(503), .text("fine"))
+        let statuses = (0..<3).map { _ in RawClient(server.port).get("/a").split(separator: " ")[1] }
+        #expect(statuses == ["503", "200", "200"])
+    }
+
+    @Test("A connection serves one request after another until it is told to close")
+    func keepAlive() {
+        server.route("/a", .text("one", headers: []))
+        server.route("/last", .text("two", headers: []).closingConnection)
+        let client = RawClient(server.port)
+        client.send("GET /a HTTP/1.1\r\n\r\n")
+        #expect(client.receive(upTo: "one").hasSuffix("one"))
+        client.send("GET /last HTTP/1.1\r\n\r\n")
+        #expect(
+            String(decoding: client.receiveAll().bytes, as: UTF8.self).hasSuffix(
+                "Connection: close\r\n\r\ntwo"))
+        #expect(server.acceptedConnections == 1)
+    }
+
+    @Test("An echo gives back method, headers and body, fixed, chunked or announced with 100-continue")
+    func echo() {
+        server.route("/e", .echo)
+        for framing in [
+            "Content-Length: 5\r\n\r\nhello",
+            "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\n\r\n",
+        ] {
+            let client = RawClient(server.port)
+            client.send("PUT /e HTTP/1.1\r\nConnection: close\r\nX-A: b\r\n" + framing)
+            let answer = String(decoding: client.receiveAll().bytes, as: UTF8.self)
+            #expect(answer.contains("\r\n\r\nPUT /e HTTP/1.1\r\n"))
+            #expect(answer.contains("X-A: b\r\n"))
+            #expect(answer.hasSuffix("\r\n\r\nhello"))
+        }
+        let client = RawClient(server.port)
+        client.send(
+            "PUT /e HTTP/1.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        #expect(client.receive(upTo: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+        client.send("ok")
+        #expect(String(decoding: client.receiveAll().bytes, as: UTF8.self).hasSuffix("\r\n\r\nok"))
+        #expect(server.requests.map(\.bodyByteCount) == [5, 5, 2])
+    }
+
+    @Test("A held answer waits for its gate, and the server counts it as under way")
+    func gate() async {
+        let gate = Gate()
+        server.route("/slow", .held(by: gate, then: .text("at last")))
+        let clients = (0..<64).map { _ in RawClientBox(server.port) }
+        for client in clients { client.client.send("GET /slow HTTP/1.1\r\nConnection: close\r\n\r\n") }
+        await server.waitForRequests(underWay: 64)
+        #expect(server.openConnections == 64)
+        gate.open()
+        for client in clients {
+            #expect(String(decoding: client.client.receiveAll().bytes, as: UTF8.self).hasSuffix("at last"))
+        }
+        await server.waitUntilDisconnected()
+        #expect(server.mostRequestsUnderWay == 64)
+        #expect(server.requestsUnderWay == 0)
+    }
+
+    @Test("A client that leaves a stalled answer frees its thread")
+    func clientLeaves() async {
+        server.route("/never", .stalled)
+        do {
+            let client = RawClient(server.port)
+            client.send("GET /never HTTP/1.1\r\n\r\n")
+            await server.waitForRequests(underWay: 1)
+        }
+        await server.waitUntilDisconnected()
+        #expect(server.requestsUnderWay == 0)
+    }
+
+    @Test("Stopping ends stalled, endless and idle connections")
+    func stop() async {
+        server.route("/never", .stalled)
+        server.route("/endless", .endless)
+        let idle = RawClient(server.port)
+        let stalled = RawClient(server.port)
+        let endless = RawClient(server.port)
+        stalled.send("GET /never HTTP/1.1\r\n\r\n")
+        endless.send("GET /endless HTTP/1.1\r\n\r\n")
+        await server.waitForRequests(underWay: 2)
+        server.stop()
+        #expect(idle.receiveAll().bytes.isEmpty)
+        #expect(stalled.receiveAll().bytes.isEmpty)
+        #expect(!endless.receiveAll().bytes.isEmpty)
+        #expect(server.openConnections == 0)
+    }
+
+    @Test("Truncation ends in order, a reset does not")
+    func faults() {
+        server.route("/cut", .truncated(after: 10, of: 100))
+        server.route("/reset", .reset(after: 10, of: 100))
+        server.route("/refuse", .reset)
+        server.route("/gone", .hungUp)
+        func ending(of path: String) -> (bytes: [UInt8], isOrderly: Bool) {
+            let client = RawClient(server.port)
+            client.send("GET \(path) HTTP/1.1\r\n\r\n")
+            return client.receiveAll()
+        }
+        let cut = ending(of: "/cut")
+        #expect(cut.isOrderly && cut.bytes.suffix(10) == Pattern.bytes(10)[...])
+        #expect(!ending(of: "/reset").isOrderly)
+        #expect(!ending(of: "/refuse").isOrderly)
+        #expect(ending(of: "/gone") == ([], true))
+    }
+
+    @Test("A resource is given in part, whole when it has changed, not at all when it has not")
+    func resource() {
+        server.route("/r", .resource(1000, etag: "\"v1\"", lastModified: "Sat, 01 Jan 2022 00:00:00 GMT"))
+        func get(_ headers: String) -> String { RawClient(server.port).get("/r", headers: headers) }
+        let part = get("Range: bytes=990-\r\nIf-Range: \"v1\"\r\n")
+        #expect(part.hasPrefix("HTTP/1.1 206 ") && part.contains("Content-Range: bytes 990-999/1000\r\n"))
+        #expect(part.contains("Content-Length: 10\r\n"))
+        #expect(get("Range: bytes=990-\r\nIf-Range: \"v0\"\r\n").hasPrefix("HTTP/1.1 200 "))
+        #expect(get("Range: bytes=1000-\r\n").hasPrefix("HTTP/1.1 416 "))
+        #expect(get("If-None-Match: \"v1\"\r\n").hasPrefix("HTTP/1.1 304 "))
+        #expect(get("If-Modified-Since: Sat, 01 Jan 2022 00:00:00 GMT\r\n").hasPrefix("HTTP/1.1 304 "))
+        #expect(get("If-None-Match: \"v0\"\r\n").hasPrefix("HTTP/1.1 200 "))
+    }
+
+    @Test("10,000 connections, one after another")
+    func many() async {
+        server.route("/a", .text("ok"))
+        for _ in 0..<10_000 {
+            guard RawClient(server.port).get("/a").hasSuffix("ok") else {
+                Issue.record("a connection was not served")
+                return
+            }
+        }
+        await server.waitUntilDisconnected()
+        #expect(server.acceptedConnections == 10_000)
+    }
+
+    @Test("The pattern is sent whole, whatever its length")
+    func pattern() {
+        for byteCount in [0, 1, 251, 64_256, 64_257, 1_000_003] {
+            server.route("/p", .pattern(byteCount))
+            let client = RawClient(server.port)
+            client.send("GET /p HTTP/1.1\r\nConnection: close\r\n\r\n")
+            let body = client.receiveAll().bytes.suffix(byteCount)
+            #expect(body.count == byteCount && Pattern.matches(body, at: 0))
+        }
+    }
+}
+
+/// Holds a client that may be kept in an array.
+private final class RawClientBox {
+    let client: RawClient
+    init(_ port: UInt16) { client = RawClient(port) }
+}

@@ -1,0 +1,78 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The barest of clients: sends what it is given and reads what comes, so that the server is tested byte by byte.
+struct RawClient: ~Copyable {
+    private let descriptor: CInt
+
+    init(_ port: UInt16) {
+        #if canImport(Glibc)
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        #else
+        descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        precondition(status == 0, "cannot connect: \(String(cString: strerror(errno)))")
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes
+            while let start = rest.baseAddress, rest.count > 0 {
+                let count = write(descriptor, start, rest.count)
+                precondition(count > 0, "cannot send: \(String(cString: strerror(errno)))")
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+
+    /// The next bytes, at most so many; empty at the end; nil after a reset.
+    func receive(_ count: Int = 1 << 16) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: count)
+        let received = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, count) }
+        return received < 0 ? nil : Array(buffer.prefix(received))
+    }
+
+    /// Everything up to the end of the connection, and whether that was orderly.
+    func receiveAll() -> (bytes: [UInt8], isOrderly: Bool) {
+        var all: [UInt8] = []
+        while let some = receive() {
+            if some.isEmpty { return (all, true) }
+            all += some
+        }
+        return (all, false)
+    }
+
+    /// Sends a request that asks for the connection to be closed, and gives back the whole answer.
+    func get(_ path: String, headers: String = "") -> String {
+        send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(headers)\r\n")
+        return String(decoding: receiveAll().bytes, as: UTF8.self)
+    }
+
+    /// Reads up to and with the text given.
+    func receive(upTo end: String) -> String {
+        var all: [UInt8] = []
+        while !String(decoding: all, as: UTF8.self).hasSuffix(end), let byte = receive(1), !byte.isEmpty {
+            all += byte
+        }
+        return String(decoding: all, as: UTF8.self)
+    }
+}
