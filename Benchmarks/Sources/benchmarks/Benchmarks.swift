@@ -1,0 +1,67 @@
+import Foundation
+
+@main
+enum Benchmarks {
+    static func main() {
+        do {
+            let options = try Options(CommandLine.arguments.dropFirst())
+            exit(try run(options) ? 0 : 1)
+        } catch let error as BadUsage {
+            note("benchmarks: \(error)\n\(Options.usage)")
+            exit(2)
+        } catch {
+            note("benchmarks: \(error)")
+            exit(1)
+        }
+    }
+
+    /// Whether all is well; false ends the program with status 1.
+    private static func run(_ options: Options) throws -> Bool {
+        let workloads = Catalogue.all().filter(options.selects)
+        guard !workloads.isEmpty else { throw BadUsage(description: "no workload matches the filter") }
+        switch options.mode {
+        case .help:
+            print(Options.usage)
+        case .list:
+            for workload in workloads { print("\(workload.name) (\(workload.payload)): \(workload.title)") }
+        case .compare:
+            try compare(workloads, options)
+        case .curves(let file):
+            try write(CurveDrawing(panels: try Curves.measure()).svg, to: file)
+        case .writeAllocations(let file):
+            try write(try AllocationTable.count(workloads).json, to: file)
+        case .checkAllocations(let file):
+            let committed = try AllocationTable(json: try String(contentsOfFile: file, encoding: .utf8))
+            return try AllocationTable.count(workloads).check(against: committed)
+        }
+        return true
+    }
+
+    private static func compare(_ workloads: [Workload], _ options: Options) throws {
+        let sampler = options.isQuick ? Sampler.quick : .full
+        var outcomes: [Outcome] = []
+        for (index, workload) in workloads.enumerated() {
+            note("[\(index + 1)/\(workloads.count)] \(workload.name) \(workload.title), \(workload.payload)")
+            outcomes.append(try sampler.measure(workload))
+        }
+        var growth: [MemoryGrowth] = []
+        if options.filters.isEmpty {
+            note("memory of a long recursion")
+            growth = try MemoryGrowth.measure(longest: options.isQuick ? 1_000_000 : 10_000_000)
+        }
+        let report = Report(machine: .current, outcomes: outcomes, memoryGrowth: growth)
+        print(report.markdown)
+        if let file = options.markdown { try write(report.markdown + "\n", to: file) }
+        if let file = options.json { try write(try report.json, to: file) }
+    }
+}
+
+/// What is said beside the result goes to standard error.
+func note(_ line: String) {
+    FileHandle.standardError.write(Data((line + "\n").utf8))
+}
+
+private func write(_ text: String, to file: String) throws {
+    try text.write(toFile: file, atomically: true, encoding: .utf8)
+    note("written: \(file)")
+}

@@ -1,0 +1,36 @@
+import AllocationCounter
+
+/// What the heap holds in the middle of W7's recursion: the same however long the loop is, if finished steps are let
+/// go of.
+struct MemoryGrowth: Codable {
+    let library: Library
+    let steps: Int
+    let heldBytes: Int
+
+    static func measure(longest: Int) throws -> [MemoryGrowth] {
+        guard allocation_counting_is_available() else { return [] }
+        var all: [MemoryGrowth] = []
+        var steps = 1_000
+        while steps <= longest {
+            all.append(
+                try measure(.deferred, steps) { try Recursion<Int>.deferred(steps, 1, $0, halfway: $1) })
+            // NIO's grows with every step; a million is enough to see it.
+            if steps <= 1_000_000 {
+                all.append(
+                    try measure(.embedded, steps) {
+                        try Recursion<Int>.nio(EventLoops.embedded, steps, 1, $0, halfway: $1)
+                    })
+            }
+            steps *= 10
+        }
+        return all
+    }
+
+    private static func measure(
+        _ library: Library, _ steps: Int, _ body: (Stopwatch, () -> Void) throws -> Void
+    ) throws -> MemoryGrowth {
+        var held = 0
+        try body(Stopwatch(.thread, countsAllocations: true)) { held = Int(allocation_counting_read().live) }
+        return MemoryGrowth(library: library, steps: steps, heldBytes: held)
+    }
+}

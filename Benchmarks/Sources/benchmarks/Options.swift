@@ -1,0 +1,69 @@
+/// The command line.
+struct Options {
+    enum Mode {
+        case compare
+        case checkAllocations(String)
+        case writeAllocations(String)
+        case curves(String)
+        case list
+        case help
+    }
+
+    var mode = Mode.compare
+    var isQuick = false
+    var filters: [String] = []
+    var markdown: String?
+    var json: String?
+
+    static let usage = """
+        usage: benchmarks [options]
+          Runs each workload with Deferred and its peers side by side and prints a report in Markdown.
+
+          --quick                    fewer and shorter samples: under a minute
+          --filter NAME[,NAME...]    only workloads whose name begins so, or whose title or value contains it
+          --markdown FILE            the report into FILE as well
+          --json FILE                every figure into FILE
+          --list                     name the workloads
+          --curves FILE.svg          instead: draw cost against size, from 10 to 1,000,000
+          --check-allocations FILE   instead: compare Deferred's exact allocation counts with the table in FILE;
+                                     exit 1 if any has grown
+          --write-allocations FILE   instead: write that table
+          --help
+        """
+
+    init(_ arguments: some Sequence<String>) throws {
+        var remaining = Array(arguments)[...]
+        while let argument = remaining.popFirst() {
+            func value() throws -> String {
+                guard let value = remaining.popFirst(), !value.hasPrefix("--") else {
+                    throw BadUsage(description: "\(argument) needs a value")
+                }
+                return value
+            }
+            switch argument {
+            case "--quick": isQuick = true
+            case "--filter": filters += try value().split(separator: ",").map { $0.lowercased() }
+            case "--markdown": markdown = try value()
+            case "--json": json = try value()
+            case "--list": mode = .list
+            case "--curves": mode = .curves(try value())
+            case "--check-allocations": mode = .checkAllocations(try value())
+            case "--write-allocations": mode = .writeAllocations(try value())
+            case "--help", "-h": mode = .help
+            default: throw BadUsage(description: "unknown option \(argument)")
+            }
+        }
+    }
+
+    func selects(_ workload: Workload) -> Bool {
+        guard !filters.isEmpty else { return true }
+        return filters.contains { filter in
+            workload.name.lowercased().hasPrefix(filter) || workload.title.lowercased().contains(filter)
+                || workload.payload.lowercased().contains(filter)
+        }
+    }
+}
+
+struct BadUsage: Error, CustomStringConvertible {
+    let description: String
+}

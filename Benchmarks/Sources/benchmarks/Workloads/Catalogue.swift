@@ -1,0 +1,31 @@
+/// All workloads, in the order of the report.
+enum Catalogue {
+    static func all() -> [Workload] {
+        workloads(Int.self) + workloads(Wide.self) + workloads(Reference.self)
+            // These don't depend on what the value is.
+            + [
+                HopRoundTrip<Int>.workload(), HopPipelined<Int>.workload(), Contention<Int>.workload(),
+                Dropping<Int>.workload(), CancelledChain<Int>.workload(), CancelledList<Int>.workload(),
+            ]
+    }
+
+    /// Called with three concrete types, so that each library's generic code is specialised to them, as it is in a
+    /// program that uses it.
+    private static func workloads<Value: Payload>(_: Value.Type) -> [Workload] {
+        [
+            FiredThen<Value>.workload(),
+            PendingThen<Value>.workload(),
+            Chain<Value>.workload(),
+            NestedFired<Value>.workload(),
+            NestedPending<Value>.workload(),
+            Gather<Value>.workload(),
+            FanOut<Value>.workload(),
+            FanOut<Value>.mappingWorkload(),
+            Recursion<Value>.workload(),
+            PendingLinks<Value>.workload(),
+            AwaitFired<Value>.workload(),
+            AwaitPending<Value>.workload(),
+            AwaitPending<Value>.cancellableWorkload(),
+        ]
+    }
+}

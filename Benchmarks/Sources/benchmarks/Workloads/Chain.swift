@@ -1,0 +1,154 @@
+import Deferred
+import Dispatch
+import NIOCore
+import OpenCombine
+
+import struct Deferred.Deferred
+
+/// W3: a chain of 1,000 links on a pending result, fired.
+///
+/// Each link's callback gives back the next number; one more link at the end leaves the last number in the sink. An
+/// iteration makes a chain, fires it and lets it go.
+enum Chain<Value: Payload> {
+    static var length: Int { 1_000 }
+    /// As far as OpenCombine's recursion is sure to get; PEERS.md saw it overflow the stack at 562.
+    static var shortLength: Int { 100 }
+
+    static func workload() -> Workload {
+        Workload(
+            "W3", "chain of 1,000, fired", per: "link", payload: Value.title,
+            target: Target(limit: 0.65, peer: .embedded),
+            contenders: [
+                Contender(.deferred, items: length) { try deferred(length, $0, $1) },
+                .embedded(items: length) { try nio($0, length, $1, $2) },
+                .threaded(items: length) { try nio($0, length, $1, $2) },
+                Contender(.openCombine, items: shortLength, body: openCombine),
+                .concurrent(.task, items: length, task),
+                Contender(.dispatch, .elapsed, items: length, body: dispatch),
+            ])
+    }
+
+    static func deferred(_ length: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(0))
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let source = Deferred<Value>()
+            var end = source
+            for _ in 0..<length {
+                end = end.then { $0.next() }
+            }
+            end.then { sink.add($0.number) }
+            source.resolve(value)
+        }
+        stopwatch.stop()
+        try checkChains(sink, iterations, length)
+    }
+
+    static func nio(
+        _ loop: any EventLoop, _ length: Int, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(0))
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let source = loop.makePromise(of: Value.self)
+            var end = source.futureResult
+            for _ in 0..<length {
+                end = end.map { $0.next() }
+            }
+            end.whenSuccess { sink.add($0.number) }
+            source.succeed(value)
+        }
+        stopwatch.stop()
+        try checkChains(sink, iterations, length)
+    }
+
+    private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(0))
+        let waiting = Waiting<Future<Value, Never>.Promise>()
+        stopwatch.start()
+        for _ in 0..<iterations {
+            // Erased at each link, as a chain of unknown length has to be.
+            var end = Future<Value, Never> { waiting.leave($0) }.eraseToAnyPublisher()
+            for _ in 0..<shortLength {
+                end = end.map { $0.next() }.eraseToAnyPublisher()
+            }
+            end.subscribe(
+                Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { sink.add($0.number) }))
+            waiting.next()?(.success(value))
+        }
+        stopwatch.stop()
+        try checkChains(sink, iterations, shortLength)
+    }
+
+    /// Each task awaits the one before it; the first awaits a continuation.
+    private static func task(
+        _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(0))
+        let waiting = Waiting<UnsafeContinuation<Value, Never>>()
+        try executor.run {
+            stopwatch.start()
+            for _ in 0..<iterations {
+                var end = Task(executorPreference: executor) {
+                    await withUnsafeContinuation { waiting.leave($0) }
+                }
+                for _ in 0..<length {
+                    end = Task(executorPreference: executor) { [end] in await end.value.next() }
+                }
+                sink.add(await end.value.number)
+            }
+            stopwatch.stop()
+        } whenIdle: {
+            waiting.next()?.resume(returning: value)
+        }
+        try checkChains(sink, iterations, length)
+    }
+
+    /// Work items, each of which the one before it notifies.
+    private static func dispatch(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let queue = DispatchQueue(label: "benchmarks.chain")
+        let finished = DispatchSemaphore(value: 0)
+        let carried = Carried(Value.make(0))
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let source = DispatchWorkItem {}
+            var end = source
+            for _ in 0..<length {
+                let next = DispatchWorkItem { carried.value = carried.value.next() }
+                end.notify(queue: queue, execute: next)
+                end = next
+            }
+            end.notify(queue: queue) {
+                sink.add(carried.value.number)
+                finished.signal()
+            }
+            source.perform()
+            finished.wait()
+        }
+        stopwatch.stop()
+        // Bare work items hand no value on, so theirs goes on counting from one chain to the next.
+        try check(sink.total, is: length * iterations * (iterations + 1) / 2)
+    }
+
+    /// The sink saw the last number of each chain. (A class counts on in one object from chain to chain.)
+    private static func checkChains(_ sink: Sink, _ iterations: Int, _ length: Int) throws {
+        let goesOn = Value.self == Reference.self
+        try check(sink.total, is: length * (goesOn ? iterations * (iterations + 1) / 2 : iterations))
+    }
+}
+
+/// A value that work on one serial queue hands from item to item.
+///
+/// `@unchecked Sendable` is sound because only that queue's items, one at a time, touch it.
+private final class Carried<Value>: @unchecked Sendable {
+    var value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+}

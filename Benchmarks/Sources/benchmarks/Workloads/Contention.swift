@@ -1,0 +1,175 @@
+import Deferred
+import Dispatch
+import Foundation
+import NIOCore
+import OpenCombine
+import Synchronization
+
+import struct Deferred.Deferred
+
+/// W9: two threads attach 100,000 callbacks each to one pending result while a third fires it.
+///
+/// The three threads start together; the third fires when the first has attached half of its callbacks. The clock
+/// stops when every callback has run, each exactly once; the callbacks add to an atomic counter.
+enum Contention<Value: Payload> {
+    static var attachmentsPerThread: Int { 100_000 }
+    static var items: Int { 2 * attachmentsPerThread }
+
+    static func workload() -> Workload {
+        Workload(
+            "W9", "2 threads attach 100,000 each while a third fires", per: "callback", payload: Value.title,
+            target: Target(limit: 0.3, peer: .threaded), hasExactAllocations: false,
+            contenders: [
+                contender(.deferred) { value, ran in
+                    let source = Deferred<Value>()
+                    return Race {
+                        source.then { ran.add($0) }
+                    } fire: {
+                        source.resolve(value)
+                    }
+                },
+                contender(.threaded) { value, ran in
+                    let source = EventLoops.threaded.makePromise(of: Value.self)
+                    return Race {
+                        source.futureResult.whenSuccess { ran.add($0) }
+                    } fire: {
+                        source.succeed(value)
+                    }
+                },
+                contender(.openCombine) { value, ran in
+                    let source = Shared(Waiting<Future<Value, Never>.Promise>())
+                    let future = Shared(Future<Value, Never> { source.value.leave($0) })
+                    return Race {
+                        future.value.subscribe(
+                            Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { ran.add($0) }))
+                    } fire: {
+                        source.value.next()?(.success(value))
+                    }
+                },
+                contender(.task) { value, ran in
+                    let (stream, source) = AsyncStream.makeStream(of: Value.self)
+                    let task = Task {
+                        for await value in stream { return value }
+                        return value
+                    }
+                    return Race {
+                        Task { ran.add(await task.value) }
+                    } fire: {
+                        source.yield(value)
+                        source.finish()
+                    }
+                },
+                contender(.dispatch) { value, ran in
+                    let queue = DispatchQueue(label: "benchmarks.contention")
+                    let group = DispatchGroup()
+                    group.enter()
+                    return Race {
+                        group.notify(queue: queue) { ran.add(value) }
+                    } fire: {
+                        group.leave()
+                    }
+                },
+            ])
+    }
+
+    private static func contender(
+        _ library: Library, _ prepare: @escaping (Value, Arrivals) -> Race
+    ) -> Contender {
+        Contender(library, .elapsed, items: items) { iterations, stopwatch in
+            // One race is a sample; the sampler never asks for more of something this long.
+            for _ in 0..<iterations {
+                let ran = Arrivals(expected: items)
+                let race = prepare(opaque(Value.make(7)), ran)
+                race.run(attachmentsPerThread, stopwatch, until: ran)
+                try check(ran.total, is: 7 * items)
+                try check(ran.count, is: items, "the number of callbacks that ran")
+            }
+        }
+    }
+}
+
+/// Counts callbacks from any thread and lets one wait for the last.
+private final class Arrivals: Sendable {
+    private let expected: Int
+    private let counter = Atomic<Int>(0)
+    private let sum = Atomic<Int>(0)
+    private let all = DispatchSemaphore(value: 0)
+
+    init(expected: Int) {
+        self.expected = expected
+    }
+
+    var count: Int { counter.load(ordering: .acquiring) }
+    var total: Int { sum.load(ordering: .acquiring) }
+
+    func add(_ value: some Payload) {
+        sum.add(value.number, ordering: .relaxed)
+        if counter.add(1, ordering: .acquiringAndReleasing).newValue == expected { all.signal() }
+    }
+
+    func wait() { all.wait() }
+}
+
+/// What the threads do.
+private struct Race: Sendable {
+    let attach: @Sendable () -> Void
+    let fire: @Sendable () -> Void
+
+    init(attach: @escaping @Sendable () -> Void, fire: @escaping @Sendable () -> Void) {
+        self.attach = attach
+        self.fire = fire
+    }
+
+    func run(_ attachments: Int, _ stopwatch: Stopwatch, until arrivals: Arrivals) {
+        let gate = Gate()
+        let halfway = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            gate.pass()
+            for attached in 0..<attachments {
+                if attached == attachments / 2 { halfway.signal() }
+                attach()
+            }
+        }
+        Thread.detachNewThread {
+            gate.pass()
+            for _ in 0..<attachments { attach() }
+        }
+        Thread.detachNewThread {
+            gate.pass()
+            halfway.wait()
+            fire()
+        }
+        gate.open(for: 3, stopwatch)
+        arrivals.wait()
+        stopwatch.stop()
+    }
+}
+
+/// Lets threads go at the same time.
+private final class Gate: Sendable {
+    private let waiting = Atomic<Int>(0)
+    private let isOpen = Atomic<Bool>(false)
+
+    func pass() {
+        waiting.add(1, ordering: .acquiringAndReleasing)
+        while !isOpen.load(ordering: .acquiring) { sched_yield() }
+    }
+
+    func open(for count: Int, _ stopwatch: Stopwatch) {
+        while waiting.load(ordering: .acquiring) < count { sched_yield() }
+        stopwatch.start()
+        isOpen.store(true, ordering: .releasing)
+    }
+}
+
+/// Carries OpenCombine's types, which are safe to share but don't say so, to other threads.
+///
+/// `@unchecked Sendable` is sound here because `Future` guards itself with a lock, and the promise is left before the
+/// threads start and taken by one of them.
+private struct Shared<Value>: @unchecked Sendable {
+    let value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+}

@@ -1,0 +1,136 @@
+import Deferred
+import Dispatch
+import NIOCore
+import OpenCombine
+
+import struct Deferred.Deferred
+
+/// W5: 1,000 pending results gathered into one, in order, then fired one after another.
+///
+/// An iteration makes the results, gathers them, fires each, and adds up the array that comes of it. An item is one
+/// gathered result, with its own making and firing.
+enum Gather<Value: Payload> {
+    static var size: Int { 1_000 }
+
+    static func workload() -> Workload {
+        Workload(
+            "W5", "gather 1,000", per: "result", payload: Value.title,
+            target: Target(limit: 0.35, peer: .embedded),
+            contenders: [
+                Contender(.deferred, items: size) { try deferred(size, $0, $1) },
+                .embedded(items: size) { try nio($0, size, $1, $2) },
+                .threaded(items: size) { try nio($0, size, $1, $2) },
+                Contender(.openCombine, items: size, body: openCombine),
+                .concurrent(.task, items: size, task),
+                Contender(.dispatch, .elapsed, items: size, body: dispatch),
+            ])
+    }
+
+    static func deferred(_ size: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(7))
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let sources = (0..<size).map { _ in Deferred<Value>() }
+            DeferredList(sources).values().then { values in
+                for value in values { sink.add(value.number) }
+            }
+            for source in sources { source.resolve(value) }
+        }
+        stopwatch.stop()
+        try check(sink.total, is: 7 * size * iterations)
+    }
+
+    static func nio(
+        _ loop: any EventLoop, _ size: Int, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(7))
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let sources = (0..<size).map { _ in loop.makePromise(of: Value.self) }
+            EventLoopFuture.whenAllSucceed(sources.map(\.futureResult), on: loop).whenSuccess { values in
+                for value in values { sink.add(value.number) }
+            }
+            for source in sources { source.succeed(value) }
+        }
+        stopwatch.stop()
+        try check(sink.total, is: 7 * size * iterations)
+    }
+
+    /// Flattened and collected: in the order of firing, which here is that of the input.
+    private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(7))
+        let waiting = Waiting<Future<Value, Never>.Promise>()
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let sources = (0..<size).map { _ in Future<Value, Never> { waiting.append($0) } }
+            sources.publisher.flatMap { $0 }.collect().subscribe(
+                Subscribers.Sink(
+                    receiveCompletion: { _ in },
+                    receiveValue: { (values: [Value]) in
+                        for value in values { sink.add(value.number) }
+                    }))
+            for fire in waiting.all { fire(.success(value)) }
+            waiting.removeAll()
+        }
+        stopwatch.stop()
+        try check(sink.total, is: 7 * size * iterations)
+    }
+
+    /// A task group, each child of which awaits a continuation.
+    private static func task(
+        _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(7))
+        let waiting = Waiting<UnsafeContinuation<Value, Never>>()
+        try executor.run {
+            stopwatch.start()
+            for _ in 0..<iterations {
+                let values = await withTaskGroup(of: (Int, Value).self) { group in
+                    for index in 0..<size {
+                        group.addTask { (index, await withUnsafeContinuation { waiting.append($0) }) }
+                    }
+                    var values = [Value?](repeating: nil, count: size)
+                    for await (index, value) in group { values[index] = value }
+                    return values
+                }
+                for case let value? in values { sink.add(value.number) }
+            }
+            stopwatch.stop()
+        } whenIdle: {
+            let all = waiting.all
+            waiting.removeAll()
+            for continuation in all { continuation.resume(returning: value) }
+        }
+        try check(sink.total, is: 7 * size * iterations)
+    }
+
+    /// A dispatch group; the values are put in their places by hand.
+    private static func dispatch(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(7))
+        let queue = DispatchQueue(label: "benchmarks.gather")
+        let values = Waiting<Value>()
+        let finished = DispatchSemaphore(value: 0)
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let group = DispatchGroup()
+            for _ in 0..<size { group.enter() }
+            group.notify(queue: queue) {
+                for value in values.all { sink.add(value.number) }
+                finished.signal()
+            }
+            for _ in 0..<size {
+                values.append(value)
+                group.leave()
+            }
+            finished.wait()
+            values.removeAll()
+        }
+        stopwatch.stop()
+        try check(sink.total, is: 7 * size * iterations)
+    }
+}

@@ -1,0 +1,153 @@
+import Deferred
+import Dispatch
+import NIOCore
+import OpenCombine
+import OpenCombineDispatch
+
+import struct Deferred.Deferred
+
+/// W8: a callback on another queue, on one processor.
+///
+/// Round trip: the callback, on the queue's thread, signals a semaphore that this thread waits for, before the next
+/// begins. NIO hops to its own loop, which is what it has for a queue.
+enum HopRoundTrip<Value: Payload> {
+    static func workload() -> Workload {
+        Workload(
+            "W8", "hop to a queue and back", per: "round trip", payload: Value.title,
+            target: Target(limit: 1.1, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false,
+            contenders: [
+                hop(.deferred) { queue, value, callback in
+                    Deferred.resolved(value).then(on: queue) { callback($0) }
+                },
+                hop(.dispatch) { queue, value, callback in
+                    queue.async { callback(value) }
+                },
+                hop(.threaded) { _, value, callback in
+                    EventLoops.threaded.execute { callback(value) }
+                },
+                hop(.openCombine) { queue, value, callback in
+                    Future<Value, Never> { $0(.success(value)) }
+                        .receive(on: queue.ocombine)
+                        .subscribe(
+                            Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
+                },
+                // An actor whose executor is a queue.
+                hop(.task) { _, value, callback in
+                    Task { await QueueActor.shared.run { callback(value) } }
+                },
+            ])
+    }
+
+    private static func hop(
+        _ library: Library,
+        _ start: @escaping (DispatchQueue, Value, @escaping @Sendable (Value) -> Void) -> Void
+    ) -> Contender {
+        Contender(library, .elapsed) { iterations, stopwatch in
+            let sink = Sink()
+            let value = opaque(Value.make(7))
+            let queue = DispatchQueue(label: "benchmarks.hop")
+            let arrived = DispatchSemaphore(value: 0)
+            stopwatch.start()
+            for _ in 0..<iterations {
+                start(queue, value) { value in
+                    sink.add(value.number)
+                    arrived.signal()
+                }
+                arrived.wait()
+            }
+            stopwatch.stop()
+            try check(sink.total, is: 7 * iterations)
+        }
+    }
+}
+
+/// W8p: as ``HopRoundTrip``, but 1,000 are sent off before the first of them runs.
+///
+/// What holds them up is a plug, sent ahead, that waits until all are on their way: otherwise it would be the
+/// scheduler's whim how often the two threads take turns. (A Swift task starts on the shared pool, so some of its
+/// work is done before.)
+enum HopPipelined<Value: Payload> {
+    static var batch: Int { 1_000 }
+
+    static func workload() -> Workload {
+        Workload(
+            "W8p", "hop to a queue, pipelined", per: "hop", payload: Value.title,
+            target: Target(limit: 1.5, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false,
+            contenders: [
+                hops(.deferred) { queue, value, callback in
+                    Deferred.resolved(value).then(on: queue) { callback($0) }
+                },
+                hops(.dispatch) { queue, value, callback in
+                    queue.async { callback(value) }
+                },
+                hops(.threaded) { _, value, callback in
+                    EventLoops.threaded.execute { callback(value) }
+                },
+                hops(.openCombine) { queue, value, callback in
+                    Future<Value, Never> { $0(.success(value)) }
+                        .receive(on: queue.ocombine)
+                        .subscribe(
+                            Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
+                },
+                hops(.task) { _, value, callback in
+                    Task { await QueueActor.shared.run { callback(value) } }
+                },
+            ])
+    }
+
+    private static func hops(
+        _ library: Library,
+        _ start: @escaping (DispatchQueue, Value, @escaping @Sendable (Value) -> Void) -> Void
+    ) -> Contender {
+        Contender(library, .elapsed, items: batch) { iterations, stopwatch in
+            let sink = Sink()
+            let value = opaque(Value.make(7))
+            let queue = DispatchQueue(label: "benchmarks.hops")
+            let arrived = DispatchSemaphore(value: 0)
+            // One at a time, on the queue; the last of a batch wakes this thread.
+            let callback: @Sendable (Value) -> Void = { value in
+                sink.add(value.number)
+                if sink.count % batch == 0 { arrived.signal() }
+            }
+            stopwatch.start()
+            for _ in 0..<iterations {
+                let plug = DispatchSemaphore(value: 0)
+                switch library {
+                case .threaded: EventLoops.threaded.execute { plug.wait() }
+                case .task: QueueActor.queue.async { plug.wait() }
+                default: queue.async { plug.wait() }
+                }
+                for _ in 0..<batch { start(queue, value, callback) }
+                plug.signal()
+                arrived.wait()
+            }
+            stopwatch.stop()
+            try check(sink.total, is: 7 * batch * iterations)
+        }
+    }
+}
+
+private actor QueueActor {
+    static let queue = DispatchQueue(label: "benchmarks.actor")
+    static let shared = QueueActor()
+    private static let executor = QueueExecutor(queue: queue)
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
+
+    func run(_ body: @Sendable () -> Void) { body() }
+}
+
+private final class QueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(queue: DispatchQueue) {
+        self.queue = queue
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+}

@@ -1,0 +1,135 @@
+import Deferred
+import NIOCore
+import OpenCombine
+
+import struct Deferred.Deferred
+
+/// W4b: a callback gives back a result that is still pending, which is then fired.
+///
+/// As ``NestedFired``, but what each step's callback gives back is pending when it does, and fired afterwards with
+/// the next number.
+enum NestedPending<Value: Payload> {
+    static var steps: Int { 100 }
+
+    static func workload() -> Workload {
+        Workload(
+            "W4b", "nested, inner pending", per: "step", payload: Value.title,
+            target: Target(limit: 0.5, peer: .embedded),
+            contenders: [
+                Contender(.deferred, items: steps, body: deferred),
+                .embedded(items: steps) { try nio($0, $1, $2) },
+                .threaded(items: steps) { try nio($0, $1, $2) },
+                Contender(.openCombine, items: steps, body: openCombine),
+                .concurrent(.task, items: steps, task),
+                .concurrent(.continuation, items: steps, continuation),
+            ])
+    }
+
+    private static func deferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        stopwatch.start()
+        for _ in 0..<iterations {
+            var value = opaque(Value.make(0))
+            var end = Deferred.resolved(value)
+            for _ in 0..<steps {
+                let inner = Deferred<Value>()
+                end = end.then { _ in inner }
+                value = value.next()
+                inner.resolve(value)
+            }
+            end.then { sink.add($0.number) }
+        }
+        stopwatch.stop()
+        try check(sink.total, is: steps * iterations)
+    }
+
+    private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        stopwatch.start()
+        for _ in 0..<iterations {
+            var value = opaque(Value.make(0))
+            var end = loop.makeSucceededFuture(value)
+            for _ in 0..<steps {
+                let inner = loop.makePromise(of: Value.self)
+                end = end.flatMap { _ in inner.futureResult }
+                value = value.next()
+                inner.succeed(value)
+            }
+            end.whenSuccess { sink.add($0.number) }
+        }
+        stopwatch.stop()
+        try check(sink.total, is: steps * iterations)
+    }
+
+    private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(0))
+        let waiting = Waiting<Future<Value, Never>.Promise>()
+        stopwatch.start()
+        for _ in 0..<(steps * iterations) {
+            let inner = Future<Value, Never> { waiting.leave($0) }
+            Future<Value, Never> { $0(.success(value)) }
+                .flatMap { _ in inner }
+                .subscribe(
+                    Subscribers.Sink(
+                        receiveCompletion: { _ in }, receiveValue: { sink.add($0.number > 0 ? 1 : 0) }))
+            waiting.next()?(.success(value.next()))
+        }
+        stopwatch.stop()
+        try check(sink.total, is: steps * iterations)
+    }
+
+    /// A task that awaits a task that awaits a continuation.
+    private static func task(
+        _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let waiting = Waiting<UnsafeContinuation<Void, Never>>()
+        try executor.run {
+            stopwatch.start()
+            for _ in 0..<iterations {
+                var value = opaque(Value.make(0))
+                for _ in 0..<steps {
+                    let outer = Task(executorPreference: executor) { [value] in
+                        await Task(executorPreference: executor) {
+                            await withUnsafeContinuation { waiting.leave($0) }
+                            return value.next()
+                        }.value
+                    }
+                    value = await outer.value
+                }
+                sink.add(value.number)
+            }
+            stopwatch.stop()
+        } whenIdle: {
+            waiting.next()?.resume()
+        }
+        try check(sink.total, is: steps * iterations)
+    }
+
+    /// An asynchronous function that calls another, which suspends.
+    private static func continuation(
+        _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let waiting = Waiting<UnsafeContinuation<Void, Never>>()
+        @Sendable func inner(_ value: Value) async -> Value {
+            await withUnsafeContinuation { waiting.leave($0) }
+            return value.next()
+        }
+        try executor.run {
+            stopwatch.start()
+            for _ in 0..<iterations {
+                var value = opaque(Value.make(0))
+                for _ in 0..<steps {
+                    value = await inner(value)
+                }
+                sink.add(value.number)
+            }
+            stopwatch.stop()
+        } whenIdle: {
+            waiting.next()?.resume()
+        }
+        try check(sink.total, is: steps * iterations)
+    }
+}

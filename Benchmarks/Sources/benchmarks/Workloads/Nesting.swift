@@ -1,0 +1,45 @@
+import Deferred
+import NIOCore
+
+/// A tower of nested results: each waits for one that a callback gave back, `depth` deep, and the innermost fires.
+///
+/// For the growth curves only.
+enum Nesting<Value: Payload> {
+    static func deferred(_ depth: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(7))
+        let fired = Deferred.resolved(0)
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let innermost = Deferred<Value>()
+            var outermost = innermost
+            for _ in 0..<depth {
+                outermost = fired.then { [outermost] _ in outermost }
+            }
+            outermost.then { sink.add($0.number) }
+            innermost.resolve(value)
+        }
+        stopwatch.stop()
+        try check(sink.total, is: 7 * iterations)
+    }
+
+    static func nio(
+        _ loop: any EventLoop, _ depth: Int, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let value = opaque(Value.make(7))
+        let fired = loop.makeSucceededFuture(0)
+        stopwatch.start()
+        for _ in 0..<iterations {
+            let innermost = loop.makePromise(of: Value.self)
+            var outermost = innermost.futureResult
+            for _ in 0..<depth {
+                outermost = fired.flatMap { [outermost] _ in outermost }
+            }
+            outermost.whenSuccess { sink.add($0.number) }
+            innermost.succeed(value)
+        }
+        stopwatch.stop()
+        try check(sink.total, is: 7 * iterations)
+    }
+}

@@ -1,0 +1,83 @@
+import Deferred
+import NIOCore
+import OpenCombine
+
+import struct Deferred.Deferred
+
+/// M1: what a pending link costs to make and keep: a chain of 1,000 is built, and not fired before the clock has
+/// stopped. "Live bytes" is what each link holds while it waits.
+enum PendingLinks<Value: Payload> {
+    static var length: Int { 1_000 }
+    static var shortLength: Int { 100 }
+
+    static func workload() -> Workload {
+        Workload(
+            "M1", "chain of 1,000 built, pending", per: "link", payload: Value.title,
+            contenders: [
+                Contender(.deferred, items: length, body: deferred),
+                .embedded(items: length) { try nio($0, $1, $2) },
+                Contender(.openCombine, items: shortLength, body: openCombine),
+            ])
+    }
+
+    private static func deferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let sources = (0..<iterations).map { _ in Deferred<Value>() }
+        var ends: [Deferred<Value>] = []
+        ends.reserveCapacity(iterations)
+        stopwatch.start()
+        for source in sources {
+            var end = source
+            for _ in 0..<length {
+                end = end.then { $0.next() }
+            }
+            ends.append(end)
+        }
+        stopwatch.stop()
+        for (source, end) in zip(sources, ends) {
+            end.then { sink.add($0.number) }
+            source.resolve(Value.make(0))
+        }
+        try check(sink.total, is: length * iterations)
+    }
+
+    private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let sources = (0..<iterations).map { _ in loop.makePromise(of: Value.self) }
+        var ends: [EventLoopFuture<Value>] = []
+        ends.reserveCapacity(iterations)
+        stopwatch.start()
+        for source in sources {
+            var end = source.futureResult
+            for _ in 0..<length {
+                end = end.map { $0.next() }
+            }
+            ends.append(end)
+        }
+        stopwatch.stop()
+        for (source, end) in zip(sources, ends) {
+            end.whenSuccess { sink.add($0.number) }
+            source.succeed(Value.make(0))
+        }
+        try check(sink.total, is: length * iterations)
+    }
+
+    /// Subscribed, as nothing is waiting in OpenCombine before that.
+    private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let waiting = Waiting<Future<Value, Never>.Promise>()
+        let sources = (0..<iterations).map { _ in Future<Value, Never> { waiting.append($0) } }
+        stopwatch.start()
+        for source in sources {
+            var end = source.eraseToAnyPublisher()
+            for _ in 0..<shortLength {
+                end = end.map { $0.next() }.eraseToAnyPublisher()
+            }
+            end.subscribe(
+                Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { sink.add($0.number) }))
+        }
+        stopwatch.stop()
+        for fire in waiting.all { fire(.success(Value.make(0))) }
+        try check(sink.total, is: shortLength * iterations)
+    }
+}

@@ -1,0 +1,175 @@
+import Deferred
+import Dispatch
+import NIOCore
+import OpenCombine
+
+import struct Deferred.Deferred
+
+/// W7: an asynchronous loop written as a recursion, 1,000 steps.
+///
+/// A step makes a pending result and leaves it to the driver; its callback gives back the result of the rest of the
+/// loop. The driver fires what was left last, with the next number, until nothing is left. (A Swift continuation has
+/// no callback to recurse in: its loop is a loop of awaits; a Swift task's is a recursion of tasks.)
+enum Recursion<Value: Payload> {
+    static var length: Int { 1_000 }
+
+    static func workload() -> Workload {
+        Workload(
+            "W7", "asynchronous recursion", per: "step", payload: Value.title,
+            target: Target(limit: 0.6, peer: .embedded),
+            contenders: [
+                Contender(.deferred, items: length) { try deferred(length, $0, $1) },
+                .embedded(items: length) { try nio($0, length, $1, $2) },
+                .threaded(items: length) { try nio($0, length, $1, $2) },
+                Contender(.openCombine, items: length, body: openCombine),
+                .concurrent(.task, items: length, task),
+                .concurrent(.continuation, items: length, continuation),
+                Contender(.dispatch, .elapsed, items: length, body: dispatch),
+            ])
+    }
+
+    /// `halfway` is called in the middle of each loop; see ``MemoryGrowth``.
+    static func deferred(
+        _ length: Int, _ iterations: Int, _ stopwatch: Stopwatch, halfway: () -> Void = {}
+    ) throws {
+        let sink = Sink()
+        let waiting = Waiting<Deferred<Value>>()
+        @Sendable func loop(_ remaining: Int, _ value: Value) -> Deferred<Value> {
+            guard remaining > 0 else { return .resolved(value) }
+            let step = Deferred<Value>()
+            waiting.leave(step)
+            return step.then { loop(remaining - 1, $0) }
+        }
+        stopwatch.start()
+        for _ in 0..<iterations {
+            var value = opaque(Value.make(0))
+            loop(length, value).then { sink.add($0.number) }
+            var fired = 0
+            while let step = waiting.next() {
+                value = value.next()
+                step.resolve(value)
+                fired += 1
+                if fired == length / 2 { halfway() }
+            }
+        }
+        stopwatch.stop()
+        try check(sink.total, is: length * iterations)
+    }
+
+    static func nio(
+        _ eventLoop: any EventLoop, _ length: Int, _ iterations: Int, _ stopwatch: Stopwatch,
+        halfway: () -> Void = {}
+    ) throws {
+        let sink = Sink()
+        let waiting = Waiting<EventLoopPromise<Value>>()
+        let owner = LoopOwner(eventLoop)
+        @Sendable func loop(_ remaining: Int, _ value: Value) -> EventLoopFuture<Value> {
+            guard remaining > 0 else { return owner.loop.makeSucceededFuture(value) }
+            let step = owner.loop.makePromise(of: Value.self)
+            waiting.leave(step)
+            return step.futureResult.flatMap { loop(remaining - 1, $0) }
+        }
+        stopwatch.start()
+        for _ in 0..<iterations {
+            var value = opaque(Value.make(0))
+            loop(length, value).whenSuccess { sink.add($0.number) }
+            var fired = 0
+            while let step = waiting.next() {
+                value = value.next()
+                step.succeed(value)
+                fired += 1
+                if fired == length / 2 { halfway() }
+            }
+        }
+        stopwatch.stop()
+        try check(sink.total, is: length * iterations)
+    }
+
+    private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let waiting = Waiting<Future<Value, Never>.Promise>()
+        @Sendable func loop(_ remaining: Int, _ value: Value) -> AnyPublisher<Value, Never> {
+            guard remaining > 0 else { return Future { $0(.success(value)) }.eraseToAnyPublisher() }
+            return Future<Value, Never> { waiting.leave($0) }
+                .flatMap { loop(remaining - 1, $0) }
+                .eraseToAnyPublisher()
+        }
+        stopwatch.start()
+        for _ in 0..<iterations {
+            var value = opaque(Value.make(0))
+            loop(length, value).subscribe(
+                Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { sink.add($0.number) }))
+            while let fire = waiting.next() {
+                value = value.next()
+                fire(.success(value))
+            }
+        }
+        stopwatch.stop()
+        try check(sink.total, is: length * iterations)
+    }
+
+    private static func task(
+        _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let waiting = Waiting<UnsafeContinuation<Void, Never>>()
+        @Sendable func loop(_ remaining: Int, _ value: Value) async -> Value {
+            guard remaining > 0 else { return value }
+            await withUnsafeContinuation { waiting.leave($0) }
+            return await Task(executorPreference: executor) { await loop(remaining - 1, value.next()) }.value
+        }
+        try executor.run {
+            stopwatch.start()
+            for _ in 0..<iterations {
+                sink.add(await loop(length, opaque(Value.make(0))).number)
+            }
+            stopwatch.stop()
+        } whenIdle: {
+            waiting.next()?.resume()
+        }
+        try check(sink.total, is: length * iterations)
+    }
+
+    private static func continuation(
+        _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
+    ) throws {
+        let sink = Sink()
+        let waiting = Waiting<UnsafeContinuation<Void, Never>>()
+        try executor.run {
+            stopwatch.start()
+            for _ in 0..<iterations {
+                var value = opaque(Value.make(0))
+                for _ in 0..<length {
+                    await withUnsafeContinuation { waiting.leave($0) }
+                    value = value.next()
+                }
+                sink.add(value.number)
+            }
+            stopwatch.stop()
+        } whenIdle: {
+            waiting.next()?.resume()
+        }
+        try check(sink.total, is: length * iterations)
+    }
+
+    private static func dispatch(_ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = Sink()
+        let queue = DispatchQueue(label: "benchmarks.recursion")
+        let finished = DispatchSemaphore(value: 0)
+        @Sendable func loop(_ remaining: Int, _ value: Value) {
+            guard remaining > 0 else {
+                sink.add(value.number)
+                finished.signal()
+                return
+            }
+            queue.async { loop(remaining - 1, value.next()) }
+        }
+        stopwatch.start()
+        for _ in 0..<iterations {
+            loop(length, opaque(Value.make(0)))
+            finished.wait()
+        }
+        stopwatch.stop()
+        try check(sink.total, is: length * iterations)
+    }
+}
