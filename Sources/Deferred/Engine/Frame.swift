@@ -96,7 +96,7 @@ struct Frame: ~Copyable {
 
     /// Becomes the frame of an idle link that had nobody waiting, for the one who now attaches.
     mutating func tellFirst(_ consumer: Link, of link: Link) {
-        let wasPassedOn = deliver(link.content, to: consumer)
+        let wasPassedOn = deliver(link.content, to: Unmanaged.passRetained(consumer))
         let batch = link.takeListOrBecomeIdle(wasPassedOn)
         if !batch.isEmpty { tell(link, batch, nil) }
         run()
@@ -131,8 +131,9 @@ struct Frame: ~Copyable {
 
     /// Tells one consumer; true if it took the outcome, so that a failure is its own from now on.
     @inline(__always)
-    private mutating func deliver(_ outcome: borrowing Link.Content, to consumer: consuming Link) -> Bool {
-        var consumer = consumer
+    private mutating func deliver(_ outcome: borrowing Link.Content, to taken: Unmanaged<Link>) -> Bool {
+        // The only reference of this frame: whether there is a handle beside it decides L6 (see `bypass`).
+        var consumer = taken.takeRetainedValue()
         if consumer.withdrawn { return false }
         let word = consumer.lock()
         guard consumer.phase == .waiting || consumer.phase == .linking else {

@@ -74,12 +74,13 @@ struct Batch {
 
     /// Hands over the first link and the reference that the list had to it.
     @inline(__always)
-    mutating func removeFirst() -> Link? {
+    mutating func removeFirst() -> Unmanaged<Link>? {
         guard let taken = first else { return nil }
-        let link = taken.takeRetainedValue()
-        first = link.next
-        link.next = nil
-        return link
+        taken._withUnsafeGuaranteedRef {
+            first = $0.next
+            $0.next = nil
+        }
+        return taken
     }
 
     /// Runs `body` for each without taking it out.
