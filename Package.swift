@@ -26,6 +26,7 @@ let package = Package(
         ),
 
         .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting"]),
+        .testTarget(name: "DocumentationTests", dependencies: ["Deferred"]),
         .testTarget(
             name: "DeferredOperationsTests",
             dependencies: ["Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer"]
