@@ -31,10 +31,10 @@ extension Deferred {
     /// Fires this Deferred as `other` fires; firing it by hand first wins. See ``Resolver/follow(_:)``.
     @inlinable
     public func follow(_ other: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line) {
-        guard let producer else {
+        guard link.isFiredByHandles else {
             return link.reportNotFireable(DeferredDiagnostic.Location(fileID: fileID, line: line))
         }
-        producer.link.follow(other.link)
+        link.follow(other.link)
     }
 
     /// Fires the Deferred of `other` as this one fires (Twisted's `chainDeferred`, HLDeferred's `notify:`).
@@ -48,7 +48,7 @@ extension Deferred {
 
     @inlinable
     func fire(_ outcome: Link.Content, _ site: DeferredDiagnostic.Location) -> Bool {
-        if let producer { return producer.fire(outcome, site) }
+        if link.isFiredByHandles { return link.fire(outcome, site) }
         link.reportNotFireable(site)
         return false
     }

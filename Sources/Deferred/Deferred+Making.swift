@@ -6,8 +6,8 @@ extension Deferred {
     /// come from.
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
-        let link = Link(.source, .none, DeferredDiagnostic.Location(fileID: fileID, line: line))
-        self.init(link, producer: Producer(link))
+        let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        self.init(Link(.source, .none, site, firedByHandles: true))
     }
 
     /// A pending Deferred that knows how to stop what would fire it.

@@ -28,14 +28,9 @@
 /// A Deferred is a small handle, like a `Task`: copies are the same Deferred, and are equal.
 public struct Deferred<Value: Sendable>: Sendable {
     @usableFromInline let link: Link
-    /// The right to fire it, in handles that have it.
-    @usableFromInline let producer: Producer?
 
     @inlinable
-    init(_ link: Link, producer: Producer? = nil) {
-        self.link = link
-        self.producer = producer
-    }
+    init(_ link: Link) { self.link = link }
 }
 
 extension Deferred: Hashable {

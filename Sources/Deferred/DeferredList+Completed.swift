@@ -17,7 +17,7 @@ extension DeferredList {
             .each { index, outcome in
                 guard let result: Result<Value, any Error> = outcome.result() else { return }
                 continuation.yield((index: index, result: result))
-            }, #fileID, #line
+            }, fileID, line
         ) { _, _ in .value(()) }
         all.finally { _ in continuation.finish() }
         return Completions(stream: stream, all: all)

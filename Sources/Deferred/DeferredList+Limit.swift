@@ -18,15 +18,20 @@ final class LimitedInputs<Value: Sendable>: Sendable {
     }
 
     let slots: [Deferred<Value>]
+    private let fileID: StaticString
+    private let line: UInt
     private let state: Guarded<State>
 
     init<Input: Sendable>(
-        _ inputs: [Input], _ limit: Int, _ body: @escaping @Sendable (Input) -> Deferred<Value>
+        _ inputs: [Input], _ limit: Int, _ body: @escaping @Sendable (Input) -> Deferred<Value>,
+        _ fileID: StaticString, _ line: UInt
     ) {
+        self.fileID = fileID
+        self.line = line
         var slots: [Deferred<Value>] = []
         var waiting: [Slot] = []
         for input in inputs {
-            let (deferred, resolver) = Deferred<Value>.withResolver()
+            let (deferred, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
             slots.append(deferred)
             waiting.append(Slot(resolver: resolver) { body(input) })
         }
@@ -57,12 +62,15 @@ final class LimitedInputs<Value: Sendable>: Sendable {
                 leave()
                 continue
             }
-            let ended = slot.begin().both { [self] (result: Result<Value, any Error>) throws -> Value in
-                giveBack()
-                beginSlots()
-                return try result.get()
-            }
-            slot.resolver.follow(ended)
+            let ended = slot.begin().both(
+                { [self] (result: Result<Value, any Error>) throws -> Value in
+                    giveBack()
+                    beginSlots()
+                    return try result.get()
+                }, fileID: fileID, line: line)
+            // Cancelled while `body` ran: what that made is cancelled at once, as a callback's would be (C5).
+            let follows = slot.resolver.producer.source?.follow(ended.link) ?? false
+            if !follows { ended.cancel() }
             leave()
         }
     }

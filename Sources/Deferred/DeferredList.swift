@@ -14,6 +14,9 @@ public struct DeferredList<Value: Sendable>: Sendable {
     let source: Source
     let consumesErrors: Bool
     let cancelsRemaining: Bool
+    /// Where the list was made.
+    let fileID: StaticString
+    let line: UInt
 
     /// Where the inputs come from.
     enum Source: Sendable {
@@ -32,8 +35,11 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///     in order, as far as nobody else consumes them.
     public init(
         _ deferreds: some Sequence<Deferred<Value>>, consumeErrors: Bool = false,
-        cancelsRemaining: Bool = false
+        cancelsRemaining: Bool = false,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
+        self.fileID = fileID
+        self.line = line
         source = .given(Array(deferreds))
         consumesErrors = consumeErrors
         self.cancelsRemaining = cancelsRemaining
@@ -57,12 +63,15 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///   - body: Makes the Deferred for an input. Runs on the thread that asks first, or on which one before it settled.
     public init<S: Sequence>(
         _ inputs: S, limit: Int, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
-        _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
+        _ body: @escaping @Sendable (S.Element) -> Deferred<Value>, fileID: StaticString = #fileID,
+        line: UInt = #line
     ) where S.Element: Sendable {
+        self.fileID = fileID
+        self.line = line
         if limit < 1 {
             source = .invalid(.invalidArgument("a DeferredList's limit must be at least 1, not \(limit)"))
         } else {
-            source = .limited(LimitedInputs(Array(inputs), limit, body))
+            source = .limited(LimitedInputs(Array(inputs), limit, body, fileID, line))
         }
         consumesErrors = consumeErrors
         self.cancelsRemaining = cancelsRemaining

@@ -43,7 +43,7 @@ public struct Resolver<Value: Sendable>: Sendable {
     /// does nothing.
     @inlinable
     public func follow(_ other: Deferred<Value>) {
-        producer.link.follow(other.link)
+        if let source = producer.source { source.follow(other.link) }
     }
 
     /// Whether the Deferred was cancelled while it was pending: nobody waits for the result any more.
@@ -71,11 +71,13 @@ extension Link.Content {
 }
 
 extension Link {
-    /// Makes this source fire as `other` fires, and runs what that sets off.
+    /// Makes this source fire as `other` fires, and runs what that sets off. False if it had fired.
     @usableFromInline
-    func follow(_ other: Link) {
+    @discardableResult
+    func follow(_ other: Link) -> Bool {
         var frame = Frame()
-        frame.follow(self, other)
+        let follows = frame.follow(self, other)
         frame.run()
+        return follows
     }
 }

@@ -32,24 +32,36 @@ extension Link {
     }
 
     private var waitsFor: [Link] {
-        locked {
+        var list: ListState?
+        let links: [Link] = locked {
             switch phase {
-            case .waiting, .linking: upstream.map { [$0.takeUnretainedValue()] } ?? []
-            case .source: (rare?.following ?? []) + (rare?.list?.watches ?? [])
-            case .handedOver, .running, .settled, .bypassed: []
+            case .waiting, .linking:
+                return upstream.retained().map { [$0] } ?? []
+            case .source:
+                list = rare?.list
+                return rare?.following ?? []
+            case .handedOver, .running, .settled, .bypassed:
+                return []
             }
         }
+        return links + (list?.watches ?? [])
     }
 
     private var waitedForBy: [Link] {
         let word = lock()
+        guard phase != .settled else {
+            unlock(word)
+            return []
+        }
         var links = listed(in: word)
+        var list: ListState?
         switch content {
         case .forward(let target): links.append(target)
-        case .watch(let list, _): links.append(list.link)
+        case .watch(let state, _): list = state
         default: break
         }
         unlock(word)
+        if let link = list?.link { links.append(link) }
         return links
     }
 }

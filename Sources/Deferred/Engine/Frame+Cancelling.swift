@@ -40,7 +40,7 @@ extension Frame {
                     link.unlock(word)
                     return claim(link)
                 }
-                guard let upstream = link.upstream?.takeUnretainedValue() else {
+                guard let upstream = link.upstream.retained() else {
                     link.flags.insert(.cancelPending)
                     return link.unlock(word)
                 }
@@ -50,9 +50,13 @@ extension Frame {
                     origin = link
                     link = upstream
                 case .withdrawn:
-                    return claim(link)
+                    // Nobody clears the pointer to it before `claim` does.
+                    return withExtendedLifetime(upstream) { claim(link) }
                 case .withdrewBefore:
-                    return
+                    // Another cancel has it. If its errback recovers with a pending Deferred, this one is for that.
+                    if link.rememberCancel() { return }
+                    link = start
+                    origin = nil
                 case .fired:
                     if link.rememberCancel(whileWaitingFor: upstream) { return }
                     link = start
@@ -78,19 +82,23 @@ extension Frame {
     /// Runs a pending source's canceller, once, and fails it if that did not fire it; or gives the link by which it follows
     /// another, for the cancel to go on there. The source's lock is held.
     private mutating func cancelSource(_ source: Link, _ word: UInt) -> Link? {
-        guard !source.flags.contains(.cancelled) else {
+        guard !source.flags.contains(.cancellerRuns) else {
             source.unlock(word)
             return nil
         }
-        source.flags.insert([.cancelled, .absorbsLateResult])
+        if !source.flags.contains(.cancelled) { source.flags.insert([.cancelled, .absorbsLateResult]) }
+        source.flags.insert(.cancellerRuns)
         let canceller = source.rare?.canceller.take()
         let list = source.rare?.list
         source.unlock(word)
 
         canceller?(source)
-        let following = source.locked { source.rare?.following ?? [] }
+        let following = source.locked {
+            source.flags.remove(.cancellerRuns)
+            return source.phase == .source ? source.rare?.following ?? [] : []
+        }
         guard let followed = following.first else {
-            list?.onStop?()
+            list?.detach()
             _ = fire(source, .failure(CancellationError()))
             if let list { enqueue(.cancelInputs(list)) }
             return nil
@@ -101,14 +109,19 @@ extension Frame {
 
     /// Takes a waiting link out of what it waits for without cancelling that, and settles it with no more ado.
     mutating func withdraw(_ link: Link, settlingWith outcome: Link.Content = .value(())) {
-        guard let upstream = link.locked({ link.upstream?.takeUnretainedValue() }) else { return }
+        guard let upstream = link.locked({ link.phase == .waiting ? link.upstream.retained() : nil }) else {
+            return
+        }
+        defer { withExtendedLifetime(upstream) {} }
         let word = upstream.lock()
         guard word & Word.settled == 0, upstream.phase != .bypassed, !link.withdrawn else {
             return upstream.unlock(word)
         }
         link.withdrawn = true
-        upstream.unlock(word)
-        upstream.noteWithdrawal()
+        var newWord = word
+        let isUnlinked = upstream.unlink(link, word: &newWord)
+        upstream.unlock(newWord)
+        if !isUnlinked { upstream.noteWithdrawal() }
         let linkWord = link.lock()
         guard link.phase == .waiting else { return link.unlock(linkWord) }
         let content = link.startRunning()
@@ -140,10 +153,14 @@ extension Link {
         }
         var dropped: [Unmanaged<Link>] = []
         let isWithdrawn = hasConsumer(besides: consumer, word: &word, dropped: &dropped)
-        if isWithdrawn { consumer.withdrawn = true }
+        var isUnlinked = false
+        if isWithdrawn {
+            consumer.withdrawn = true
+            isUnlinked = unlink(consumer, word: &word)
+        }
         unlock(word)
         for link in dropped { link.release() }
-        if isWithdrawn { noteWithdrawal() }
+        if isWithdrawn && !isUnlinked { noteWithdrawal() }
         return isWithdrawn ? .withdrawn : .onlyConsumer
     }
 
@@ -151,12 +168,18 @@ extension Link {
     /// False if it no longer waits for `upstream`.
     fileprivate func rememberCancel(whileWaitingFor upstream: Link) -> Bool {
         locked {
-            let present = self.upstream?.toOpaque()
-            guard phase == .waiting,
-                present == nil || present == Unmanaged.passUnretained(upstream).toOpaque()
-            else {
-                return false
-            }
+            let isPresent = self.upstream.isNone || self.upstream.identity == Upstream(upstream).identity
+            guard phase == .waiting, isPresent else { return false }
+            flags.insert(.cancelPending)
+            return true
+        }
+    }
+
+    /// This link has withdrawn and is about to be claimed: the cancel is for what its errback makes of it. False if it
+    /// is past that.
+    fileprivate func rememberCancel() -> Bool {
+        locked {
+            guard phase == .waiting else { return false }
             flags.insert(.cancelPending)
             return true
         }

@@ -14,7 +14,7 @@ extension Frame {
             let word = link.lock()
             link.phase = .linking
             link.content = .adopt
-            link.upstream = Unmanaged.passUnretained(inner)
+            link.upstream = Upstream(inner)
             // The cancel that came while the callback ran is for the nested one now, not for those downstream.
             let consumers = link.flags.contains(.cancelPending) ? link.listed(in: word) : []
             link.unlock(word)
@@ -30,7 +30,7 @@ extension Frame {
             inner.unlock(innerWord)
             waiter.locked {
                 waiter.phase = .running
-                waiter.upstream = nil
+                waiter.upstream = .none
             }
             return settle(waiter, inner.look())
         }
@@ -43,7 +43,7 @@ extension Frame {
             return waiter.unlock(word)
         }
         waiter.phase = .waiting
-        if !isPending { waiter.upstream = nil }
+        if !isPending { waiter.upstream = .none }
         let isCancelled = isPending && waiter.flags.remove(.cancelPending) != nil
         let hasConsumers = word & ~Word.flags != 0
         waiter.unlock(word)
@@ -73,17 +73,16 @@ extension Frame {
     mutating func follow(_ source: Link, _ other: Link) -> Bool {
         let follower = Link(.waiting, .forward(to: source), source.made)
         let rare = source.ensureRare()
-        let word = source.lock()
-        guard source.phase == .source else {
-            source.unlock(word)
-            return false
+        let isPending = source.locked {
+            guard source.phase == .source else { return false }
+            rare.following.append(follower)
+            return true
         }
-        rare.following.removeAll { $0.phase == .settled }
-        rare.following.append(follower)
-        let hasConsumers = word & ~Word.flags != 0
-        source.unlock(word)
+        guard isPending else { return false }
         other.attach(follower)
-        if hasConsumers || other === source, other === source || other.waits(for: source) {
+        // As in `enlist`: looked for once both ends are in place.
+        let hasConsumers = source.word.load(ordering: .acquiring) & ~Word.flags != 0
+        if other === source || (hasConsumers && other.waits(for: source)) {
             withdraw(follower)
             _ = fire(source, .failure(DeferredError.cycle))
         }
@@ -99,9 +98,7 @@ extension Link {
     fileprivate func bypass(to inner: Link) -> Link? {
         let word = lock()
         guard rare == nil, flags.isEmpty, let last = Link.last(in: word),
-            last._withUnsafeGuaranteedRef({
-                $0.next?.toOpaque() == last.toOpaque() && !$0.withdrawn && $0.adopts
-            })
+            last._withUnsafeGuaranteedRef({ $0.standsAlone && $0.startLinking(to: inner) })
         else {
             unlock(word)
             return nil
@@ -109,17 +106,22 @@ extension Link {
         phase = .bypassed
         unlock(0)
         let waiter = last.takeRetainedValue()
-        waiter.locked {
-            waiter.next = nil
-            waiter.phase = .linking
-            waiter.upstream = Unmanaged.passUnretained(inner)
-        }
+        waiter.next = nil
         return waiter
     }
 
-    /// Stable while it stands, not withdrawn, in a pending list whose lock the caller has: only who takes it from there
-    /// changes its content.
-    private var adopts: Bool {
-        if case .adopt = content { true } else { false }
+    /// Whether a link is the only one in its list, and consumes. Under the lock of the list's link.
+    private var standsAlone: Bool {
+        !withdrawn && next?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+    }
+
+    /// Makes a link that would take its outcome as it is wait for `inner` instead; false if it is not such a link.
+    private func startLinking(to inner: Link) -> Bool {
+        locked {
+            guard phase == .waiting, case .adopt = content, !flags.contains(.shielded) else { return false }
+            phase = .linking
+            upstream = Upstream(inner)
+            return true
+        }
     }
 }

@@ -64,8 +64,8 @@ struct Frame: ~Copyable {
     mutating func run() {
         scope = nil
         while let task = dequeue() {
-            switch task {
-            case .tell(let link, let batch, let scope): tell(link, batch, scope)
+            switch consume task {
+            case .tell(let link, let batch, let scope): tell(consume link, batch, consume scope, queued)
             case .cancelInputs(let list): list.cancelInputs(in: &self)
             case .cancel(let link): cancel(link)
             }
@@ -75,14 +75,18 @@ struct Frame: ~Copyable {
     // MARK: Telling
 
     /// Tells those in `batch`, and those attached in the meantime, the outcome of `link`.
-    private mutating func tell(_ link: Link, _ batch: consuming Batch, _ scope: Scope?) {
+    ///
+    /// - Parameter mark: How many tasks in the queue come before what follows from this.
+    private mutating func tell(_ link: consuming Link, _ batch: consuming Batch, _ scope: Scope?, _ mark: Int)
+    {
         self.scope = scope
-        let mark = queued
+        var link = link
         var batch = batch
         var wasPassedOn = false
         repeat {
             while !batch.isEmpty {
-                if link.isPaused, hold(link, &batch, wasPassedOn, mark) {
+                // Nobody left to unpause it counts as unpaused (P1): told here, and not by its `deinit`, which would recur (F6).
+                if link.isPaused, !isKnownUniquelyReferenced(&link), hold(link, &batch, wasPassedOn, mark) {
                     self.scope = nil
                     return
                 }
@@ -98,21 +102,21 @@ struct Frame: ~Copyable {
     mutating func tellFirst(_ consumer: Link, of link: Link) {
         let wasPassedOn = deliver(link.content, to: Unmanaged.passRetained(consumer))
         let batch = link.takeListOrBecomeIdle(wasPassedOn)
-        if !batch.isEmpty { tell(link, batch, nil) }
+        if !batch.isEmpty { tell(link, batch, nil, queued) }
         run()
     }
 
     /// Goes on where a pause held the frame of `link`, which this one has made `busy`.
     mutating func resume(_ link: Link, _ batch: consuming Batch, _ scope: Scope?, _ heldBack: [Task]) {
         for task in heldBack { enqueue(task) }
-        tell(link, batch, scope)
+        tell(link, batch, scope, 0)
         run()
     }
 
     /// Gives up the telling of a paused link until it is unpaused. False if it has been unpaused in the meantime.
     private mutating func hold(_ link: Link, _ batch: inout Batch, _ wasPassedOn: Bool, _ mark: Int) -> Bool {
         // From here on the link may go with its last handle, so those that wait must not point back to it.
-        batch.forEach { consumer in consumer.locked { consumer.upstream = nil } }
+        batch.forEach { consumer in consumer.locked { consumer.upstream = .none } }
         let later = takeTasks(after: mark)
         var word = link.lock()
         guard word & Word.paused != 0, let rare = link.rare else {
@@ -272,7 +276,7 @@ extension Link {
         var content = Content.none
         swap(&content, &self.content)
         phase = .running
-        upstream = nil
+        upstream = .none
         return content
     }
 

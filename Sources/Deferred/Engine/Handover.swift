@@ -3,11 +3,10 @@ internal import Synchronization
 /// A step that runs on a dispatcher. Its link's turn is when the work is handed over; the step runs when the dispatcher
 /// gets to it, and what follows from it goes on from there, on the dispatcher's thread.
 ///
-/// The work that the dispatcher gets holds the last reference: if it is let go without having run, the link fails with
-/// ``DeferredError/abandoned``.
+/// If the dispatcher lets go of the work without having run it, the link fails with ``DeferredError/abandoned``.
 ///
-/// Sound as `@unchecked Sendable`: the variables are written before the work is handed over, and after that belong to
-/// whoever moves `state` to `begun`, or to the end of this object.
+/// Sound as `@unchecked Sendable`: `link`, `input` and `scope` are written before the work is handed over, and after that
+/// belong to whoever moves `state` to `begun`; `immediateResult` belongs to the thread that hands over.
 @usableFromInline
 final class Handover: @unchecked Sendable {
     private enum State {
@@ -33,8 +32,8 @@ final class Handover: @unchecked Sendable {
         self.step = step
     }
 
-    /// Hands the step over. Gives its result if the dispatcher ran it within the call: then the frame that hands over goes
-    /// on with it in its turn, after the others attached to the same Deferred (F4).
+    /// Hands the step over. Gives its result if the dispatcher ran it, or let it go, within the call: then the frame that hands
+    /// over goes on with it in its turn, after the others attached to the same Deferred (F4).
     func hand(over link: Link, _ input: Link.Content, _ scope: Scope?) -> Link.Content? {
         self.link = link
         self.input = input
@@ -42,13 +41,30 @@ final class Handover: @unchecked Sendable {
         link.locked { link.phase = .handedOver }
         handingThread.store(Platform.currentThread, ordering: .relaxed)
         state.store(State.handed, ordering: .releasing)
-        dispatcher.dispatch { self.run() }
+        dispatchWork()
         handingThread.store(0, ordering: .relaxed)
         // Only this thread can have set it, from inside the call.
         return immediateResult.take()
     }
 
-    private func run() {
+    /// Apart, so that on its return nothing but the dispatcher can hold the work.
+    @inline(never)
+    private func dispatchWork() {
+        let work = Work(self)
+        dispatcher.dispatch { work.handover.conclude { $0.step($1) } }
+    }
+
+    /// What the dispatcher gets. Its end is the end of the handover, if that has not begun.
+    private final class Work: Sendable {
+        let handover: Handover
+
+        init(_ handover: Handover) { self.handover = handover }
+
+        deinit { handover.conclude { _, _ in .failure(DeferredError.abandoned) } }
+    }
+
+    /// Ends the handover, once, with what `body` gives for the outcome that the link waited for.
+    private func conclude(_ body: (Handover, Link.Content) -> Link.Content) {
         guard
             state.compareExchange(
                 expected: State.handed, desired: State.begun, ordering: .acquiringAndReleasing
@@ -59,11 +75,11 @@ final class Handover: @unchecked Sendable {
         let scope = self.scope.take()
         let outcome = begin(link)
         if handingThread.load(ordering: .relaxed) == Platform.currentThread {
-            immediateResult = step(outcome)
+            immediateResult = body(self, outcome)
             return
         }
         var frame = Frame(scope)
-        frame.conclude(&link, step(outcome))
+        frame.conclude(&link, body(self, outcome))
         frame.run()
     }
 
@@ -76,12 +92,5 @@ final class Handover: @unchecked Sendable {
             return link.flags.remove(.cancelPending) != nil
         }
         return isCancelled ? .failure(CancellationError()) : outcome
-    }
-
-    deinit {
-        guard state.load(ordering: .acquiring) == State.handed, let link else { return }
-        var frame = Frame(scope)
-        frame.settle(link, .failure(DeferredError.abandoned))
-        frame.run()
     }
 }

@@ -9,13 +9,12 @@ extension Link {
 
     /// Attaches a new link that nobody else knows of yet.
     func attach(_ consumer: Link) {
-        consumer.upstream = Unmanaged.passUnretained(self)
         let word = lock()
         if word & Word.settled == 0 {
+            consumer.upstream = Upstream(self)
             unlock(Link.append(consumer, to: word))
             return
         }
-        consumer.upstream = nil
         if Link.isIdle(word) {
             unlock(word | Word.busy)
             var frame = Frame()

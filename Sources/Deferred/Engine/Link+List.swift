@@ -36,7 +36,7 @@ extension Link {
         return UInt(bitPattern: end.toOpaque()) | (word & Word.flags)
     }
 
-    /// The links in the list of this one, retained. For searches, not for telling. Under the lock.
+    /// The consumers in the list of this one, retained. For searches, not for telling. Under the lock.
     func listed(in word: UInt) -> [Link] {
         guard let last = Link.last(in: word) else { return [] }
         var all: [Link] = []
@@ -44,7 +44,8 @@ extension Link {
         repeat {
             guard let next = current._withUnsafeGuaranteedRef({ $0.next }) else { break }
             current = next
-            all.append(current.takeUnretainedValue())
+            let link = current.takeUnretainedValue()
+            if !link.withdrawn { all.append(link) }
         } while current.toOpaque() != last.toOpaque()
         return all
     }
@@ -97,7 +98,8 @@ struct Batch {
 
 // MARK: - Withdrawing
 
-/// A link that withdraws stays in its list, marked, until the list is told or swept: it has no way to its predecessor.
+/// A link has no way to its predecessor in the list. One that withdraws is looked for among the first few hundred and unlinked;
+/// in a longer list it stays, marked, until the list is told or swept, so that a run of cancels is linear.
 extension Link {
     /// Whether anybody but `consumer`, the caller, consumes this pending link. Under the lock.
     ///
@@ -118,6 +120,33 @@ extension Link {
                 previous = current
             }
             if isLast { return false }
+        }
+        return false
+    }
+
+    /// Takes a consumer that withdrew, and that the caller holds, out of the list if it is found soon. Under the lock.
+    func unlink(_ consumer: Link, word: inout UInt) -> Bool {
+        guard let last = Link.last(in: word) else { return false }
+        let sought = Unmanaged.passUnretained(consumer).toOpaque()
+        var previous = last
+        for _ in 0..<256 {
+            guard let current = previous._withUnsafeGuaranteedRef({ $0.next }) else { return false }
+            if current.toOpaque() == sought {
+                let next = consumer.next
+                consumer.next = nil
+                if current.toOpaque() == previous.toOpaque() {
+                    word &= Word.flags
+                } else {
+                    previous._withUnsafeGuaranteedRef { $0.next = next }
+                    if current.toOpaque() == last.toOpaque() {
+                        word = UInt(bitPattern: previous.toOpaque()) | (word & Word.flags)
+                    }
+                }
+                current.release()
+                return true
+            }
+            if current.toOpaque() == last.toOpaque() { return false }
+            previous = current
         }
         return false
     }

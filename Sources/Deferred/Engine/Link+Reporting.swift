@@ -41,9 +41,9 @@ extension Link {
         let word = lock()
         let content = content
         let phase = phase
-        let upstream = upstream?.takeUnretainedValue()
+        let upstream = phase == .waiting || phase == .linking ? upstream.retained() : nil
         let following = rare?.following.first
-        let inputs = rare?.list.map { ($0.watches.count, $0.watches.filter { $0.upstream != nil }.count) }
+        let list = rare?.list
         let paused = rare.map { $0.pauses } ?? 0
         let isCancelled = flags.contains(.cancelled)
         unlock(word)
@@ -54,11 +54,12 @@ extension Link {
         case (.settled, .value(let value)): text = "value \(value)"
         case (.settled, .failure(let error)): text = "failure \(error)"
         case (.source, _):
-            if let inputs {
-                text = "waits for \(inputs.1) of a list of \(inputs.0)"
+            if let watches = list?.watches {
+                let pending = watches.count { watch in watch.locked { watch.phase == .waiting } }
+                text = "waits for \(pending) of a list of \(watches.count)"
             } else if let following {
                 text = "follows another"
-                next = following.locked { following.upstream?.takeUnretainedValue() }
+                next = following.locked { following.upstream.retained() }
             } else {
                 text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
             }
@@ -67,7 +68,7 @@ extension Link {
         case (_, .adopt): text = upstream == nil ? "waits for its turn" : "waits for a nested Deferred"
         default: text = upstream == nil ? "waits for its turn" : "waits"
         }
-        if phase == .waiting || phase == .linking { next = upstream }
+        if next == nil { next = upstream }
         if paused > 0 { text += ", paused" + (paused > 1 ? " \(paused) times" : "") }
         return ("\(text) (made at \(made))", next)
     }

@@ -35,11 +35,12 @@ internal import Synchronization
 ///
 /// ## Who keeps whom
 ///
-/// A list owns the links in it; a source is owned by its ``Producer``s, whose end abandons it; a handle owns its
-/// link. Upstream is known by an unowned pointer, set only while upstream is pending: upstream's side of the chain
-/// keeps it alive for as long, and its frame clears the pointer, under the consumer's lock, before it lets upstream
-/// go. So whoever reads the pointer under that lock may retain what it points to. Nothing points back from a settled
-/// link: there is no cycle to leak (A2), and a settled link's last handle is its last reference (U1, P1).
+/// A list owns the links in it, and a handle owns its link. A source is owned by whoever may fire it: by its handles, or,
+/// where they may not, by its ``Producer``s. Its end, or the last producer's, is its abandonment (A1).
+///
+/// Upstream is known by an unowned pointer (``Upstream``), set only while upstream is pending: its own side of the chain
+/// keeps it alive for as long, and the pointer is cleared, under the consumer's lock, before it may go. So nothing points
+/// back from a settled link: there is no cycle to leak (A2), and the last handle is the last reference (A1, P1, U1).
 ///
 /// Locks nest in one place only, and there from a running link to one that waits for it.
 ///
@@ -52,11 +53,11 @@ final class Link: @unchecked Sendable {
     let word: Atomic<UInt>
 
     /// The next in the list that this link stands in; the last one's is the first. Under the lock of the list's link,
-    /// or the frame's own once it has taken the list.
+    /// or the frame's own once it has taken the list. (A source stands in none: see `fired`.)
     @exclusivity(unchecked) var next: Unmanaged<Link>?
 
-    /// What this link waits for, while that is pending. Under this link's lock.
-    @exclusivity(unchecked) var upstream: Unmanaged<Link>?
+    /// What this link waits for, while that is pending. Under this link's lock. (A source waits for none: see `fired`.)
+    @exclusivity(unchecked) var upstream: Upstream
 
     /// What few links need. Made once, under this link's lock.
     @exclusivity(unchecked) var rare: Rare?
@@ -76,32 +77,43 @@ final class Link: @unchecked Sendable {
     /// It has left the list that it still stands in: a consumer no more. Under the lock of the list's link.
     @exclusivity(unchecked) var withdrawn: Bool
 
-    /// Where the link was made.
-    let line: UInt32
+    /// Where the link was made; the highest bit says whether it is owned by handles that may fire it.
+    let lineAndOwner: UInt32
 
     @usableFromInline
-    init(_ phase: Phase, _ content: consuming Content, _ site: DeferredDiagnostic.Location) {
+    init(
+        _ phase: Phase, _ content: consuming Content, _ site: DeferredDiagnostic.Location,
+        firedByHandles: Bool = false
+    ) {
         word = Atomic(phase == .settled ? Word.settled : 0)
         next = nil
-        upstream = nil
+        upstream = .none
         rare = nil
         file = site.file
         self.content = content
         self.phase = phase
         flags = []
         withdrawn = false
-        line = site.storedLine
+        lineAndOwner = site.storedLine | (firedByHandles ? Link.firedByHandlesBit : 0)
     }
+
+    static let firedByHandlesBit: UInt32 = 1 << 31
 
     /// Where the link was made.
     var made: DeferredDiagnostic.Location {
-        DeferredDiagnostic.Location(file: file, storedLine: line)
+        DeferredDiagnostic.Location(file: file, storedLine: lineAndOwner & ~Link.firedByHandlesBit)
     }
 
     deinit {
-        guard phase == .settled else { return }
-        if word.load(ordering: .acquiring) & ~Word.flags != 0 { flushAfterPause() }
-        reportIfUnhandled()
+        switch phase {
+        case .settled:
+            if word.load(ordering: .acquiring) & ~Word.flags != 0 { flushAfterPause() }
+            reportIfUnhandled()
+        case .source:
+            if word.load(ordering: .acquiring) & ~Word.flags != 0 || rare != nil { abandonAtEnd() }
+        default:
+            break
+        }
     }
 }
 
@@ -136,6 +148,8 @@ extension Link {
         static let absorbsLateResult = Flags(rawValue: 4)
         /// Its failure has reached somebody (U1).
         static let handled = Flags(rawValue: 8)
+        /// A source whose canceller runs: cancelling it again from inside does nothing (C1).
+        static let cancellerRuns = Flags(rawValue: 32)
         /// Its cancel does not reach upstream.
         static let shielded = Flags(rawValue: 16)
     }

@@ -1,71 +1,82 @@
-/// The right to fire a source, shared by the handles that may: when the last of them goes nothing is left that could
-/// fire it, and the source fails with ``DeferredError/abandoned`` (A1).
+/// The right to fire a source, for those that are not fired by their handles: shared by the copies of a ``Resolver``. When the
+/// last of them goes nothing is left that could fire the source, and it fails with ``DeferredError/abandoned`` (A1).
 ///
-/// Sound as `@unchecked Sendable`: `fired` is read and written under the link's lock, the rest never changes.
+/// Once it has fired, it lets go of the source, whose handles are then all that keeps that.
 @usableFromInline
-final class Producer: @unchecked Sendable {
-    @usableFromInline let link: Link
+final class Producer: Sendable {
+    private enum State {
+        case owning(Link)
+        case fired(Late)
+    }
 
-    /// Where it was fired, when it was fired by this one.
-    var fired: DeferredDiagnostic.Location?
+    /// What is to be known when a source that has been let go is fired again.
+    private struct Late {
+        let made: DeferredDiagnostic.Location
+        let fired: DeferredDiagnostic.Location
+        let wasCancelled: Bool
+        /// The first late result after a cancel is dropped without a word (C2).
+        var isAbsorbed: Bool
+    }
+
+    private let state: Guarded<State>
 
     /// A canceller's own right to fire ends with the cancel, which settles the source in any case.
     private let abandons: Bool
 
     @usableFromInline
     init(_ link: Link) {
-        self.link = link
+        state = Guarded(.owning(link))
         abandons = true
     }
 
     @usableFromInline
     init(forCancellerOf link: Link) {
-        self.link = link
+        state = Guarded(.owning(link))
         abandons = false
     }
 
     deinit {
-        if abandons { link.abandon() }
+        if abandons { source?.abandon() }
     }
-}
 
-extension Producer {
-    /// Fires the source, runs its callbacks, and says whether this call fired it (F1, F2).
+    /// The source, unless this has fired it.
     @usableFromInline
-    func fire(_ outcome: consuming Link.Content, _ site: DeferredDiagnostic.Location) -> Bool {
-        let word = link.lock()
-        guard link.phase == .source else {
-            let absorbed = link.flags.remove(.absorbsLateResult) != nil
-            let firstFired = fired
-            link.unlock(word)
-            if !absorbed {
-                DeferredDiagnostics.report(
-                    .alreadyFired(made: link.made, firedFirst: firstFired, again: site))
-            }
-            return false
-        }
-        fired = site
-        var frame = Frame()
-        frame.finish(link, word, outcome)
-        frame.run()
-        return true
+    var source: Link? {
+        state.withLock { if case .owning(let link) = $0 { link } else { nil } }
     }
 
     /// Whether the source was cancelled (C2).
     @usableFromInline
-    var isCancelled: Bool { link.locked { link.flags.contains(.cancelled) } }
-}
+    var isCancelled: Bool {
+        if let source { return source.isCancelled }
+        return state.withLock { if case .fired(let late) = $0 { late.wasCancelled } else { false } }
+    }
 
-extension Link {
-    /// Nothing is left that could fire this source.
-    fileprivate func abandon() {
-        let word = lock()
-        // A cancel that is under way settles it; what it follows still may.
-        let isFollowing = rare.map { !$0.following.isEmpty } ?? false
-        guard phase == .source, !flags.contains(.cancelled), !isFollowing else { return unlock(word) }
-        flags.insert(.handled)
-        var frame = Frame()
-        frame.finish(self, word, .failure(DeferredError.abandoned))
-        frame.run()
+    /// Fires the source; see `Link.fire`.
+    @usableFromInline
+    func fire(_ outcome: consuming Link.Content, _ site: DeferredDiagnostic.Location) -> Bool {
+        guard let source else {
+            reportLate(site)
+            return false
+        }
+        guard source.fire(outcome, site) else { return false }
+        let (wasCancelled, isAbsorbed) = source.locked {
+            (source.flags.contains(.cancelled), source.flags.remove(.absorbsLateResult) != nil)
+        }
+        let late = Late(made: source.made, fired: site, wasCancelled: wasCancelled, isAbsorbed: isAbsorbed)
+        state.withLock { $0 = .fired(late) }
+        return true
+    }
+
+    private func reportLate(_ site: DeferredDiagnostic.Location) {
+        let late: Late? = state.withLock { state in
+            guard case .fired(var late) = state else { return nil }
+            let answer = late
+            late.isAbsorbed = false
+            state = .fired(late)
+            return answer
+        }
+        guard let late, !late.isAbsorbed else { return }
+        DeferredDiagnostics.report(.alreadyFired(made: late.made, firedFirst: late.fired, again: site))
     }
 }
