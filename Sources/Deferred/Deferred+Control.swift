@@ -42,11 +42,18 @@ extension Deferred {
 }
 
 extension Link {
+    /// A source that follows this link, and does not withdraw when it is cancelled.
     @usableFromInline
     func shielded(_ site: DeferredDiagnostic.Location) -> Link {
-        let shield = Link(.waiting, .adopt, site)
+        let shield = Link(.source, .none, site)
         shield.flags.insert(.shielded)
-        attach(shield)
+        shield.follow(self)
         return shield
+    }
+
+    /// The shield that this link follows upstream for was cancelled: it stays in upstream's list, with nothing to do.
+    func goOnConsuming() {
+        var content = Content.consume
+        locked { if phase == .waiting { swap(&content, &self.content) } }
     }
 }

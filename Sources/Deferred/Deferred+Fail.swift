@@ -23,6 +23,7 @@ extension Deferred {
 
     /// The outcome of the Deferred that `errback` gives in place of the failure.
     @inlinable
+    @_disfavoredOverload
     public func fail(
         on dispatcher: (any Dispatcher)? = nil,
         _ errback: @escaping @Sendable (any Error) throws -> Deferred<Value>,
@@ -70,6 +71,7 @@ extension Deferred {
 
     /// The outcome of the Deferred that `errback` gives in place of a failure of this type; other failures pass.
     @inlinable
+    @_disfavoredOverload
     public func fail<E: Error>(
         _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
         _ errback: @escaping @Sendable (E) throws -> Deferred<Value>,

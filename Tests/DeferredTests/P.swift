@@ -47,3 +47,19 @@ import Testing
 }
 struct E: Error {}
 final class Log: @unchecked Sendable { var all: [String] = []; func add(_ s: String) { all.append(s) } }
+@Suite struct SmokeOverloads {
+    @Test func resolves() {
+        let a = Deferred<Int>()
+        let w: Deferred<Int> = a.fail { _ in throw E() }
+        let n = a.fail { _ in Deferred.resolved(4) }
+        a.fail { print($0) }
+        let n2 = a.fail { e in print(e); return Deferred.resolved(4) }
+        let v: Deferred<Int> = a.fail { e in print(e); return 4 }
+        let t = a.fail(E.self) { _ in 5 }
+        let t2 = a.fail(E.self) { _ in .resolved(5) }
+        let t3 = a.fail(E.self) { _ in throw E() }
+        a.cancel()
+        _ = (w, n, n2, v, t, t2, t3)
+        let s = a.shielded(); s.cancel()
+    }
+}

@@ -35,13 +35,8 @@ extension Frame {
                 return link.unlock(word)
 
             case .waiting:
-                if link.flags.contains(.shielded) {
-                    // It leaves its mark in upstream's list, and so goes on consuming.
-                    link.unlock(word)
-                    return claim(link)
-                }
                 guard let upstream = link.upstream.retained() else {
-                    link.flags.insert(.cancelPending)
+                    link.rememberCancelAtTurn()
                     return link.unlock(word)
                 }
                 link.unlock(word)
@@ -95,7 +90,8 @@ extension Frame {
         canceller?(source)
         let following = source.locked {
             source.flags.remove(.cancellerRuns)
-            return source.phase == .source ? source.rare?.following ?? [] : []
+            let followsOn = source.phase == .source && !source.flags.contains(.shielded)
+            return followsOn ? source.rare?.following ?? [] : []
         }
         guard let followed = following.first else {
             list?.detach()
@@ -170,9 +166,15 @@ extension Link {
         locked {
             let isPresent = self.upstream.isNone || self.upstream.identity == Upstream(upstream).identity
             guard phase == .waiting, isPresent else { return false }
-            flags.insert(.cancelPending)
+            rememberCancelAtTurn()
             return true
         }
+    }
+
+    /// A list cancels those of its inputs that are pending; one that has fired it still takes. Under the lock.
+    fileprivate func rememberCancelAtTurn() {
+        if case .watch = content { return }
+        flags.insert(.cancelPending)
     }
 
     /// This link has withdrawn and is about to be claimed: the cancel is for what its errback makes of it. False if it

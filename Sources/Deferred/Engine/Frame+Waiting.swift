@@ -118,7 +118,7 @@ extension Link {
     /// Makes a link that would take its outcome as it is wait for `inner` instead; false if it is not such a link.
     private func startLinking(to inner: Link) -> Bool {
         locked {
-            guard phase == .waiting, case .adopt = content, !flags.contains(.shielded) else { return false }
+            guard phase == .waiting, case .adopt = content else { return false }
             phase = .linking
             upstream = Upstream(inner)
             return true

@@ -175,6 +175,9 @@ struct Frame: ~Copyable {
         case .forward(let target):
             settle(link, .value(()))
             return fire(target, copy outcome)
+        case .consume:
+            settle(link, .value(()))
+            return false
         case .none, .value, .failure, .wait:
             preconditionFailure("a link that waits has something to do")
         }
@@ -237,13 +240,16 @@ struct Frame: ~Copyable {
         var finalizers: [Finalizer] = []
         swap(&finalizers, &rare.finalizers)
         let held = rare.heldScope.take()
+        let isShielded = link.flags.contains(.shielded)
         let batch = Batch(takenFrom: word)
         link.unlock(Word.settled | (word & Word.paused) | (batch.isEmpty ? 0 : Word.busy))
 
         var inner = Scope.join(held, scope)
         if !finalizers.isEmpty { inner = Scope(finalizers, link.content, in: inner) }
         if !batch.isEmpty { enqueue(.tell(link, batch, inner)) }
-        for follower in following { withdraw(follower) }
+        for follower in following {
+            if isShielded { follower.goOnConsuming() } else { withdraw(follower) }
+        }
         _ = consume canceller
         _ = consume list
     }

@@ -150,7 +150,7 @@ extension Link {
         static let handled = Flags(rawValue: 8)
         /// A source whose canceller runs: cancelling it again from inside does nothing (C1).
         static let cancellerRuns = Flags(rawValue: 32)
-        /// Its cancel does not reach upstream.
+        /// A source that does not pass its cancel on to what it follows.
         static let shielded = Flags(rawValue: 16)
     }
 
@@ -168,6 +168,8 @@ extension Link {
         case watch(ListState, index: Int)
         /// Fire another source.
         case forward(to: Link)
+        /// Nothing: it goes on consuming on behalf of a shield that was cancelled.
+        case consume
         /// A step's answer: take the outcome of this one.
         case wait(for: Link)
         case value(any Sendable)
