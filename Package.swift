@@ -27,6 +27,7 @@ let package = Package(
 
         .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting"]),
         .testTarget(name: "DocumentationTests", dependencies: ["Deferred"]),
+        .testTarget(name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting"]),
         .testTarget(
             name: "DeferredOperationsTests",
             dependencies: ["Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer"]

@@ -1,0 +1,141 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite("ManualClock")
+struct ManualClockTests {
+    let clock = ManualClock()
+    let log = Log()
+
+    @Test("advance runs what falls due, in due order, before it returns")
+    func runsInDueOrder() {
+        for delay in [3, 1, 2, 1] {
+            _ = clock.dispatch(after: .seconds(delay)) { [log] in log.add(delay) }
+        }
+        clock.advance(by: .seconds(2))
+        #expect(log.all == [1, 1, 2])
+        clock.advance(by: .seconds(1))
+        #expect(log.all == [1, 1, 2, 3])
+    }
+
+    @Test("work due at the same time runs in the order scheduled, among a thousand")
+    func tiesKeepOrder() {
+        for number in 0..<1000 { _ = clock.dispatch(after: .seconds(1)) { [log] in log.add(number) } }
+        clock.advance(by: .seconds(1))
+        #expect(log.all == Array(0..<1000))
+    }
+
+    @Test("work that schedules more work within the span has it run too, at its own time")
+    func runsWhatWorkSchedules() {
+        _ = clock.dispatch(after: .seconds(1)) { [clock, log] in
+            log.add(Int(clock.now.offset.components.seconds))
+            _ = clock.dispatch(after: .seconds(1)) {
+                log.add(Int(clock.now.offset.components.seconds))
+            }
+        }
+        clock.advance(by: .seconds(5))
+        #expect(log.all == [1, 2])
+        #expect(clock.now.offset == .seconds(5))
+    }
+
+    @Test("work that advances the clock itself never turns it back")
+    func nestedAdvance() {
+        _ = clock.dispatch(after: .seconds(1)) { [clock] in clock.advance(by: .seconds(10)) }
+        clock.advance(by: .seconds(2))
+        #expect(clock.now.offset == .seconds(11))
+    }
+
+    @Test("cancelled work does not run, and is let go at once")
+    func cancelledWorkIsReleased() {
+        var object: Log? = Log()
+        weak let watched = object
+        let work = clock.dispatch(after: .seconds(1)) { [object] in object?.add(1) }
+        object = nil
+        #expect(watched != nil)
+        work.cancel()
+        #expect(watched == nil)
+        #expect(clock.scheduled.isEmpty)
+        clock.advance(by: .seconds(1))
+    }
+
+    @Test("a hundred thousand scheduled and cancelled leave nothing behind, and the rest in order")
+    func manyCancelled() {
+        var works: [any DelayedWork] = []
+        for number in 0..<100_000 {
+            works.append(
+                clock.dispatch(after: .milliseconds(number * 7919 % 100_000)) { [log] in log.add(number) })
+        }
+        for number in 0..<100_000 where number % 1000 != 0 { works[number].cancel() }
+        #expect(clock.scheduled.count == 100)
+        clock.advance(by: .seconds(100))
+        #expect(log.all == (0..<100).map { $0 * 1000 }.sorted { $0 * 7919 % 100_000 < $1 * 7919 % 100_000 })
+    }
+
+    @Test("what is dispatched without a delay waits for advance")
+    func dispatchWaits() {
+        clock.dispatch { [log] in log.add(1) }
+        #expect(log.all.isEmpty)
+        clock.advance()
+        #expect(log.all == [1])
+    }
+
+    @Test("a clock that goes fails what waits for it with .abandoned")
+    func droppedClockAbandons() throws {
+        var clock: ManualClock? = ManualClock()
+        let later = Deferred.after(.seconds(1), on: clock!, value: 1)
+        clock = nil
+        #expect(try failureResult(of: later) as? DeferredError == .abandoned)
+    }
+
+    @Test("its description says what is scheduled and when")
+    func describesItself() {
+        #expect(clock.description == "ManualClock at 0.0 seconds, nothing scheduled")
+        _ = clock.dispatch(after: .seconds(2)) {}
+        clock.advance(by: .seconds(1))
+        #expect(clock.description == "ManualClock at 1.0 seconds, 1 scheduled: work in 1.0 seconds")
+        #expect(clock.scheduled == [.seconds(1)])
+    }
+
+    @Test("a Task that sleeps on it is woken by advance")
+    func sleeps() async throws {
+        let sleeping = Task { [clock] in
+            try await clock.sleep(for: .seconds(3))
+            return clock.now.offset
+        }
+        try await clock.whenScheduled().value
+        #expect(clock.description.hasSuffix("1 scheduled: sleep in 3.0 seconds"))
+        clock.advance(by: .seconds(3))
+        #expect(try await sleeping.value == .seconds(3))
+    }
+
+    @Test("a cancelled Task stops sleeping at once, also if it was cancelled before it slept")
+    func cancelledSleep() async throws {
+        let sleeping = Task { [clock] in try await clock.sleep(for: .seconds(3)) }
+        try await clock.whenScheduled().value
+        sleeping.cancel()
+        await #expect(throws: CancellationError.self) { try await sleeping.value }
+        #expect(clock.scheduled.isEmpty)
+
+        let gate = Deferred<Void>()
+        let late = Task { [clock] in
+            _ = await gate.result
+            try await clock.sleep(for: .seconds(3))
+        }
+        late.cancel()
+        gate.resolve()
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("a sleep until a time that has passed returns")
+    func sleepUntilPast() async throws {
+        clock.advance(by: .seconds(2))
+        try await clock.sleep(until: ManualClock.Instant(offset: .seconds(1)))
+    }
+}
+
+final class Log: Sendable {
+    private let entries = Guarded<[Int]>([])
+    var all: [Int] { entries.withLock { $0 } }
+    func add(_ entry: Int) { entries.withLock { $0.append(entry) } }
+}

@@ -1,0 +1,151 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite("timeout")
+struct TimeoutTests {
+    struct Oops: Error {}
+    let clock = ManualClock()
+
+    @Test("an outcome in time passes, and the timer is let go")
+    func inTime() throws {
+        let source = Deferred<Int>()
+        let limited = source.timeout(.seconds(1), on: clock)
+        #expect(clock.scheduled == [.seconds(1)])
+        source.resolve(1)
+        #expect(try successResult(of: limited) == 1)
+        #expect(clock.scheduled.isEmpty)
+
+        let failing = Deferred<Int>()
+        let failed = failing.timeout(.seconds(1), on: clock)
+        failing.reject(Oops())
+        #expect(try failureResult(of: failed) is Oops)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("a Deferred that has fired is in time, and sets no timer")
+    func firedBefore() throws {
+        let limited = Deferred.resolved(1).timeout(.zero, on: clock)
+        #expect(try successResult(of: limited) == 1)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("expiry cancels what came before, and the outcome is timedOut")
+    func expires() throws {
+        let log = EventLog()
+        let source = Deferred<Int>(canceller: { _ in log.add("cancelled") })
+        let limited = source.then { $0 }.timeout(.seconds(1), on: clock)
+        clock.advance(by: .milliseconds(999))
+        try expectNoResult(limited)
+        clock.advance(by: .milliseconds(1))
+        #expect(log.all == ["cancelled"])
+        #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
+        #expect(try failureResult(of: source) is CancellationError)
+    }
+
+    @Test("what comes after it is neither limited nor cancelled")
+    func onlyBefore() throws {
+        let source = Deferred<Int>()
+        let slow = Deferred<Int>()
+        let whole = source.timeout(.seconds(1), on: clock).then { _ in slow }
+        source.resolve(1)
+        clock.advance(by: .seconds(10))
+        try expectNoResult(whole)
+        slow.resolve(2)
+        #expect(try successResult(of: whole) == 2)
+    }
+
+    @Test("C3: expiry leaves what others consume alone")
+    func sharedUpstream() throws {
+        let source = Deferred<Int>()
+        let other = source.then { $0 + 1 }
+        let limited = source.timeout(.seconds(1), on: clock)
+        clock.advance(by: .seconds(1))
+        #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
+        source.resolve(1)
+        #expect(try successResult(of: other) == 2)
+    }
+
+    @Test("a cancel before expiry is a CancellationError, and the timer is let go")
+    func cancelledBefore() throws {
+        let source = Deferred<Int>()
+        let limited = source.timeout(.seconds(1), on: clock)
+        limited.cancel()
+        #expect(try failureResult(of: limited) is CancellationError)
+        #expect(clock.scheduled.isEmpty)
+
+        let upstream = Deferred<Int>()
+        let passed = upstream.timeout(.seconds(1), on: clock).then { $0 }
+        upstream.cancel()
+        #expect(try failureResult(of: passed) is CancellationError)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("C1: a canceller that answers on expiry is the outcome")
+    func cancellerAnswers() throws {
+        let source = Deferred<Int>(canceller: { $0.resolve(7) })
+        let limited = source.timeout(.seconds(1), on: clock) { 8 }
+        clock.advance(by: .seconds(1))
+        #expect(try successResult(of: limited) == 7)
+    }
+
+    @Test("onTimeout gives the outcome, or throws it")
+    func onTimeout() throws {
+        let (first, second) = (Deferred<Int>(), Deferred<Int>())
+        let replaced = first.timeout(.seconds(1), on: clock) { 8 }
+        let thrown = second.timeout(.seconds(1), on: clock) { throw Oops() }
+        clock.advance(by: .seconds(1))
+        #expect(try successResult(of: replaced) == 8)
+        #expect(try failureResult(of: thrown) is Oops)
+    }
+
+    @Test("of two, the shorter counts")
+    func nested() throws {
+        let source = Deferred<Int>()
+        let limited = source.timeout(.seconds(1), on: clock).timeout(.seconds(2), on: clock)
+        clock.advance(by: .seconds(1))
+        #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("C2: the late result after expiry is dropped without a report")
+    func lateResult() throws {
+        try expectNoUnhandledFailures {
+            let source = Deferred<Int>()
+            let limited = source.timeout(.seconds(1), on: clock)
+            clock.advance(by: .seconds(1))
+            #expect(!source.resolve(1))
+            try failureResult(of: limited)
+        }
+    }
+
+    @Test("A2: nothing is held once it is over, in time, expired, cancelled or abandoned")
+    func lifetime() {
+        for ending in 0..<4 {
+            weak var watched: EventLog?
+            do {
+                let object = EventLog()
+                watched = object
+                let source = Deferred<Int>()
+                let limited = source.timeout(.seconds(1), on: clock) { object.all.count }
+                switch ending {
+                case 0: source.resolve(1)
+                case 1: clock.advance(by: .seconds(1))
+                case 2: limited.cancel()
+                default: break
+                }
+                limited.fail { _ in }
+            }
+            #expect(watched == nil, "ending \(ending)")
+            #expect(clock.scheduled.isEmpty)
+        }
+    }
+
+    @Test("on a real queue, expiry comes from there")
+    func onQueue() async {
+        let source = Deferred<Int>()
+        let limited = source.timeout(.microseconds(1))
+        await #expect(throws: DeferredError.timedOut) { try await limited.value }
+        _ = source
+    }
+}
