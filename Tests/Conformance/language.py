@@ -7,8 +7,6 @@ what the words mean is the runner's business (twisted_runner.py here, Replayer.s
 import re
 from dataclasses import dataclass, field
 
-_TOKEN = re.compile(r"[{};]|[^\s{};]+")
-
 
 class LanguageError(Exception):
     """A scenario that cannot be read, with the place where it stands."""
@@ -16,8 +14,7 @@ class LanguageError(Exception):
 
 def parse_step(text):
     """One line of a scenario as a step."""
-    tokens = _TOKEN.findall(text)
-    steps, rest = _parse_steps(tokens, text)
+    steps, rest = _parse_steps(text.split(), text)
     if rest or len(steps) != 1:
         raise LanguageError(f"expected one step, got: {text!r}")
     return steps[0]
