@@ -132,11 +132,13 @@ struct HLDeferredListTests {
     @Test("D4: cancelling a list fails it with the cancellation")
     func cancel() {
         let notes = Notes()
-        let results = DeferredList([Deferred<String>(), Deferred<String>()]).results()
+        let inputs = [Deferred<String>(), Deferred<String>()]
+        let results = DeferredList(inputs).results()
         results.fail { error -> Void in notes.add("cancelled \(error is CancellationError)") }
         #expect(notes.all == [])
         results.cancel()
         #expect(notes.all == ["cancelled true"])
+        #expect(inputs.allSatisfy { $0.currentFailure is CancellationError })
     }
 
     @Test("D4: cancelling a list cancels its inputs after it; HLDeferred's list had to be asked to")

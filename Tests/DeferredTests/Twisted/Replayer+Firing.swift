@@ -21,13 +21,16 @@ extension Replayer {
         switch (making, canceller) {
         case (.initializer, nil):
             let deferred = Deferred<Token>()
-            (handles[name], producers[name]) = (deferred, .deferred(deferred))
+            setNewest(name, .token(deferred))
+            producers[name] = .deferred(deferred)
         case (.initializer, let canceller?):
             let deferred = Deferred<Token>(canceller: canceller)
-            (handles[name], producers[name]) = (deferred, .deferred(deferred))
+            setNewest(name, .token(deferred))
+            producers[name] = .deferred(deferred)
         case (.resolver, let canceller):
             let (deferred, resolver) = Deferred<Token>.withResolver(canceller: canceller)
-            (handles[name], producers[name]) = (deferred, .resolver(resolver))
+            setNewest(name, .token(deferred))
+            producers[name] = .resolver(resolver)
         }
     }
 
@@ -46,7 +49,7 @@ extension Replayer {
 
     /// Fires, and writes down why that came to nothing if it did.
     func fire(_ name: String, _ written: String) throws {
-        let producer = try producers[name] ?? .deferred(newest(name))
+        let producer = try producers[name] ?? .deferred(newest(name).deferred)
         let reportsBefore = reports.count
         guard !producer.complete(with: Result(written: written)) else { return }
         let refusal =

@@ -1,5 +1,4 @@
 import Deferred
-import DeferredTesting
 
 /// How a Replayer makes the Deferreds that a scenario fires by hand.
 enum Making: CaseIterable, Sendable {
@@ -14,13 +13,11 @@ enum Making: CaseIterable, Sendable {
 // runs on the thread that replays, within that call; the clock runs what falls due on the thread that advances it.
 final class Replayer: @unchecked Sendable {
     let making: Making
-    let clock = ManualClock()
     var trace: [String] = []
-    var handles: [String: Deferred<Token>] = [:]
+    private var handles: [String: Handle] = [:]
     var producers: [String: Producer] = [:]
     /// The handles that a name stood for when it was paused: an unpause is for the latest of them.
-    var paused: [String: [Deferred<Token>]] = [:]
-    var primitives: [String: Primitive] = [:]
+    var paused: [String: [Handle]] = [:]
     var reports: [DeferredDiagnostic] = []
 
     private init(making: Making) {
@@ -43,14 +40,22 @@ final class Replayer: @unchecked Sendable {
 
     /// Lets go of everything: what still waits is abandoned, and the cycle through its callbacks is broken.
     private func letGo() {
-        (handles, producers, paused, primitives) = ([:], [:], [:], [:])
+        let everything = (handles, producers, paused)
+        (handles, producers, paused) = ([:], [:], [:])
+        withExtendedLifetime(everything) {}
     }
 
-    func newest(_ name: String) throws -> Deferred<Token> {
+    func newest(_ name: String) throws -> Handle {
         guard let handle = handles[name] else {
             throw UnreadableStep(line: name, reason: "no Deferred of this name")
         }
         return handle
+    }
+
+    /// Gives a name its new handle. The old one goes after that: what goes with it may run callbacks.
+    func setNewest(_ name: String, _ handle: Handle) {
+        let old = handles.updateValue(handle, forKey: name)
+        withExtendedLifetime(old) {}
     }
 
     func run(_ step: Step) throws {
@@ -65,8 +70,8 @@ final class Replayer: @unchecked Sendable {
         case "mark": try trace.append(word(0))
         case "look": try look(word(0))
         case "new": try make(word(0), canceller: words.count > 1 ? step.block : nil)
-        case "succeed": try handles[word(0)] = .resolved(.word(word(1)))
-        case "failed": try handles[word(0)] = .rejected(ScenarioError(name: word(1)))
+        case "succeed": try setNewest(word(0), .token(.resolved(.word(word(1)))))
+        case "failed": try setNewest(word(0), .token(.rejected(ScenarioError(name: word(1)))))
         case "keep": try keep(word(0), word(1))
         case "drop": try drop(word(0))
         case "then", "fail", "both", "pair": try attach(step.verb, to: word(0), Array(step.links.dropFirst()))
@@ -78,33 +83,35 @@ final class Replayer: @unchecked Sendable {
         case "unpause": try unpause(word(0))
         case "list", "gather", "first", "race":
             try makeList(step.verb, word(0), Array(words.dropFirst()))
-        case "timeout": try timeout(word(0), word(1), step.items.count > 2 ? step.block : nil)
-        case "later": try later(word(0), word(1), word(2))
-        case "advance": try clock.advance(by: seconds(word(0)))
-        default: try runPrimitive(step)
+        default: throw UnreadableStep(line: step.verb, reason: "no such step")
         }
     }
 
     private func look(_ name: String) throws {
-        trace.append("\(name) = \(try newest(name).currentResult?.traced ?? "pending")")
+        trace.append("\(name) = \(try newest(name).outcome?.traced ?? "pending")")
     }
 
     private func keep(_ name: String, _ other: String) throws {
-        handles[name] = try newest(other)
+        setNewest(name, try newest(other))
         producers[name] = producers[other]
     }
 
     /// Lets go of all that a name stood for, and writes down the failures that turn out unhandled.
-    private func drop(_ name: String) throws {
-        _ = try newest(name)
-        paused[name] = nil
-        handles[name] = nil
-        producers[name] = nil
+    private func drop(_ name: String) {
+        letGo(of: name)
         trace += reports.compactMap { report in
             guard case .unhandledFailure(let error, _) = report else { return nil }
             return "unhandled " + Result<Token, any Error>.failure(error).traced
         }.sorted()
         reports = []
+    }
+
+    private func letGo(of name: String) {
+        let everything = (
+            handles.removeValue(forKey: name), producers.removeValue(forKey: name),
+            paused.removeValue(forKey: name)
+        )
+        withExtendedLifetime(everything) {}
     }
 
     private func pause(_ name: String) throws {

@@ -29,6 +29,9 @@ extension Result where Success == Token, Failure == any Error {
         case .failure(let error as ScenarioError): "!\(error.name)"
         case .failure(is CancellationError): "!cancelled"
         case .failure(DeferredError.timedOut): "!timed-out"
+        case .failure(DeferredError.cycle): "!cycle"
+        case .failure(DeferredError.abandoned): "!abandoned"
+        case .failure(DeferredError.empty): "!empty"
         case .failure(let error): "!\(error)"
         }
     }
