@@ -1,7 +1,8 @@
 """Random linear programs: chains written through their newest handle, on which Twisted and Deferred agree.
 
-A program is made step by step while Twisted runs it, so that each step fits what is there. What would leave the
-common ground (README.md) raises NotLinear, and the next attempt with the same seed makes another.
+A program is made step by step while Twisted runs it, so that each step fits what is there. A step that would leave
+the common ground (README.md) is left out; if a callback leaves it, the program is thrown away and the next attempt
+with the same seed makes another.
 """
 
 from random import Random
@@ -10,6 +11,7 @@ from language import parse_step
 from twisted_runner import NotLinear, Runner
 
 NAMES = "abcd"
+LISTS = "lm"
 
 
 class ProgramMaker:
@@ -21,7 +23,7 @@ class ProgramMaker:
         self.program = []
         self.labels = 0
         self.values = 0
-        self.names = NAMES[: self.random.randint(2, len(NAMES))]
+        self.names = list(NAMES[: self.random.randint(2, len(NAMES))])
         self.fireable = set()
         self.to_give_back = set(self.names)
 
@@ -29,7 +31,7 @@ class ProgramMaker:
         """The program and what Twisted did, or NotLinear."""
         for name in self.random.sample(self.names, len(self.names)):
             self._add(self._maker(name))
-        for _ in range(self.random.randint(8, 24)):
+        for _ in range(self.random.randint(10, 30)):
             self._add(self._step())
         for name, count in self.runner.paused_by_hand.items():
             for _ in range(count):
@@ -37,7 +39,14 @@ class ProgramMaker:
         return self.runner.run([]), self.program, self.runner.trace
 
     def _add(self, line):
-        self.runner.step(parse_step(line), line)
+        try:
+            self.runner.step(parse_step(line), line)
+        except NotLinear:
+            # Refused before it did anything: the program goes on without this step.
+            return
+        finally:
+            if self.runner.left_common_ground:
+                raise NotLinear
         self.program.append(line)
 
     def _value(self):
@@ -53,7 +62,7 @@ class ProgramMaker:
         return f"l{self.labels}"
 
     def _maker(self, name):
-        kind = self.random.choices(["new", "canceller", "fires", "made"], [5, 1, 1, 1])[0]
+        kind = self.random.choices(["new", "canceller", "fires", "made"], [4, 2, 2, 1])[0]
         if kind == "made":
             outcome = self._outcome()
             return f"failed {name} {outcome[1:]}" if outcome[0] == "!" else f"succeed {name} {outcome}"
@@ -65,8 +74,8 @@ class ProgramMaker:
     def _step(self):
         name = self.random.choice(self.names)
         word = self.random.choices(
-            ["then", "fail", "both", "pair", "fire", "cancel", "pause", "unpause", "look"],
-            [6, 4, 3, 3, 6, 2, 1, 2, 1],
+            ["then", "fail", "both", "pair", "fire", "cancel", "pause", "unpause", "look", "chain", "list"],
+            [6, 4, 3, 3, 6, 3, 1, 2, 1, 0.3, 0.5],
         )[0]
         if word == "pair":
             return f"pair {name} {self._link(name)} {self._link(name)}"
@@ -80,7 +89,18 @@ class ProgramMaker:
             return f"{word} {name}"
         if word == "look" and name not in self.runner.returned:
             return f"look {name}"
+        others = [other for other in self.names if other != name and other not in self.runner.returned]
+        if word == "chain" and self.fireable.intersection(others):
+            return f"chain {name} {self.random.choice(sorted(self.fireable.intersection(others)))}"
+        if word == "list" and len(others) > 1:
+            return f"list {self._new_list()} {' '.join(self.random.sample(others, 2))}"
         return f"mark m{self._label()}"
+
+    def _new_list(self):
+        name = LISTS[sum(list_name in self.names for list_name in LISTS) % len(LISTS)]
+        if name not in self.names:
+            self.names.append(name)
+        return name
 
     def _link(self, name):
         steps = []

@@ -81,6 +81,9 @@ class Runner:
         self.trace = []
         self.deferreds = {}
         self.returned = set()
+        self.has_joined = False
+        self.callbacks_running = 0
+        self.left_common_ground = False
         self.cancellers_run = set()
         self.paused_by_hand = {}
         self.primitives = {}
@@ -121,15 +124,19 @@ class Runner:
 
     def perform(self, block, result):
         """Runs a callback's block; its last step says what the callback gives back."""
-        for step in block:
-            if step[0] == "return":
-                return step[1]
-            if step[0] == "raise":
-                raise ScenarioError(step[1])
-            if step[0] == "defer":
-                return self._give_back(step[1])
-            self.step(step)
-        return result
+        self.callbacks_running += 1
+        try:
+            for step in block:
+                if step[0] == "return":
+                    return step[1]
+                if step[0] == "raise":
+                    raise ScenarioError(step[1])
+                if step[0] == "defer":
+                    return self._give_back(step[1])
+                self.step(step)
+            return result
+        finally:
+            self.callbacks_running -= 1
 
     def _give_back(self, name):
         deferred = self.deferreds[name]
@@ -146,7 +153,9 @@ class Runner:
         return call
 
     def _require_linear(self, condition):
+        """Asked before a step does anything. Inside a callback Twisted would catch what is raised, hence the mark."""
         if self.linear_only and not condition:
+            self.left_common_ground |= self.callbacks_running > 0
             raise NotLinear
 
     # Making
@@ -200,6 +209,7 @@ class Runner:
     def do_chain(self, name, other):
         self._attachable(name).chainDeferred(self.deferreds[other])
         self.returned.add(name)
+        self.has_joined = True
 
     # Firing
 
@@ -222,6 +232,7 @@ class Runner:
     def do_cancel(self, name):
         deferred = self.deferreds[name]
         self._require_linear(not deferred._runningCallbacks and not any(self.paused_by_hand.values()))
+        self._require_linear(not self.has_joined)
         deferred.cancel()
 
     def do_pause(self, name):
@@ -245,6 +256,11 @@ class Runner:
         return [self.deferreds[word] for word in words if not word.startswith("+")]
 
     def do_list(self, name, *words):
+        if self.linear_only:
+            for word in words:
+                self._attachable(word)
+            self.returned.update(words)
+            self.has_joined = True
         self.deferreds[name] = defer.DeferredList(self._inputs(words), consumeErrors="+consume" in words)
 
     def do_first(self, name, *words):
