@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+/// What Twisted did, as Tests/Conformance/record_twisted.py wrote it down.
+struct Recording: Decodable, Sendable {
+    let recordedWith: String
+    let scenarios: [Scenario]
+    let randomSeed: Int
+    let randomPrograms: [RandomProgram]
+
+    /// The recording of this checkout. A test that needs it fails with the reason if it cannot be read.
+    static let recorded: Result<Recording, any Error> = Result {
+        try JSONDecoder().decode(
+            Recording.self, from: Data(contentsOf: folder.appending(path: "traces.json")))
+    }
+
+    /// Tests/Conformance, beside the tests.
+    static let folder = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Conformance")
+
+    static var scenarios: [Scenario] { (try? recorded.get().scenarios) ?? [] }
+    static var randomPrograms: [RandomProgram] { (try? recorded.get().randomPrograms) ?? [] }
+}
+
+/// A hand-picked program, the trace that Twisted gave, and the one that Deferred gives where it parts on purpose.
+struct Scenario: Decodable, Sendable, CustomTestStringConvertible {
+    let rule: String
+    let name: String
+    let program: [String]
+    let twisted: [String]
+    let differs: Difference?
+
+    struct Difference: Decodable, Sendable {
+        let by: Parting
+        let because: String
+        let deferred: [String]
+    }
+
+    var testDescription: String { "\(rule): \(name)" }
+
+    /// Clock, locks and queues have yet to come.
+    var isReplayable: Bool {
+        let verbs = ["timeout", "later", "advance", "lock", "semaphore", "queue"]
+        return !program.contains { line in verbs.contains { line.hasPrefix($0) || line.contains("{ \($0)") } }
+    }
+}
+
+/// A generated program and the trace that Twisted gave.
+struct RandomProgram: Decodable, Sendable, CustomTestStringConvertible {
+    let name: String
+    let program: [String]
+    let twisted: [String]
+
+    var testDescription: String { name }
+}
+
+/// Where Deferred parts from Twisted on purpose; the names are those of scenarios.txt.
+enum Parting: String, Decodable, CaseIterable, Sendable {
+    /// Old handles and inner Deferreds keep their values (L4, D3).
+    case kept
+    /// A late result is dropped once after any cancel, with a canceller too (C2).
+    case late
+    /// Consumers are counted (C3).
+    case consumers
+    /// A cancel during a running callback, or while a link's turn has not come, is remembered (C5).
+    case remembered
+    /// A list's cancel fails the list (D4).
+    case listCancel = "list-cancel"
+    /// Pausing holds what is below it, and works from inside a callback (P1).
+    case pause
+    /// Errors come as they are: no FirstError (D2).
+    case errors
+    /// A `first` of which all inputs fail has the last error (D2).
+    case firstError = "first-error"
+    /// The `first` of no inputs fails (D1).
+    case empty
+    /// A cancellation is no unhandled error (U1).
+    case silentCancel = "silent-cancel"
+    /// Inside a callback that runs at once the new handle does not exist yet (F3).
+    case atOnce = "at-once"
+    /// All callbacks of one Deferred run before any further downstream (F4).
+    case breadth
+    /// A link that would wait for itself fails (L5).
+    case cycle
+    /// What nothing can fire any more fails (A1).
+    case abandoned
+    /// Only what `init()`, `init(canceller:)` or a resolver made can be fired by hand.
+    case notFireable = "not-fireable"
+}

@@ -1,0 +1,127 @@
+import Deferred
+
+/// What a callback's block comes to.
+enum Ending {
+    case outcome(Result<Token, any Error>)
+    case deferred(Deferred<Token>)
+}
+
+extension Replayer {
+    /// Runs a block that is given `input`; its last step says what comes of it, without one the input does.
+    func perform(_ steps: [Step], _ input: Result<Token, any Error>) throws -> Ending {
+        for step in steps {
+            switch step.verb {
+            case "return": return .outcome(.success(.word(step.words[0])))
+            case "raise": return .outcome(.failure(ScenarioError(name: step.words[0])))
+            case "defer": return .deferred(try newest(step.words[0]).deferred)
+            default: try run(step)
+            }
+        }
+        return .outcome(input)
+    }
+
+    private func call(_ link: Link, _ input: Result<Token, any Error>) throws -> Ending {
+        trace.append("\(link.label) <- \(input.traced)")
+        return try perform(link.steps, input)
+    }
+
+    func value(_ link: Link, _ input: Result<Token, any Error>) throws -> Token {
+        guard case .outcome(let outcome) = try call(link, input) else {
+            throw UnreadableStep(line: link.label, reason: "a Deferred where a value was called for")
+        }
+        return try outcome.get()
+    }
+
+    func deferred(_ link: Link, _ input: Result<Token, any Error>) throws -> Deferred<Token> {
+        switch try call(link, input) {
+        case .outcome(let outcome): .resolved(try outcome.get())
+        case .deferred(let deferred): deferred
+        }
+    }
+
+    /// Attaches to the newest handle; the new one takes its place once the call has returned.
+    func attach(_ verb: String, to name: String, _ links: [Link]) throws {
+        guard let first = links.first, let last = links.last, links.count == (verb == "pair" ? 2 : 1) else {
+            throw UnreadableStep(line: "\(verb) \(name)", reason: "wrong number of callbacks")
+        }
+        let attached =
+            switch try newest(name) {
+            case .token(let deferred): attach(verb, first, last, to: deferred)
+            case .results(let results): attach(verb, first, last, to: results, Token.init(results:))
+            case .values(let values): attach(verb, first, last, to: values, Token.init(values:))
+            case .first(let winner): attach(verb, first, last, to: winner, Token.init(first:))
+            }
+        setNewest(name, .token(attached))
+    }
+
+    /// To a chain, by the form that a user would write.
+    private func attach(
+        _ verb: String, _ first: Link, _ last: Link, to handle: Deferred<Token>
+    ) -> Deferred<Token> {
+        switch (verb, first.defers || last.defers) {
+        case ("then", false): handle.then { try self.value(first, .success($0)) }
+        case ("then", true): handle.then { try self.deferred(first, .success($0)) }
+        case ("fail", false): handle.fail { try self.value(first, .failure($0)) }
+        case ("fail", true): handle.fail { try self.deferred(first, .failure($0)) }
+        case ("both", false): handle.both { try self.value(first, $0) }
+        case ("both", true): handle.both { try self.deferred(first, $0) }
+        case (_, false):
+            handle.then {
+                try self.value(first, .success($0))
+            } fail: {
+                try self.value(last, .failure($0))
+            }
+        case (_, true):
+            handle.then {
+                try self.deferred(first, .success($0))
+            } fail: {
+                try self.deferred(last, .failure($0))
+            }
+        }
+    }
+
+    /// To a list's own Deferred, as a pair whatever the verb, so that a chain of tokens comes of it.
+    private func attach<Value>(
+        _ verb: String, _ first: Link, _ last: Link, to handle: Deferred<Value>,
+        _ token: @escaping @Sendable (Value) -> Token
+    ) -> Deferred<Token> {
+        handle.then { value -> Deferred<Token> in
+            if verb == "fail" { return .resolved(token(value)) }
+            return try self.deferred(first, .success(token(value)))
+        } fail: { error -> Deferred<Token> in
+            if verb == "then" { throw error }
+            return try self.deferred(last, .failure(error))
+        }
+    }
+
+    func maybe(_ name: String, _ steps: [Step]) throws {
+        let link = Link(label: name, steps: steps)
+        let nothing = Result<Token, any Error>.success(.word("none"))
+        let made: Deferred<Token> =
+            if link.defers {
+                Deferred(catching: { () throws -> Deferred<Token> in
+                    guard case .deferred(let deferred) = try self.perform(steps, nothing) else {
+                        throw CancellationError()
+                    }
+                    return deferred
+                })
+            } else {
+                Deferred(catching: { () throws -> Token in
+                    guard case .outcome(let outcome) = try self.perform(steps, nothing) else {
+                        throw CancellationError()
+                    }
+                    return try outcome.get()
+                })
+            }
+        setNewest(name, .token(made))
+    }
+
+    func chain(_ name: String, to other: String) throws {
+        let handle = try newest(name).deferred
+        switch producers[other] {
+        case .deferred(let deferred): deferred.follow(handle)
+        case .resolver(let resolver): handle.chain(to: resolver)
+        case nil: throw UnreadableStep(line: other, reason: "can't be fired")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Deferred
+
+/// What a scenario fires a Deferred by.
+enum Producer {
+    case deferred(Deferred<Token>)
+    case resolver(Resolver<Token>)
+
+    func complete(with outcome: Result<Token, any Error>) -> Bool {
+        switch self {
+        case .deferred(let deferred): deferred.complete(with: outcome)
+        case .resolver(let resolver): resolver.complete(with: outcome)
+        }
+    }
+}
+
+extension Replayer {
+    func make(_ name: String, canceller steps: [Step]?) throws {
+        let canceller = steps.map { steps in
+            { @Sendable (resolver: Resolver<Token>) in self.runCanceller(of: name, steps, resolver) }
+        }
+        switch (making, canceller) {
+        case (.initializer, nil):
+            let deferred = Deferred<Token>()
+            setNewest(name, .token(deferred))
+            producers[name] = .deferred(deferred)
+        case (.initializer, let canceller?):
+            let deferred = Deferred<Token>(canceller: canceller)
+            setNewest(name, .token(deferred))
+            producers[name] = .deferred(deferred)
+        case (.resolver, let canceller):
+            let (deferred, resolver) = Deferred<Token>.withResolver(canceller: canceller)
+            setNewest(name, .token(deferred))
+            producers[name] = .resolver(resolver)
+        }
+    }
+
+    /// While a canceller runs, its own resolver is what the scenario fires by.
+    private func runCanceller(of name: String, _ steps: [Step], _ resolver: Resolver<Token>) {
+        trace.append("canceller \(name)")
+        let producer = producers[name]
+        producers[name] = .resolver(resolver)
+        defer { producers[name] = producer }
+        do {
+            for step in steps { try run(step) }
+        } catch {
+            trace.append("\(error)")
+        }
+    }
+
+    /// Fires, and writes down why that came to nothing if it did.
+    func fire(_ name: String, _ written: String) throws {
+        let producer = try producers[name] ?? .deferred(newest(name).deferred)
+        let reportsBefore = reports.count
+        guard !producer.complete(with: Result(written: written)) else { return }
+        let refusal =
+            switch reports[reportsBefore...].first {
+            case .alreadyFired: "already-called"
+            case .notFireable: "not-fireable"
+            case nil: "dropped"
+            case let report?: "\(report)"
+            }
+        trace.append("fire \(name) \(written): \(refusal)")
+    }
+}

@@ -1,0 +1,17 @@
+import Deferred
+
+extension Replayer {
+    /// `words`: the names of the inputs, and `+consume`.
+    func makeList(_ verb: String, _ name: String, _ words: [String]) throws {
+        let inputs = try words.filter { !$0.hasPrefix("+") }.map { try newest($0).deferred }
+        // Twisted's race takes its inputs over: it consumes their errors, and cancels the losers.
+        let isRace = verb == "race"
+        let list = DeferredList(
+            inputs, consumeErrors: isRace || words.contains("+consume"), cancelsRemaining: isRace)
+        switch verb {
+        case "list": setNewest(name, .results(list.results()))
+        case "gather": setNewest(name, .values(list.values()))
+        default: setNewest(name, .first(list.first()))
+        }
+    }
+}

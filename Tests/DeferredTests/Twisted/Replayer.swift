@@ -1,0 +1,127 @@
+import Deferred
+
+/// How a Replayer makes the Deferreds that a scenario fires by hand.
+enum Making: CaseIterable, Sendable {
+    case initializer
+    case resolver
+}
+
+/// Runs a scenario on Deferred and writes down what it did, as twisted_runner.py does with Twisted.
+///
+/// A name of a scenario stands for the newest handle of its chain.
+// Sound although unchecked: a replayer lives within one call of `replay`. It names no dispatcher, so every callback
+// runs on the thread that replays, within that call; the clock runs what falls due on the thread that advances it.
+final class Replayer: @unchecked Sendable {
+    let making: Making
+    var trace: [String] = []
+    private var handles: [String: Handle] = [:]
+    var producers: [String: Producer] = [:]
+    /// The handles that a name stood for when it was paused: an unpause is for the latest of them.
+    var paused: [String: [Handle]] = [:]
+    var reports: [DeferredDiagnostic] = []
+
+    private init(making: Making) {
+        self.making = making
+    }
+
+    /// The trace of a program.
+    static func replay(_ program: [String], making: Making) throws -> [String] {
+        let steps = try program.map(Step.init(line:))
+        let replayer = Replayer(making: making)
+        return try DeferredDiagnostics.withHandler({ replayer.reports.append($0) }) {
+            for step in steps {
+                try replayer.run(step)
+            }
+            let trace = replayer.trace
+            replayer.letGo()
+            return trace
+        }
+    }
+
+    /// Lets go of everything: what still waits is abandoned, and the cycle through its callbacks is broken.
+    private func letGo() {
+        let everything = (handles, producers, paused)
+        (handles, producers, paused) = ([:], [:], [:])
+        withExtendedLifetime(everything) {}
+    }
+
+    func newest(_ name: String) throws -> Handle {
+        guard let handle = handles[name] else {
+            throw UnreadableStep(line: name, reason: "no Deferred of this name")
+        }
+        return handle
+    }
+
+    /// Gives a name its new handle. The old one goes after that: what goes with it may run callbacks.
+    func setNewest(_ name: String, _ handle: Handle) {
+        let old = handles.updateValue(handle, forKey: name)
+        withExtendedLifetime(old) {}
+    }
+
+    func run(_ step: Step) throws {
+        let words = step.words
+        func word(_ index: Int) throws -> String {
+            guard index < words.count else {
+                throw UnreadableStep(line: "\(step)", reason: "a word is missing")
+            }
+            return words[index]
+        }
+        switch step.verb {
+        case "mark": try trace.append(word(0))
+        case "look": try look(word(0))
+        case "new": try make(word(0), canceller: words.count > 1 ? step.block : nil)
+        case "succeed": try setNewest(word(0), .token(.resolved(.word(word(1)))))
+        case "failed": try setNewest(word(0), .token(.rejected(ScenarioError(name: word(1)))))
+        case "keep": try keep(word(0), word(1))
+        case "drop": try drop(word(0))
+        case "then", "fail", "both", "pair": try attach(step.verb, to: word(0), Array(step.links.dropFirst()))
+        case "maybe": try maybe(word(0), step.block)
+        case "chain": try chain(word(0), to: word(1))
+        case "fire": try fire(word(0), word(1))
+        case "cancel": try newest(word(0)).cancel()
+        case "pause": try pause(word(0))
+        case "unpause": try unpause(word(0))
+        case "list", "gather", "first", "race":
+            try makeList(step.verb, word(0), Array(words.dropFirst()))
+        default: throw UnreadableStep(line: step.verb, reason: "no such step")
+        }
+    }
+
+    private func look(_ name: String) throws {
+        trace.append("\(name) = \(try newest(name).outcome?.traced ?? "pending")")
+    }
+
+    private func keep(_ name: String, _ other: String) throws {
+        setNewest(name, try newest(other))
+        producers[name] = producers[other]
+    }
+
+    /// Lets go of all that a name stood for, and writes down the failures that turn out unhandled.
+    private func drop(_ name: String) {
+        letGo(of: name)
+        trace += reports.compactMap { report in
+            guard case .unhandledFailure(let error, _) = report else { return nil }
+            return "unhandled " + Result<Token, any Error>.failure(error).traced
+        }.sorted()
+        reports = []
+    }
+
+    private func letGo(of name: String) {
+        let everything = (
+            handles.removeValue(forKey: name), producers.removeValue(forKey: name),
+            paused.removeValue(forKey: name)
+        )
+        withExtendedLifetime(everything) {}
+    }
+
+    private func pause(_ name: String) throws {
+        let handle = try newest(name)
+        paused[name, default: []].append(handle)
+        handle.pause()
+    }
+
+    private func unpause(_ name: String) throws {
+        let handle = try newest(name)
+        (paused[name]?.popLast() ?? handle).unpause()
+    }
+}
