@@ -1,0 +1,201 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OperationCancellingTests {
+    let queue = OperationQueue()
+
+    /// The two ways to cancel a request, which come to the same.
+    enum Way: CaseIterable { case deferred, operation }
+
+    private func cancel<Value>(_ operation: RequestOperation<Value>, _ request: Deferred<Value>, _ way: Way) {
+        switch way {
+        case .deferred: request.cancel()
+        case .operation: operation.cancel()
+        }
+    }
+
+    private func expectCancelled<Value>(_ request: Deferred<Value>, _ comment: Comment) {
+        #expect(throws: CancellationError.self, comment) { try request.currentResult?.get() }
+    }
+
+    @Test(
+        "O2: cancelled in a suspended queue the Deferred ends at once, and the operation leaves when the queue goes on",
+        arguments: Way.allCases)
+    func suspended(_ way: Way) {
+        queue.isSuspended = true
+        let work = Recorder<Int>()
+        let source = DataSource { _ in work.note(1) }
+        let request = source.request(on: queue)
+        cancel(source, request, way)
+        expectCancelled(request, "before the queue has seen it")
+        #expect(source.isCancelled && !source.isFinished)
+        queue.isSuspended = false
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(source.isFinished && work.all.isEmpty)
+    }
+
+    @Test(
+        "O2: cancelled while waiting for a dependency it ends at once and leaves its queue before the dependency does",
+        arguments: Way.allCases)
+    func dependent(_ way: Way) {
+        let held = Deferred<Int>()
+        let first = ConcurrentDataSource(awaiting: { held })
+        let firstRequest = first.request(on: queue)
+        let work = Recorder<Int>()
+        do {
+            let source = DataSource { _ in work.note(1) }
+            source.addDependency(first)
+            let request = source.request(on: queue)
+            cancel(source, request, way)
+            expectCancelled(request, "before its dependency")
+            source.waitUntilFinished()
+        }
+        // What waited for it has gone; finishing must not reach for it.
+        held.resolve(7)
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(work.all.isEmpty)
+        #expect(try! firstRequest.currentResult?.get() == 7)
+    }
+
+    @Test("O2: an operation that was never requested may go before the one it depends on")
+    func neverRequested() {
+        let first = DataSource { _ in 1 }
+        do {
+            let second = DataSource { _ in 2 }
+            second.addDependency(first)
+        }
+        let request = first.request(on: queue)
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(try! request.currentResult?.get() == 1)
+    }
+
+    @Test("O2: cancelled before it is requested it ends at once, and what depends on it goes on")
+    func beforeRequest() {
+        queue.isSuspended = true
+        let source = DataSource { _ in 1 }
+        source.cancel()
+        let next = DataSource { _ in 2 }
+        next.addDependency(source)
+        let nextRequest = next.request(on: queue)
+        expectCancelled(source.request(on: queue), "already cancelled")
+        queue.isSuspended = false
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(try! nextRequest.currentResult?.get() == 2)
+    }
+
+    @Test(
+        "O2: cancelled while load() runs the Deferred ends at once, the operation when load() returns",
+        arguments: Way.allCases)
+    func loading(_ way: Way) {
+        let started = DispatchSemaphore(value: 0)
+        let mayReturn = DispatchSemaphore(value: 0)
+        let source = DataSource { source in
+            started.signal()
+            mayReturn.wait()
+            return source.isCancelled
+        }
+        let request = source.request(on: queue)
+        started.wait()
+        cancel(source, request, way)
+        expectCancelled(request, "while load() runs")
+        #expect(!source.isFinished)
+        mayReturn.signal()
+        queue.waitUntilAllOperationsAreFinished()
+        expectCancelled(request, "after load() has returned")
+    }
+
+    @Test(
+        "O2: cancelled while executing, stop() is called once, and the operation does not wait for finish(with:)",
+        arguments: Way.allCases)
+    func executing(_ way: Way) {
+        final class Endless: ConcurrentDataSource<Int>, @unchecked Sendable {
+            let started = DispatchSemaphore(value: 0)
+            let calls = Recorder<String>()
+            override func execute() throws {
+                calls.note("execute")
+                started.signal()
+            }
+            override func stop() { calls.note("stop") }
+        }
+        let source = Endless()
+        let request = source.request(on: queue)
+        source.started.wait()
+        cancel(source, request, way)
+        expectCancelled(request, "while executing")
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(source.finish(with: .success(1)) == false)
+        source.cancel()
+        request.cancel()
+        #expect(source.calls.all == ["execute", "stop"])
+        expectCancelled(request, "after a late result")
+    }
+
+    @Test("O2: a cancel that comes while execute() runs calls stop() after it has returned")
+    func whileStarting() {
+        final class Slow: ConcurrentDataSource<Int>, @unchecked Sendable {
+            let calls = Recorder<String>()
+            override func execute() throws {
+                calls.note("execute")
+                cancel()
+                calls.note("executed")
+            }
+            override func stop() { calls.note("stop") }
+        }
+        let source = Slow()
+        let request = source.request(on: queue)
+        queue.waitUntilAllOperationsAreFinished()
+        expectCancelled(request, "cancelled from inside")
+        #expect(source.calls.all == ["execute", "executed", "stop"])
+    }
+
+    @Test("O2: cancelled when it has finished nothing changes", arguments: Way.allCases)
+    func finished(_ way: Way) {
+        let source = DataSource { _ in 1 }
+        let request = source.request(on: queue)
+        queue.waitUntilAllOperationsAreFinished()
+        cancel(source, request, way)
+        #expect(try! request.currentResult?.get() == 1)
+        #expect(!source.isCancelled)
+    }
+
+    @Test("O2: the closure form's stop is called, and the resolver knows")
+    func closureStop() {
+        let calls = Recorder<String>()
+        let started = DispatchSemaphore(value: 0)
+        let kept = Recorder<Resolver<Int>>()
+        let source = ConcurrentDataSource<Int>(stop: { calls.note("stop") }) { resolver in
+            kept.note(resolver)
+            started.signal()
+        }
+        let request = source.request(on: queue)
+        started.wait()
+        request.cancel()
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(calls.all == ["stop"] && kept.all[0].isCancelled)
+        expectCancelled(request, "closure form")
+    }
+
+    @Test("O2: cancelAllOperations ends every Deferred, whatever its operation was doing")
+    func cancelAll() {
+        queue.maxConcurrentOperationCount = 2
+        let started = DispatchSemaphore(value: 0)
+        let never = Deferred<Int>()
+        let sources = (0..<20).map { _ in
+            ConcurrentDataSource<Int>(awaiting: {
+                started.signal()
+                return never.shielded()
+            })
+        }
+        let requests = sources.map { $0.request(on: queue) }
+        started.wait()
+        started.wait()
+        queue.cancelAllOperations()
+        for request in requests { expectCancelled(request, "all cancelled") }
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(sources.allSatisfy { $0.isFinished })
+        never.resolve(0)
+    }
+}

@@ -1,0 +1,196 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OperationTests {
+    let queue = OperationQueue()
+
+    @Test("A data source delivers what its closure returns, on the queue's thread")
+    func plain() async throws {
+        let source = DataSource { _ in OperationQueue.current }
+        let current = try await source.request(on: queue).value
+        #expect(current === queue)
+    }
+
+    @Test("A subclass overrides load(), execute() and stop()")
+    func subclasses() async throws {
+        final class Answer: DataSource<Int>, @unchecked Sendable {
+            override func load() throws -> Int { 42 }
+        }
+        final class Later: ConcurrentDataSource<Int>, @unchecked Sendable {
+            override func execute() throws {
+                DispatchQueue.global().async { self.finish(with: .success(43)) }
+            }
+        }
+        #expect(try await Answer().request(on: queue).value == 42)
+        #expect(try await Later().request(on: queue).value == 43)
+    }
+
+    @Test("What a closure throws is the outcome; a subclass that overrides nothing says so")
+    func throwing() async throws {
+        struct Broken: Error {}
+        await #expect(throws: Broken.self) {
+            try await DataSource<Int> { _ in throw Broken() }.request(on: queue).value
+        }
+        await #expect(throws: Broken.self) {
+            try await ConcurrentDataSource<Int> { (_: Resolver<Int>) in throw Broken() }.request(on: queue)
+                .value
+        }
+        await #expect(throws: DataSourceError.self) { try await DataSource<Int>().request(on: queue).value }
+        await #expect(throws: DataSourceError.self) {
+            try await ConcurrentDataSource<Int>().request(on: queue).value
+        }
+    }
+
+    @Test("A second request of one operation fails and leaves the first alone")
+    func requestedTwice() async throws {
+        queue.isSuspended = true
+        let source = DataSource { _ in 1 }
+        let first = source.request(on: queue)
+        await #expect(throws: DataSourceError.self) { try await source.request(on: queue).value }
+        queue.isSuspended = false
+        #expect(try await first.value == 1)
+    }
+
+    @Test("A closure that loses its resolver ends with .abandoned, and the operation finishes")
+    func abandoned() {
+        let ended = ConcurrentDataSource<Int> { (_: Resolver<Int>) in }.request(on: queue)
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(throws: DeferredError.abandoned) { try ended.currentResult?.get() }
+    }
+
+    @Test("queue.deferred runs on the queue, in the plain and in the nested form")
+    func deferToQueue() async throws {
+        #expect(try await queue.deferred { OperationQueue.current === queue }.value)
+        let nested: Deferred<Int> = queue.deferred { Deferred.resolved(3) }
+        #expect(try await nested.value == 3)
+    }
+
+    @Test("An operation queue is a dispatcher; work that it drops ends in .abandoned")
+    func dispatcher() throws {
+        let seen = Deferred.resolved(1).then(on: queue) { _ in OperationQueue.current === queue }
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(try seen.currentResult?.get() == true)
+
+        queue.isSuspended = true
+        let dropped = Deferred.resolved(1).then(on: queue) { $0 }
+        queue.cancelAllOperations()
+        queue.isSuspended = false
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(throws: DeferredError.abandoned) { try dropped.currentResult?.get() }
+    }
+
+    // MARK: O1
+
+    @Test(
+        "O1: the whole synchronous chain has run when waitUntilAllOperationsAreFinished returns, wherever it is delivered"
+    )
+    func deliveredBeforeFinished() {
+        let elsewhere = DispatchQueue(label: "elsewhere")
+        let otherQueue = OperationQueue()
+        for dispatcher: (any Dispatcher)? in [nil, elsewhere, otherQueue, queue, InlineDispatcher()] {
+            for source in [
+                DataSource { _ in 1 } as RequestOperation<Int>, ConcurrentDataSource { $0.resolve(1) },
+            ] {
+                let seen = Recorder<String>()
+                queue.isSuspended = true
+                source.request(on: queue, deliveringOn: dispatcher)
+                    .then { value -> Int in
+                        seen.note("first, finished: \(source.isFinished)")
+                        return value
+                    }
+                    .then { _ in seen.note("second, finished: \(source.isFinished)") }
+                queue.isSuspended = false
+                queue.waitUntilAllOperationsAreFinished()
+                #expect(seen.all == ["first, finished: false", "second, finished: false"])
+                #expect(source.isFinished && !source.isExecuting)
+            }
+        }
+    }
+
+    @Test("O1: callbacks run on the dispatcher asked for, a cancel's too")
+    func deliveredOnDispatcher() async throws {
+        let key = DispatchSpecificKey<Bool>()
+        let elsewhere = DispatchQueue(label: "elsewhere")
+        elsewhere.setSpecific(key: key, value: true)
+        let isThere: @Sendable () -> Bool = { DispatchQueue.getSpecific(key: key) == true }
+        let source = DataSource { _ in 1 }
+        #expect(try await source.request(on: queue, deliveringOn: elsewhere).then { _ in isThere() }.value)
+
+        queue.isSuspended = true
+        for cancelsOperation in [false, true] {
+            let waiting = DataSource { _ in 1 }
+            let request = waiting.request(on: queue, deliveringOn: elsewhere)
+            let seen = request.both { _ in isThere() }
+            if cancelsOperation { waiting.cancel() } else { seen.cancel() }
+            #expect(try await seen.value)
+        }
+    }
+
+    @Test("O1: delivery on a queue that has only the operation's own place does not wait for another")
+    func deliveredInOwnPlace() {
+        queue.maxConcurrentOperationCount = 1
+        let seen = DataSource { _ in 1 }.request(on: queue, deliveringOn: queue).then { $0 + 1 }
+        let nested = ConcurrentDataSource { $0.resolve(1) }.request(on: queue, deliveringOn: queue).then {
+            $0 + 2
+        }
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(try! seen.currentResult?.get() == 2)
+        #expect(try! nested.currentResult?.get() == 3)
+    }
+
+    @Test(
+        "O1: a dispatcher that drops the delivery ends the Deferred with .abandoned, and the operation finishes"
+    )
+    func droppedDelivery() {
+        struct Dropping: Dispatcher {
+            func dispatch(_ work: @escaping @Sendable () -> Void) {}
+        }
+        let ended = DataSource { _ in 1 }.request(on: queue, deliveringOn: Dropping())
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(throws: DeferredError.abandoned) { try ended.currentResult?.get() }
+    }
+
+    // MARK: What a queue does with operations
+
+    @Test("Priorities, dependencies and the queue's limit decide the order")
+    func order() {
+        queue.maxConcurrentOperationCount = 1
+        queue.isSuspended = true
+        let seen = Recorder<Int>()
+        let sources = (0..<4).map { index in DataSource { _ in seen.note(index) } }
+        sources[3].queuePriority = .veryHigh
+        sources[0].addDependency(sources[2])
+        let requests = sources.map { $0.request(on: queue) }
+        queue.isSuspended = false
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(seen.all == [3, 1, 2, 0])
+        #expect(requests.allSatisfy { $0.currentResult != nil })
+    }
+
+    @Test("A queue's limit holds for concurrent sources until they finish")
+    func limit() {
+        queue.maxConcurrentOperationCount = 3
+        let underWay = Recorder<Int>()
+        let requests = (0..<60).map { _ in
+            ConcurrentDataSource<Int> { resolver in
+                underWay.note(1)
+                DispatchQueue.global().async {
+                    underWay.note(-1)
+                    resolver.resolve(0)
+                }
+            }
+            .request(on: queue)
+        }
+        queue.waitUntilAllOperationsAreFinished()
+        var most = 0
+        _ = underWay.all.reduce(0) { count, change in
+            most = max(most, count + change)
+            return count + change
+        }
+        #expect(requests.count == 60 && underWay.all.count == 120)
+        #expect((1...3).contains(most))
+    }
+}
