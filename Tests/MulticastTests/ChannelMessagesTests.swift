@@ -64,7 +64,9 @@ struct ChannelMessagesTests {
         #expect(channel.post(2) == 0)
     }
 
-    @Test("Channel messages: a sequence for an owner is left out of its posts, ends when it is removed or has gone")
+    @Test(
+        "Channel messages: a sequence for an owner is left out of its posts, ends when it is removed or has gone"
+    )
     func forOwner() async {
         let owner = Owner()
         let messages = channel.messages(for: owner)

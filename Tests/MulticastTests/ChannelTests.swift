@@ -59,7 +59,9 @@ struct ChannelTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("Channel: higher priority first, those of one priority in the order added, on a dispatcher as at once")
+    @Test(
+        "Channel: higher priority first, those of one priority in the order added, on a dispatcher as at once"
+    )
     func priorities() {
         let owner = Owner()
         let queue = HeldDispatcher()
@@ -141,7 +143,9 @@ struct ChannelTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("Channel: an owner may be removed in its deinit; it is given to the closure and kept alive while that runs")
+    @Test(
+        "Channel: an owner may be removed in its deinit; it is given to the closure and kept alive while that runs"
+    )
     func ownerGiven() {
         final class Member: Sendable {
             let channel: Channel<Int>

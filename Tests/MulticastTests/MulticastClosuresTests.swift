@@ -59,7 +59,8 @@ struct MulticastClosuresTests {
             let answers = Log<Int>()
             onThreads(4) { thread in
                 let isFirst = askers.add(
-                    owner, success: { _ in answers.append(thread) }, failure: { _ in Issue.record("no failure") })
+                    owner, success: { _ in answers.append(thread) },
+                    failure: { _ in Issue.record("no failure") })
                 if isFirst { firsts.append(thread) }
             }
             askers.complete(with: .success(1))
@@ -97,7 +98,9 @@ struct MulticastClosuresTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("MulticastClosures: an owner that has gone is not called, whether its pair waited, was taken or was queued")
+    @Test(
+        "MulticastClosures: an owner that has gone is not called, whether its pair waited, was taken or was queued"
+    )
     func ownerGone() {
         let queue = HeldDispatcher()
         var owners = [Owner(), Owner(), Owner()]
@@ -164,7 +167,9 @@ struct MulticastClosuresTests {
         #expect(witness == nil)
     }
 
-    @Test("MulticastClosures: closures are let go of when delivered, removed, dropped after taking, or with their owner")
+    @Test(
+        "MulticastClosures: closures are let go of when delivered, removed, dropped after taking, or with their owner"
+    )
     func letGo() {
         let owner = Owner()
         func addWitness(_ owner: AnyObject) {

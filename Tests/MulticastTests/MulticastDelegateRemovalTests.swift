@@ -108,7 +108,9 @@ struct MulticastDelegateRemovalTests {
         withExtendedLifetime((once, hearer)) {}
     }
 
-    @Test("MulticastDelegate: one who is removed by an earlier one is not called any more, one who is added not yet")
+    @Test(
+        "MulticastDelegate: one who is removed by an earlier one is not called any more, one who is added not yet"
+    )
     func changesDuringNotify() {
         let victim = Hearer("victim", log)
         let newcomer = Hearer("newcomer", log)
@@ -125,7 +127,8 @@ struct MulticastDelegateRemovalTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("MulticastDelegate: nobody is called under a lock: another thread gets through everything meanwhile")
+    @Test(
+        "MulticastDelegate: nobody is called under a lock: another thread gets through everything meanwhile")
     func noLockWhileCalling() {
         let other = Hearer("other", log)
         let delegate = Reacting { [delegates] _, _ in
@@ -146,7 +149,9 @@ struct MulticastDelegateRemovalTests {
         withExtendedLifetime((delegate, other)) {}
     }
 
-    @Test("MulticastDelegate: snapshot lists delegates and dispatchers in the order added, count(where:) chooses")
+    @Test(
+        "MulticastDelegate: snapshot lists delegates and dispatchers in the order added, count(where:) chooses"
+    )
     func snapshot() {
         let hearer = Hearer("a", log)
         let reacting = Reacting { _, _ in }
@@ -155,7 +160,9 @@ struct MulticastDelegateRemovalTests {
         delegates.add(reacting, on: nil)
         delegates.add(hearer, on: nil)
         let snapshot = delegates.snapshot()
-        #expect(snapshot.map { ObjectIdentifier($0.delegate) } == [hearer, reacting, hearer].map(ObjectIdentifier.init))
+        #expect(
+            snapshot.map { ObjectIdentifier($0.delegate) }
+                == [hearer, reacting, hearer].map(ObjectIdentifier.init))
         #expect(snapshot[0].dispatcher as? HeldDispatcher === queue)
         #expect(snapshot[1].dispatcher == nil)
         #expect(delegates.count { $0 is Hearer } == 2)

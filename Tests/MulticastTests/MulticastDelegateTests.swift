@@ -49,7 +49,9 @@ struct MulticastDelegateTests {
             dispatcher.queue.setSpecific(key: key, value: name)
             return dispatcher
         }
-        let reacting = queues.map { _ in Reacting { [log] _, _ in log.append(DispatchQueue.getSpecific(key: key)!) } }
+        let reacting = queues.map { _ in
+            Reacting { [log] _, _ in log.append(DispatchQueue.getSpecific(key: key)!) }
+        }
         queues[0].queue.suspend()
         for (delegate, queue) in zip(reacting, queues) { delegates.add(delegate, on: queue) }
         delegates.notify { $0.hear("") }
@@ -70,7 +72,9 @@ struct MulticastDelegateTests {
         withExtendedLifetime(hearers) {}
     }
 
-    @Test("MulticastDelegate: a queue's order holds though an earlier delegate notifies again when it is called")
+    @Test(
+        "MulticastDelegate: a queue's order holds though an earlier delegate notifies again when it is called"
+    )
     func orderWhenNested() {
         let queue = HeldDispatcher()
         let echo = Reacting { [delegates] _, text in
@@ -111,7 +115,9 @@ struct MulticastDelegateTests {
         #expect(log.entries == [])
     }
 
-    @Test("MulticastDelegate: a delegate that is being called is kept alive until the call returns", arguments: [true, false])
+    @Test(
+        "MulticastDelegate: a delegate that is being called is kept alive until the call returns",
+        arguments: [true, false])
     func keptDuringCall(atOnce: Bool) {
         let queue = HeldDispatcher()
         let holder = Holder()

@@ -17,7 +17,9 @@ struct SynchronizedValueTests {
         #expect(value.value == [1, 7])
     }
 
-    @Test("SynchronizedValue: what a closure throws comes out typed, a write keeps what it had done, and both let go")
+    @Test(
+        "SynchronizedValue: what a closure throws comes out typed, a write keeps what it had done, and both let go"
+    )
     func throwing() {
         let value = SynchronizedValue(1)
         #expect(throws: Refusal()) { try value.read { _ throws(Refusal) -> Int in throw Refusal() } }
@@ -74,7 +76,9 @@ struct SynchronizedValueTests {
         value.read { _ in
             DispatchQueue(label: "writer").async(group: group) { value.write { _ in order.append("writer") } }
             waitUntil { value.lock.isWanted }
-            DispatchQueue(label: "reader").async(group: group) { value.read { _ in order.append("later reader") } }
+            DispatchQueue(label: "reader").async(group: group) {
+                value.read { _ in order.append("later reader") }
+            }
             waitUntil { value.lock.readerCount == 2 }
             order.append("first reader")
         }
@@ -90,10 +94,14 @@ struct SynchronizedValueTests {
             let group = DispatchGroup()
             value.write { _ in
                 for _ in 0..<2 {
-                    DispatchQueue(label: "reader").async(group: group) { value.read { _ in order.append("reader") } }
+                    DispatchQueue(label: "reader").async(group: group) {
+                        value.read { _ in order.append("reader") }
+                    }
                 }
                 waitUntil { value.lock.readerCount == 2 }
-                DispatchQueue(label: "writer").async(group: group) { value.write { _ in order.append("writer") } }
+                DispatchQueue(label: "writer").async(group: group) {
+                    value.write { _ in order.append("writer") }
+                }
             }
             group.wait()
             #expect(order.entries == ["reader", "reader", "writer"])

@@ -74,7 +74,8 @@ func onThreads(_ number: Int, _ body: @escaping @Sendable (Int) -> Void) {
 
 /// Fails the test if what another thread was to signal doesn't come; how long it takes is not asserted.
 func expectSignal(_ semaphore: DispatchSemaphore, sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(semaphore.wait(timeout: .now() + 60) == .success, "nobody signalled", sourceLocation: sourceLocation)
+    #expect(
+        semaphore.wait(timeout: .now() + 60) == .success, "nobody signalled", sourceLocation: sourceLocation)
 }
 
 /// Lets other threads run until something holds that nobody signals.

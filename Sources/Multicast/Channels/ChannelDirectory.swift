@@ -18,7 +18,7 @@ public final class ChannelDirectory: Sendable {
     }
 
     private static let smallestSweep = 64
-    private let state = Guarded(State())
+    private let state = LockedState(State())
 
     /// A directory with no channels in it.
     public init() {}
@@ -37,7 +37,7 @@ public final class ChannelDirectory: Sendable {
         state.withLock { $0.anchors.count }
     }
 
-    func anchor<Message>(named name: String, of type: Message.Type) -> ChannelAnchor {
+    func anchor<Message: Sendable>(named name: String, of type: Message.Type) -> ChannelAnchor {
         let key = Key(name: name, messageType: ObjectIdentifier(type))
         let (anchor, isSweepDue) = state.withLock { state in
             if let anchor = state.anchors[key] { return (anchor, false) }

@@ -47,10 +47,10 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     public func add(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)?,
-        file: StaticString = #fileID,
+        fileID: StaticString = #fileID,
         line: UInt = #line
     ) {
-        let object = Self.object(of: delegate, file: file, line: line)
+        let object = Self.object(of: delegate, fileID: fileID, line: line)
         registry.add(Listener(object, on: dispatcher, payload: ()))
     }
 
@@ -61,10 +61,10 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     public func remove(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)? = nil,
-        file: StaticString = #fileID,
+        fileID: StaticString = #fileID,
         line: UInt = #line
     ) {
-        let object = Self.object(of: delegate, file: file, line: line)
+        let object = Self.object(of: delegate, fileID: fileID, line: line)
         registry.remove(ObjectIdentifier(object), on: dispatcher)
     }
 
@@ -96,12 +96,12 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
 
     /// Whether `type(of:)` is a class is the one thing that `Delegate` can't be asked for at compile time: an
     /// existential of a class-bound protocol doesn't satisfy `AnyObject` as a constraint.
-    private static func object(of delegate: Delegate, file: StaticString, line: UInt) -> AnyObject {
+    private static func object(of delegate: Delegate, fileID: StaticString, line: UInt) -> AnyObject {
         let type = type(of: delegate as Any)
         guard type is AnyClass else {
             fatalError(
                 "A delegate is held weakly, so it must be an object; \(type), given to \(Self.self), is not a class",
-                file: file,
+                file: fileID,
                 line: line
             )
         }

@@ -34,7 +34,7 @@ private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> B
 
 private final class QueueToken: Sendable {
     private static let key = DispatchSpecificKey<QueueToken>()
-    private static let finding = Guarded(())
+    private static let finding = LockedState(())
 
     static func find(in queue: DispatchQueue) -> QueueToken {
         finding.withLock { _ in

@@ -7,7 +7,7 @@ import Deferred
 /// is not made. Listeners whose object has gone are found outside the lock, by whoever comes upon them or when their
 /// number has doubled, and removed like others.
 final class ListenerRegistry<Payload: Sendable>: Sendable {
-    private let state = Guarded(ListenerSlots<Payload>())
+    private let state = LockedState(ListenerSlots<Payload>())
 
     /// Adds a listener after those of its priority. True if it is the first since the last take.
     @discardableResult
