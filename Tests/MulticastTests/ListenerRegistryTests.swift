@@ -47,7 +47,7 @@ struct ListenerRegistryTests {
                     priority: seed.isMultiple(of: 2) ? 0 : Int.random(in: -2...2, using: &random))
                 expected.append(entry)
                 registry.add(
-                    Listener(owners[index], on: dispatcher, priority: entry.priority, payload: number))
+                    Registration(owners[index], on: dispatcher, priority: entry.priority, payload: number))
             case 11..<15:
                 registry.remove(ObjectIdentifier(owners[index]), on: dispatcher)
                 expected.removeAll {
@@ -66,8 +66,10 @@ struct ListenerRegistryTests {
                 registry.removeAll()
                 expected = []
             }
-            let found = registry.snapshot().compactMap { listener in
-                listener.flatMap { registry.recipient(of: $0) == nil ? nil : $0.payload }
+            let found = registry.snapshot().compactMap { registration in
+                registration.flatMap {
+                    $0.listener.recipient(in: registry) == nil ? nil : $0.listener.payload
+                }
             }
             let wanted = expected.sorted { ($1.priority, $0.number) < ($0.priority, $1.number) }.map(\.number)
             #expect(found == wanted, "seed \(seed), step \(step)")
@@ -79,8 +81,8 @@ struct ListenerRegistryTests {
     func growth() {
         let registry = ListenerRegistry<Void>()
         let owner = Owner()
-        registry.add(Listener(owner, on: nil, payload: ()))
-        for _ in 0..<100_000 { registry.add(Listener(Owner(), on: nil, payload: ())) }
+        registry.add(Registration(owner, on: nil, payload: ()))
+        for _ in 0..<100_000 { registry.add(Registration(Owner(), on: nil, payload: ())) }
         #expect(registry.occupiedCount < 200)
         #expect(registry.indexedCount < 200)
         withExtendedLifetime(owner) {}
@@ -90,15 +92,15 @@ struct ListenerRegistryTests {
     func taken() {
         let registry = ListenerRegistry<Void>()
         let owner = Owner()
-        #expect(registry.add(Listener(owner, on: nil, payload: ())))
-        #expect(!registry.add(Listener(owner, on: nil, payload: ())))
-        let taken = registry.take().compactMap { $0 }
+        #expect(registry.add(Registration(owner, on: nil, payload: ())))
+        #expect(!registry.add(Registration(owner, on: nil, payload: ())))
+        let taken = registry.take().compactMap { $0?.listener }
         #expect(taken.count == 2)
         #expect(registry.occupiedCount == 0)
         #expect(registry.indexedCount == 2)
         registry.remove([taken[0]])
         #expect(registry.indexedCount == 1)
-        #expect(registry.add(Listener(owner, on: nil, payload: ())))
+        #expect(registry.add(Registration(owner, on: nil, payload: ())))
         registry.remove(ObjectIdentifier(owner), on: nil)
         #expect(registry.indexedCount == 0)
         #expect(taken[0].isRemoved && taken[1].isRemoved)

@@ -29,14 +29,15 @@ extension Channel: AsyncSequence {
         let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: policy)
         let tap = MessageTap(continuation)
         let give: ChannelStorage<Message>.Body = { _, message in tap.give(message) }
-        let listener = Listener(owner ?? tap.nobody, on: nil, priority: priority, payload: give)
+        let registration = Registration(owner ?? tap.nobody, on: nil, priority: priority, payload: give)
         // Neither the channel nor the listener is held from here: if they go, the tap ends the stream.
-        continuation.onTermination = { [nobody = tap.nobody, weak storage = storage, weak listener] _ in
+        continuation.onTermination = {
+            [nobody = tap.nobody, weak storage = storage, weak listener = registration.listener] _ in
             withExtendedLifetime(nobody) {
                 if let listener { storage?.registry.remove([listener]) }
             }
         }
-        storage.registry.add(listener)
+        storage.registry.add(registration)
         return stream
     }
 }

@@ -56,7 +56,7 @@ public struct Channel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Message) -> Void
     ) {
         storage.registry.add(
-            Listener(owner, on: dispatcher, priority: priority, payload: { _, message in body(message) })
+            Registration(owner, on: dispatcher, priority: priority, payload: { _, message in body(message) })
         )
     }
 
@@ -74,7 +74,7 @@ public struct Channel<Message: Sendable>: Sendable {
     ) {
         // What is delivered to is what was added, so the cast holds.
         let body: ChannelStorage<Message>.Body = { object, message in body(object as! Owner, message) }
-        storage.registry.add(Listener(owner, on: dispatcher, priority: priority, payload: body))
+        storage.registry.add(Registration(owner, on: dispatcher, priority: priority, payload: body))
     }
 
     /// Gives a message to everyone who listens now.
@@ -92,8 +92,9 @@ public struct Channel<Message: Sendable>: Sendable {
         }
         let poster = poster.map { ObjectIdentifier($0) }
         var count = 0
-        for case let listener? in storage.registry.snapshot() where listener.identity != poster {
-            if storage.registry.deliver(to: listener, delivery) { count += 1 }
+        for case let registration? in storage.registry.snapshot()
+        where registration.listener.identity != poster {
+            if registration.deliver(from: storage.registry, delivery) { count += 1 }
         }
         return count
     }

@@ -35,12 +35,14 @@ extension ChannelStorage: UntypedChannelStorage {
     }
 
     var listing: ChannelListing {
-        let listeners = registry.snapshot().compactMap { listener -> ChannelListing.Listener? in
-            guard let listener, let owner = registry.recipient(of: listener) else { return nil }
+        let listeners = registry.snapshot().compactMap { registration -> ChannelListing.Listener? in
+            guard let registration, let owner = registration.listener.recipient(in: registry) else {
+                return nil
+            }
             return ChannelListing.Listener(
                 owner: String(describing: type(of: owner)),
-                priority: listener.priority,
-                dispatcher: listener.dispatcher.map { String(describing: type(of: $0)) }
+                priority: registration.priority,
+                dispatcher: registration.dispatcher.map { String(describing: type(of: $0)) }
             )
         }
         return ChannelListing(name: name, messageType: Message.self, listeners: listeners)

@@ -1,25 +1,25 @@
 extension MulticastClosures {
     /// A success and a failure closure that were read from a ``MulticastClosures``.
     public struct Pair: Sendable {
-        let listener: Listener<Closures>
+        let registration: Registration<Closures>
         let registry: ListenerRegistry<Closures>
         let taken: TakenListener<Closures>?
 
         /// The object that the closures belong to; nil if it has gone or has removed them.
         public var owner: AnyObject? {
-            registry.recipient(of: listener)
+            registration.listener.recipient(in: registry)
         }
 
         /// Calls the success closure, on its dispatcher or at once, unless the owner has gone or removed it by then.
         public func succeed(_ value: Success) {
-            registry.deliver(to: listener) { [taken] owner, closures in
+            registration.deliver(from: registry) { [taken] owner, closures in
                 withExtendedLifetime(taken) { closures.success(owner, value) }
             }
         }
 
         /// Calls the failure closure, on its dispatcher or at once, unless the owner has gone or removed it by then.
         public func fail(_ failure: Failure) {
-            registry.deliver(to: listener) { [taken] owner, closures in
+            registration.deliver(from: registry) { [taken] owner, closures in
                 withExtendedLifetime(taken) { closures.failure(owner, failure) }
             }
         }
@@ -29,7 +29,8 @@ extension MulticastClosures {
 /// Keeps a listener that was taken out findable, so that it can be removed until nobody can call it any more.
 final class TakenListener<Payload: Sendable>: Sendable {
     private let listener: Listener<Payload>
-    private let registry: ListenerRegistry<Payload>
+    /// Weak, since work that waits on a dispatcher holds this, and the registry holds the dispatcher.
+    private weak let registry: ListenerRegistry<Payload>?
 
     init(_ listener: Listener<Payload>, of registry: ListenerRegistry<Payload>) {
         self.listener = listener
@@ -37,6 +38,6 @@ final class TakenListener<Payload: Sendable>: Sendable {
     }
 
     deinit {
-        registry.remove([listener])
+        registry?.remove([listener])
     }
 }

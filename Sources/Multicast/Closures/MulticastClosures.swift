@@ -75,7 +75,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     }
 
     private func add(_ owner: AnyObject, _ dispatcher: (any Dispatcher)?, _ closures: Closures) -> Bool {
-        registry.add(Listener(owner, on: dispatcher, payload: closures))
+        registry.add(Registration(owner, on: dispatcher, payload: closures))
     }
 
     /// Removes an owner's pairs, taken ones included: those on one dispatcher, or (nil) all. Also from inside the
@@ -99,17 +99,18 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
 
     /// The pairs that wait, in the order added; they go on waiting.
     public func pairs() -> [Pair] {
-        registry.snapshot().compactMap { listener in
-            guard let listener, registry.recipient(of: listener) != nil else { return nil }
-            return Pair(listener: listener, registry: registry, taken: nil)
+        registry.snapshot().compactMap { registration in
+            guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }
+            return Pair(registration: registration, registry: registry, taken: nil)
         }
     }
 
     /// The pairs that wait, in the order added; they wait no more. Of several threads, one gets each.
     public func take() -> [Pair] {
-        registry.take().compactMap { listener in
-            guard let listener, registry.recipient(of: listener) != nil else { return nil }
-            return Pair(listener: listener, registry: registry, taken: TakenListener(listener, of: registry))
+        registry.take().compactMap { registration in
+            guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }
+            let taken = TakenListener(registration.listener, of: registry)
+            return Pair(registration: registration, registry: registry, taken: taken)
         }
     }
 }

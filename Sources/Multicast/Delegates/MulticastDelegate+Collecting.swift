@@ -30,11 +30,12 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<[Answer]> {
-        let listeners = registry.snapshot().compactMap { $0 }
-        var answers: [Deferred<Answer?>?] = Array(repeating: nil, count: listeners.count)
+        let registrations = registry.snapshot().compactMap { $0 }
+        var answers: [Deferred<Answer?>?] = Array(repeating: nil, count: registrations.count)
         for handsOver in [true, false] {
-            for (index, listener) in listeners.enumerated() where (listener.dispatcher != nil) == handsOver {
-                answers[index] = ask(listener, body)
+            for (index, registration) in registrations.enumerated()
+            where (registration.dispatcher != nil) == handsOver {
+                answers[index] = ask(registration, body)
             }
         }
         return DeferredList(answers.compactMap { $0 }).values(fileID: fileID, line: line)
@@ -43,14 +44,15 @@ extension MulticastDelegate {
 
     /// One delegate's answer, from where it wants to be asked; nil if it has gone or was removed by then.
     func ask<Answer: Sendable>(
-        _ listener: Listener<Void>,
+        _ registration: Registration<Void>,
         _ body: @escaping @Sendable (Delegate) throws -> Deferred<Answer>
     ) -> Deferred<Answer?> {
-        let question: @Sendable () throws -> Deferred<Answer?> = { [registry] in
-            guard let object = registry.recipient(of: listener) else { return .resolved(nil) }
+        let question: @Sendable () throws -> Deferred<Answer?> = {
+            [listener = registration.listener, weak registry] in
+            guard let object = listener.recipient(in: registry) else { return .resolved(nil) }
             return try body(Self.delegate(from: object)).then { .some($0) }
         }
-        guard let dispatcher = listener.dispatcher else { return Deferred(catching: question) }
+        guard let dispatcher = registration.dispatcher else { return Deferred(catching: question) }
         return Deferred<Void>.resolved(()).then(on: dispatcher) { try question() }
     }
 }

@@ -6,13 +6,13 @@ extension MulticastDelegate {
     /// queue they are called in that order. They are handed over before those without a dispatcher are called, so
     /// that the order holds even if one of these notifies again.
     public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
-        let listeners = registry.snapshot()
+        let registrations = registry.snapshot()
         let call: @Sendable (AnyObject, Void) -> Void = { object, _ in body(Self.delegate(from: object)) }
-        for case let listener? in listeners where listener.dispatcher != nil {
-            registry.deliver(to: listener, call)
+        for case let registration? in registrations where registration.dispatcher != nil {
+            registration.deliver(from: registry, call)
         }
-        for case let listener? in listeners where listener.dispatcher == nil {
-            registry.deliver(to: listener, call)
+        for case let registration? in registrations where registration.dispatcher == nil {
+            registration.deliver(from: registry, call)
         }
     }
 }

@@ -116,15 +116,15 @@ extension MulticastDelegate {
     /// A loop as long as answers are there at once, so that any number of delegates without a dispatcher costs no stack;
     /// where one has to be waited for, the loop goes on in a callback, whose Deferred the chain then waits for.
     private func askInTurn<Answer: Sendable>(
-        _ listeners: ArraySlice<Listener<Void>>,
+        _ registrations: ArraySlice<Registration<Void>>,
         _ initial: Answer,
         _ body: @escaping @Sendable (Answer, Delegate) throws -> Deferred<MulticastTurn<Answer>>,
         _ site: Site
     ) -> Deferred<Answer> {
         var answer = initial
-        for index in listeners.indices {
-            let turn = ask(listeners[index]) { [answer] in try body(answer, $0) }
-            let rest = listeners[(index + 1)...]
+        for index in registrations.indices {
+            let turn = ask(registrations[index]) { [answer] in try body(answer, $0) }
+            let rest = registrations[(index + 1)...]
             switch turn.currentResult {
             case .success(.next(let next)): answer = next
             case .success(.stop(let last)): return .resolved(last, fileID: site.fileID, line: site.line)

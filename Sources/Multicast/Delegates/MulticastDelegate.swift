@@ -51,7 +51,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         line: UInt = #line
     ) {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
-        registry.add(Listener(object, on: dispatcher, payload: ()))
+        registry.add(Registration(object, on: dispatcher, payload: ()))
     }
 
     /// Removes a delegate, as often as it was added: on one dispatcher, or (nil) on any.
@@ -88,9 +88,11 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
 
     /// The delegates as they are now, in the order added, each with its dispatcher, held for as long as you hold this.
     public func snapshot() -> [(delegate: Delegate, dispatcher: (any Dispatcher)?)] {
-        registry.snapshot().compactMap { listener in
-            guard let listener, let object = registry.recipient(of: listener) else { return nil }
-            return (Self.delegate(from: object), listener.dispatcher)
+        registry.snapshot().compactMap { registration in
+            guard let registration, let object = registration.listener.recipient(in: registry) else {
+                return nil
+            }
+            return (Self.delegate(from: object), registration.dispatcher)
         }
     }
 

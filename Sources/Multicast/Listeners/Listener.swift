@@ -1,31 +1,27 @@
-import Deferred
 import Synchronization
 
-/// One registration: a weakly held object, where it wants to be called, and what its kind of registration adds
-/// (the closures of a channel's listener; nothing for a delegate).
+/// The receiving end of a registration: a weakly held object, and what its kind of registration adds (the closures of
+/// a channel's listener; nothing for a delegate).
 ///
-/// Soundness of `@unchecked Sendable`: everything is constant or atomic but `position`, which belongs to the
-/// registry and is touched only under its lock. The object need not be Sendable: nothing is done with it here but
+/// Soundness of `@unchecked Sendable`: everything is constant or atomic but the two places, which belong to the
+/// registry and are touched only under its lock. The object need not be Sendable: nothing is done with it here but
 /// counting references, which is thread-safe; it is handed only to code that its owner asked to run on its
 /// dispatcher, or on the poster's thread.
 final class Listener<Payload: Sendable>: @unchecked Sendable {
     /// Stays the object's identity while that dies, so that it can be found from inside its `deinit`, where weak
     /// references to it are nil already.
     let identity: ObjectIdentifier
-    let dispatcher: (any Dispatcher)?
-    let priority: Int
     let payload: Payload
     /// Where the registry keeps it.
-    var position = 0
+    var slot = 0
+    var placeInIndex = 0
 
     private weak let object: AnyObject?
     private let removed = Atomic(false)
 
-    init(_ object: AnyObject, on dispatcher: (any Dispatcher)?, priority: Int = 0, payload: Payload) {
+    init(_ object: AnyObject, _ payload: Payload) {
         identity = ObjectIdentifier(object)
         self.object = object
-        self.dispatcher = dispatcher
-        self.priority = priority
         self.payload = payload
     }
 

@@ -11,9 +11,9 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
 
     /// Adds a listener after those of its priority. True if it is the first since the last take.
     @discardableResult
-    func add(_ listener: Listener<Payload>) -> Bool {
+    func add(_ registration: Registration<Payload>) -> Bool {
         let (isFirst, isSweepDue) = state.withLock { state in
-            state.append(listener)
+            state.append(registration)
             defer { state.isAwaited = true }
             return (!state.isAwaited, state.claimSweep())
         }
@@ -22,7 +22,7 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
     }
 
     /// Those whom a post goes to now, in order. There may be empty slots in between.
-    func snapshot() -> [Listener<Payload>?] {
+    func snapshot() -> [Registration<Payload>?] {
         state.withLock { state in
             state.sort()
             return state.slots
@@ -30,7 +30,7 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
     }
 
     /// Takes out everyone who would get a post now. They can still be removed, and whoever took them out does so in the end.
-    func take() -> [Listener<Payload>?] {
+    func take() -> [Registration<Payload>?] {
         state.withLock { state in
             state.sort()
             defer { state.emptySlots() }
@@ -41,41 +41,38 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
     /// Removes an object's registrations, on one dispatcher or on any. Also from inside the object's `deinit`.
     func remove(_ identity: ObjectIdentifier, on dispatcher: (any Dispatcher)?) {
         let registered = state.withLock { $0.index[identity] ?? [] }
-        guard let dispatcher else { return remove(registered) }
-        remove(
-            registered.filter { listener in
-                listener.dispatcher.map { isSameDispatcher($0, dispatcher) } ?? false
-            }
-        )
+        let matching = registered.filter { registration in
+            guard let dispatcher else { return true }
+            return registration.dispatcher.map { isSameDispatcher($0, dispatcher) } ?? false
+        }
+        remove(matching.map(\.listener))
     }
 
-    /// Removes registrations. They are let go of by the caller, after the lock: what `unlink` drops under it, the
-    /// thread that set the mark still holds.
+    /// Removes registrations.
     func remove(_ listeners: [Listener<Payload>]) {
         let removed = listeners.filter { $0.markRemoved() }
-        if !removed.isEmpty { state.withLock { $0.unlink(removed) } }
+        if removed.isEmpty { return }
+        let unlinked = state.withLock { $0.unlink(removed) }
+        withExtendedLifetime(unlinked) {}
     }
 
     func removeAll() {
-        let index = state.withLock { state in
-            defer { state.removeAll() }
-            return state.index
-        }
-        for listeners in index.values {
-            for listener in listeners { _ = listener.markRemoved() }
+        let all = state.withLock { $0.removeAll() }
+        for registrations in all.index.values {
+            for registration in registrations { _ = registration.listener.markRemoved() }
         }
     }
 
     /// Removes the registrations of an object that has gone, found by one of them.
     func removeGone(_ listener: Listener<Payload>) {
         let registered = state.withLock { $0.index[listener.identity] ?? [] }
-        remove(registered.filter { $0.owner == nil })
+        remove(registered.map(\.listener).filter { $0.owner == nil })
     }
 
     /// Looks for objects that have gone, and removes their registrations.
     func sweep() {
         let slots = state.withLock { $0.slots }
-        remove(slots.compactMap { $0 }.filter { $0.owner == nil })
+        remove(slots.compactMap { $0?.listener }.filter { $0.owner == nil })
     }
 
     /// How many registrations a post would meet, those included whose object has gone without being come upon.
