@@ -1,0 +1,243 @@
+import Deferred
+import Dispatch
+import Testing
+
+@testable import Multicast
+
+@Suite(.timeLimit(.minutes(2)))
+struct ChannelTests {
+    private final class Owner: Sendable {}
+
+    private let directory = ChannelDirectory()
+    private let log = Log<String>()
+
+    private func listen(
+        _ owner: AnyObject,
+        _ name: String,
+        to channel: Channel<Int>,
+        priority: Int = 0,
+        on dispatcher: (any Dispatcher)? = nil
+    ) {
+        channel.listen(owner, priority: priority, on: dispatcher) { [log] in log.append("\(name) \($0)") }
+    }
+
+    @Test("Channel: handles of one name and type are one channel, wherever they were made")
+    func sameName() {
+        let owner = Owner()
+        listen(owner, "a", to: Channel("numbers", in: directory))
+        #expect(Channel<Int>("numbers", in: directory).post(1) == 1)
+        #expect(log.entries == ["a 1"])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("Channel: one name with two types is two channels, and the directory lists both")
+    func twoTypes() {
+        let owner = Owner()
+        let numbers = Channel<Int>("x", in: directory)
+        let texts = Channel<String>("x", in: directory)
+        listen(owner, "a", to: numbers)
+        #expect(texts.post("1") == 0)
+        #expect(log.entries == [])
+        #expect(
+            directory.listing.map(\.description) == [
+                "\"x\" of Int, 1 listener: Owner (priority 0, at once)",
+                "\"x\" of String, no listeners",
+            ]
+        )
+        withExtendedLifetime((owner, texts)) {}
+    }
+
+    @Test("Channel: another name, another directory, or none, is another channel")
+    func others() {
+        let owner = Owner()
+        listen(owner, "a", to: Channel("x", in: directory))
+        #expect(Channel<Int>("y", in: directory).post(1) == 0)
+        #expect(Channel<Int>("x", in: ChannelDirectory()).post(1) == 0)
+        #expect(Channel<Int>("x").post(1) == 0)
+        #expect(Channel<Int>().post(1) == 0)
+        #expect(Channel<Int>().name == nil)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(
+        "Channel: higher priority first, those of one priority in the order added, on a dispatcher as at once"
+    )
+    func priorities() {
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        let channel = Channel<Int>()
+        for (name, priority) in [("a", 0), ("b", 5), ("c", -1), ("d", 5), ("e", 0)] {
+            listen(owner, name, to: channel, priority: priority)
+            listen(owner, name, to: channel, priority: priority, on: queue)
+        }
+        channel.post(1)
+        let order = ["b 1", "d 1", "a 1", "e 1", "c 1"]
+        #expect(log.entries == order)
+        queue.run()
+        #expect(log.entries == order + order)
+        listen(owner, "f", to: channel, priority: 1)
+        channel.remove(owner, on: queue)
+        channel.post(2)
+        #expect(log.entries.suffix(6) == ["b 2", "d 2", "f 2", "a 2", "e 2", "c 2"])
+    }
+
+    @Test("Channel: whoever posts is left out if he says so")
+    func posterLeftOut() {
+        let owners = [Owner(), Owner()]
+        let channel = Channel<Int>()
+        let queue = HeldDispatcher()
+        for (owner, name) in zip(owners, ["a", "b"]) {
+            listen(owner, name, to: channel)
+            listen(owner, name, to: channel, on: queue)
+        }
+        #expect(channel.post(1, from: owners[0]) == 2)
+        queue.run()
+        #expect(log.entries == ["b 1", "b 1"])
+        #expect(channel.post(2) == 4)
+        #expect(channel.post(3, from: Owner()) == 4)
+    }
+
+    @Test("Channel: listeners on a queue get messages in the order posted")
+    func order() {
+        let owner = Owner()
+        let queue = SerialDispatcher()
+        let channel = Channel<Int>()
+        listen(owner, "a", to: channel, on: queue)
+        for number in 0..<200 { channel.post(number) }
+        queue.drain()
+        #expect(log.entries == (0..<200).map { "a \($0)" })
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("Channel: an owner that has gone is not delivered to, and its listener is let go of")
+    func ownerGone() {
+        let channel = Channel<Int>()
+        let queue = HeldDispatcher()
+        do {
+            let owner = Owner()
+            listen(owner, "a", to: channel, on: queue)
+            let witness = Witness(log)
+            channel.listen(owner) { _ in _ = witness }
+            #expect(channel.post(1) == 2)
+        }
+        queue.run()
+        #expect(log.entries == ["let go"])
+        #expect(channel.storage.registry.indexedCount == 0)
+        #expect(channel.post(2) == 0)
+    }
+
+    @Test("Channel: what was queued before a removal is not delivered after it, and the closure is let go of")
+    func removed() {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        do {
+            let witness = Witness(log)
+            channel.listen(owner, on: queue) { [log] _ in log.append("\(witness)") }
+        }
+        channel.post(1)
+        channel.remove(owner)
+        #expect(log.entries == [])
+        queue.run()
+        #expect(log.entries == ["let go"])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(
+        "Channel: an owner may be removed in its deinit; it is given to the closure and kept alive while that runs"
+    )
+    func ownerGiven() {
+        final class Member: Sendable {
+            let channel: Channel<Int>
+            let log: Log<String>
+
+            init(_ channel: Channel<Int>, _ log: Log<String>) {
+                self.channel = channel
+                self.log = log
+                channel.listen(self) { member, number in member.log.append("member \(number)") }
+            }
+
+            deinit {
+                channel.remove(self)
+                log.append("gone")
+            }
+        }
+        let channel = Channel<Int>()
+        let holder = Holder()
+        holder.held = Member(channel, log)
+        let first = Owner()
+        channel.listen(first, priority: 1) { number in if number == 2 { holder.held = nil } }
+        channel.listen(holder.held!, priority: -1) { [log] number in
+            log.append("last \(number)")
+            if number == 1 { holder.held = nil }
+            log.append("still running")
+        }
+        channel.post(1)
+        #expect(log.entries == ["member 1", "last 1", "still running", "gone"])
+        #expect(channel.post(2) == 1)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("Channel: a listener may post, listen and remove; nothing is called under a lock")
+    func noLock() {
+        let channel = Channel<Int>("busy", in: directory)
+        let owner = Owner()
+        let other = Owner()
+        channel.listen(owner) { [log, directory] number in
+            log.append("got \(number)")
+            guard number == 1 else { return }
+            let done = DispatchSemaphore(value: 0)
+            DispatchQueue(label: "another thread").async {
+                let same = Channel<Int>("busy", in: directory)
+                same.listen(other) { log.append("other \($0)") }
+                _ = directory.listing
+                same.post(2)
+                same.removeAll()
+                done.signal()
+            }
+            expectSignal(done)
+        }
+        channel.post(1)
+        #expect(log.entries == ["got 1", "got 2", "other 2"])
+        #expect(channel.post(3) == 0)
+        withExtendedLifetime((owner, other)) {}
+    }
+
+    @Test("Channel: a listing tells who listens, how and where")
+    func listing() {
+        let owner = Owner()
+        let channel = Channel<Int>()
+        listen(owner, "a", to: channel)
+        listen(owner, "b", to: channel, priority: 7, on: HeldDispatcher())
+        #expect(
+            channel.listing.description
+                == "unnamed of Int, 2 listeners: Owner (priority 7, on HeldDispatcher), Owner (priority 0, at once)"
+        )
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("ChannelDirectory: channels that nobody holds or listens to are let go of, others stay")
+    func directoryIsSwept() {
+        let owner = Owner()
+        listen(owner, "a", to: Channel("kept", in: directory))
+        let handle = Channel<Int>("held", in: directory)
+        for number in 0..<1_000 { listen(Owner(), "gone", to: Channel("room \(number)", in: directory)) }
+        #expect(directory.count < 200, "swept as it grew")
+        #expect(directory.listing.map(\.name) == ["held", "kept"])
+        #expect(directory.count == 2)
+        Channel<Int>("kept", in: directory).post(1)
+        #expect(log.entries == ["a 1"])
+        withExtendedLifetime((owner, handle)) {}
+    }
+
+    @Test("ChannelDirectory: threads that look up one name get one channel")
+    func lookedUpFromThreads() {
+        for round in 0..<20 {
+            let owner = Owner()
+            onThreads(4) { [directory, log] _ in
+                Channel<Int>("x \(round)", in: directory).listen(owner) { log.append("\($0)") }
+            }
+            #expect(Channel<Int>("x \(round)", in: directory).post(round) == 4)
+        }
+    }
+}

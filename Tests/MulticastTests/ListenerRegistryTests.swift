@@ -1,0 +1,108 @@
+import Deferred
+import Testing
+
+@testable import Multicast
+
+/// The registry beside a slow and obvious one, under random use.
+@Suite(.timeLimit(.minutes(2)))
+struct ListenerRegistryTests {
+    private final class Owner: Sendable {}
+
+    private struct Expected {
+        let number: Int
+        let owner: ObjectIdentifier
+        let dispatcher: HeldDispatcher?
+        let priority: Int
+    }
+
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            var word = state
+            word = (word ^ (word >> 33)) &* 0xff51_afd7_ed55_8ccd
+            return word ^ (word >> 33)
+        }
+    }
+
+    @Test(
+        "Registry: under random use it agrees with an array that is searched",
+        arguments: 1...40 as ClosedRange<UInt64>)
+    func model(seed: UInt64) {
+        var random = Generator(state: seed)
+        let registry = ListenerRegistry<Int>()
+        let dispatchers = [HeldDispatcher(), HeldDispatcher(), nil]
+        var owners = (0..<12).map { _ in Owner() }
+        var expected: [Expected] = []
+        var number = 0
+        for step in 0..<400 {
+            let index = Int.random(in: owners.indices, using: &random)
+            let dispatcher = dispatchers.randomElement(using: &random)!
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<11:
+                number += 1
+                let entry = Expected(
+                    number: number, owner: ObjectIdentifier(owners[index]), dispatcher: dispatcher,
+                    priority: seed.isMultiple(of: 2) ? 0 : Int.random(in: -2...2, using: &random))
+                expected.append(entry)
+                registry.add(
+                    Registration(owners[index], on: dispatcher, priority: entry.priority, payload: number))
+            case 11..<15:
+                registry.remove(ObjectIdentifier(owners[index]), on: dispatcher)
+                expected.removeAll {
+                    $0.owner == ObjectIdentifier(owners[index])
+                        && (dispatcher == nil || $0.dispatcher === dispatcher)
+                }
+            case 15..<18:
+                expected.removeAll { $0.owner == ObjectIdentifier(owners[index]) }
+                owners[index] = Owner()
+            case 18:
+                registry.sweep()
+                #expect(registry.indexedCount == expected.count, "seed \(seed), step \(step)")
+                #expect(registry.occupiedCount == expected.count, "seed \(seed), step \(step)")
+            default:
+                guard step.isMultiple(of: 7) else { continue }
+                registry.removeAll()
+                expected = []
+            }
+            let found = registry.snapshot().compactMap { registration in
+                registration.flatMap {
+                    $0.listener.recipient(in: registry) == nil ? nil : $0.listener.payload
+                }
+            }
+            let wanted = expected.sorted { ($1.priority, $0.number) < ($0.priority, $1.number) }.map(\.number)
+            #expect(found == wanted, "seed \(seed), step \(step)")
+        }
+        withExtendedLifetime(owners) {}
+    }
+
+    @Test("Registry: those that have gone are swept as it grows, though nobody posts")
+    func growth() {
+        let registry = ListenerRegistry<Void>()
+        let owner = Owner()
+        registry.add(Registration(owner, on: nil, payload: ()))
+        for _ in 0..<100_000 { registry.add(Registration(Owner(), on: nil, payload: ())) }
+        #expect(registry.occupiedCount < 200)
+        #expect(registry.indexedCount < 200)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("Registry: what was taken is found by its owner until it is removed")
+    func taken() {
+        let registry = ListenerRegistry<Void>()
+        let owner = Owner()
+        #expect(registry.add(Registration(owner, on: nil, payload: ())))
+        #expect(!registry.add(Registration(owner, on: nil, payload: ())))
+        let taken = registry.take().compactMap { $0?.listener }
+        #expect(taken.count == 2)
+        #expect(registry.occupiedCount == 0)
+        #expect(registry.indexedCount == 2)
+        registry.remove([taken[0]])
+        #expect(registry.indexedCount == 1)
+        #expect(registry.add(Registration(owner, on: nil, payload: ())))
+        registry.remove(ObjectIdentifier(owner), on: nil)
+        #expect(registry.indexedCount == 0)
+        #expect(taken[0].isRemoved && taken[1].isRemoved)
+    }
+}

@@ -1,0 +1,320 @@
+import Deferred
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import Multicast
+
+/// A protocol whose methods answer.
+protocol Answering: AnyObject {
+    func answer(_ question: String) throws -> Int
+}
+
+final class Answerer: Answering, Sendable {
+    let log: Log<String>
+    let body: @Sendable (String) throws -> Int
+
+    init(_ log: Log<String>, _ body: @escaping @Sendable (String) throws -> Int) {
+        self.log = log
+        self.body = body
+    }
+
+    convenience init(_ log: Log<String>, _ number: Int) {
+        self.init(log) { _ in number }
+    }
+
+    func answer(_ question: String) throws -> Int {
+        let answer = try body(question)
+        log.append("\(question) \(answer)")
+        return answer
+    }
+}
+
+struct Refusal: Error, Equatable {
+    var number = 0
+}
+
+@Suite(.timeLimit(.minutes(2)))
+struct CollectingTests {
+    private let delegates = MulticastDelegate<any Answering>()
+    private let log = Log<String>()
+
+    @Test("collect: answers stand in the order added, whatever order they came in")
+    func order() throws {
+        let answerers = (1...4).map { Answerer(log, $0) }
+        let queues = [HeldDispatcher(), HeldDispatcher()]
+        for (answerer, queue) in zip(answerers, [queues[0], nil, queues[1], nil]) {
+            delegates.add(answerer, on: queue)
+        }
+        let answers = delegates.collect { try $0.answer("q") }
+        #expect(answers.currentResult == nil)
+        queues[1].run()
+        queues[0].run()
+        #expect(try answers.currentResult?.get() == [1, 2, 3, 4])
+        #expect(log.entries == ["q 2", "q 4", "q 3", "q 1"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("collect: nobody there answers with nothing, at once")
+    func nobody() throws {
+        #expect(try delegates.collect { try $0.answer("q") }.currentResult?.get() == [])
+    }
+
+    @Test("collect: one that has gone or was removed when its turn comes gives no answer")
+    func gone() throws {
+        let queue = HeldDispatcher()
+        var answerers = (1...3).map { Answerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: queue) }
+        let answers = delegates.collect { try $0.answer("q") }
+        answerers.removeFirst()
+        delegates.remove(answerers[0])
+        queue.run()
+        #expect(try answers.currentResult?.get() == [3])
+    }
+
+    @Test(
+        "collect: the first error fails it as it is; the others are asked all the same, and their errors reported"
+    )
+    func failure() {
+        let answerers = (1...3).map { number in
+            Answerer(log) { _ in
+                if number < 3 { throw Refusal(number: number) }
+                return number
+            }
+        }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let reported = Log<Refusal?>()
+        DeferredDiagnostics.withHandler({ diagnostic in
+            if case .unhandledFailure(let error, _) = diagnostic { reported.append(error as? Refusal) }
+        }) {
+            let answers = delegates.collect { try $0.answer("q") }
+            #expect(throws: Refusal(number: 1)) { try answers.currentResult?.get() }
+        }
+        #expect(log.entries == ["q 3"])
+        #expect(reported.entries == [Refusal(number: 2)])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("collect: delegates may promise their answers; nobody is blocked meanwhile")
+    func promised() throws {
+        let answerers = (1...2).map { Answerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let (gate, resolver) = Deferred<Int>.withResolver()
+        let answers = delegates.collect { delegate -> Deferred<Int> in
+            let number = try delegate.answer("q")
+            return gate.then { $0 + number }
+        }
+        #expect(answers.currentResult == nil)
+        resolver.resolve(10)
+        #expect(try answers.currentResult?.get() == [11, 12])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("collect: cancelled, it asks nobody whose turn has not come, and cancels what was promised")
+    func cancelled() {
+        let queue = HeldDispatcher()
+        let answerers = (1...2).map { Answerer(log, $0) }
+        delegates.add(answerers[0], on: nil)
+        delegates.add(answerers[1], on: queue)
+        let promise = Deferred<Int>.withResolver()
+        let answers = delegates.collect { delegate -> Deferred<Int> in
+            _ = try delegate.answer("q")
+            return promise.deferred
+        }
+        answers.cancel()
+        queue.run()
+        #expect(log.entries == ["q 1"])
+        #expect(throws: CancellationError.self) { try answers.currentResult?.get() }
+        #expect(promise.resolver.isCancelled)
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("collect: a dispatcher that drops its work fails it as abandoned")
+    func abandoned() {
+        let queue = HeldDispatcher()
+        let answerer = Answerer(log, 1)
+        delegates.add(answerer, on: queue)
+        let answers = delegates.collect { try $0.answer("q") }
+        queue.drop()
+        guard case .failure(DeferredError.abandoned)? = answers.currentResult else {
+            Issue.record("\(String(describing: answers.currentResult))")
+            return
+        }
+        withExtendedLifetime(answerer) {}
+    }
+}
+
+@Suite(.timeLimit(.minutes(2)))
+struct VotingTests {
+    private let delegates = MulticastDelegate<any Answering>()
+    private let log = Log<String>()
+
+    private func vote(_ number: Int) -> Bool { number > 0 }
+
+    @Test("any: each is asked in turn on its own queue, and nobody after the first yes")
+    func anyStops() throws {
+        let answerers = [0, 1, 1].map { Answerer(log, $0) }
+        let queues = answerers.map { _ in HeldDispatcher() }
+        for (answerer, queue) in zip(answerers, queues) { delegates.add(answerer, on: queue) }
+        let handled = delegates.any { try $0.answer("iq") > 0 }
+        #expect(queues.map(\.count) == [1, 0, 0])
+        queues[0].run()
+        #expect(queues.map(\.count) == [0, 1, 0])
+        #expect(handled.currentResult == nil)
+        queues[1].run()
+        #expect(queues.map(\.count) == [0, 0, 0])
+        #expect(try handled.currentResult?.get() == true)
+        #expect(log.entries == ["iq 0", "iq 1"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("any: only when all have said no, the asker answers with an error, and nobody was blocked")
+    func unhandledQuery() throws {
+        let queues = [SerialDispatcher(), SerialDispatcher()]
+        let answerers = queues.map { _ in Answerer(log, 0) }
+        for queue in queues { queue.queue.suspend() }
+        for (answerer, queue) in zip(answerers, queues) { delegates.add(answerer, on: queue) }
+        let replied = DispatchSemaphore(value: 0)
+        delegates.any { try $0.answer("iq") > 0 }.then { [log] handled -> Void in
+            log.append(handled ? "handled" : "error reply")
+            replied.signal()
+        }
+        log.append("asked")
+        for queue in queues { queue.queue.resume() }
+        expectSignal(replied)
+        #expect(log.entries == ["asked", "iq 0", "iq 0", "error reply"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("all: any no decides, and nobody is asked after it")
+    func allStops() throws {
+        let answerers = [1, 0, 1].map { Answerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        #expect(try delegates.all { try $0.answer("may I?") > 0 }.currentResult?.get() == false)
+        #expect(log.entries == ["may I? 1", "may I? 0"])
+        delegates.remove(answerers[1])
+        #expect(try delegates.all { try $0.answer("now?") > 0 }.currentResult?.get() == true)
+    }
+
+    @Test("all, any: with nobody there, all agree and none does")
+    func nobody() throws {
+        #expect(try delegates.all { try $0.answer("q") > 0 }.currentResult?.get() == true)
+        #expect(try delegates.any { try $0.answer("q") > 0 }.currentResult?.get() == false)
+    }
+
+    @Test("all, any: votes may be promised")
+    func promised() throws {
+        let answerers = [0, 1].map { Answerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let (gate, resolver) = Deferred<Void>.withResolver()
+        let ask: @Sendable (any Answering) throws -> Deferred<Bool> = { delegate in
+            let answer = try delegate.answer("q")
+            return gate.then { answer > 0 }
+        }
+        let all = delegates.all(ask)
+        let any = delegates.any(ask)
+        #expect(all.currentResult == nil)
+        resolver.resolve(())
+        #expect(try all.currentResult?.get() == false)
+        #expect(try any.currentResult?.get() == true)
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("any: one that has gone or was removed when its turn comes has no vote")
+    func gone() throws {
+        let queue = HeldDispatcher()
+        var answerers = [0, 1, 1, 0].map { Answerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: queue) }
+        let handled = delegates.any { try $0.answer("iq") > 0 }
+        answerers.remove(at: 1)
+        delegates.remove(answerers[1])
+        queue.run()
+        #expect(try handled.currentResult?.get() == false)
+        #expect(log.entries == ["iq 0", "iq 0"])
+    }
+
+    @Test("all: an error fails it, and nobody is asked after it")
+    func failure() {
+        let answerers = [Answerer(log, 1), Answerer(log) { _ in throw Refusal() }, Answerer(log, 1)]
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let agreed = delegates.all { try $0.answer("q") > 0 }
+        #expect(throws: Refusal()) { try agreed.currentResult?.get() }
+        #expect(log.entries == ["q 1"])
+        withExtendedLifetime(answerers) {}
+    }
+}
+
+@Suite(.timeLimit(.minutes(2)))
+struct ReducingTests {
+    private let delegates = MulticastDelegate<any Answering>()
+    private let log = Log<String>()
+
+    @Test("reduce(into:): every delegate adds to the result in turn, at once or on its queue")
+    func into() throws {
+        let queue = HeldDispatcher()
+        let answerers = (1...4).map { Answerer(log, $0) }
+        for (answerer, queue) in zip(answerers, [nil, queue, nil, queue]) {
+            delegates.add(answerer, on: queue)
+        }
+        let digits = delegates.reduce(into: "") { digits, delegate in
+            digits += String(try delegate.answer(digits))
+        }
+        queue.run()
+        #expect(try digits.currentResult?.get() == "1234")
+        #expect(log.entries == [" 1", "1 2", "12 3", "123 4"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("reduce(over:): a delegate's turn may stop it with a result")
+    func over() throws {
+        let answerers = (1...4).map { Answerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let sum = delegates.reduce(over: 0) { sum, delegate -> MulticastTurn<Int> in
+            let answer = try delegate.answer("q")
+            return sum + answer >= 3 ? .stop(sum + answer) : .next(sum + answer)
+        }
+        #expect(try sum.currentResult?.get() == 3)
+        #expect(log.entries == ["q 1", "q 2"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("reduce: cancelled, nobody else is asked, and what was promised is cancelled")
+    func cancelled() {
+        let answerers = (1...2).map { Answerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let promise = Deferred<MulticastTurn<Int>>.withResolver()
+        let sum = delegates.reduce(over: 0) { _, delegate -> Deferred<MulticastTurn<Int>> in
+            _ = try delegate.answer("q")
+            return promise.deferred
+        }
+        sum.cancel()
+        #expect(promise.resolver.isCancelled)
+        #expect(throws: CancellationError.self) { try sum.currentResult?.get() }
+        #expect(log.entries == ["q 1"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test(
+        "reduce: 100,000 delegates cost no stack, answering at once or on a queue", arguments: [true, false])
+    func deep(atOnce: Bool) throws {
+        let queue = HeldDispatcher()
+        let answerer = Answerer(Log()) { _ in 1 }
+        for _ in 0..<100_000 { delegates.add(answerer, on: atOnce ? nil : queue) }
+        let sum = delegates.reduce(into: 0) { sum, _ in sum += 1 }
+        queue.run()
+        #expect(try sum.currentResult?.get() == 100_000)
+        withExtendedLifetime(answerer) {}
+    }
+
+    @Test("reduce: turns on many real queues come one after the other")
+    func realQueues() async throws {
+        let answerers = (0..<200).map { Answerer(log, $0) }
+        let queues = (0..<4).map { DispatchQueue(label: "queue \($0)") }
+        for (index, answerer) in answerers.enumerated() { delegates.add(answerer, on: queues[index % 4]) }
+        let order = try await delegates.reduce(into: [Int]()) { order, delegate in
+            order.append(try delegate.answer("q"))
+        }.value
+        #expect(order == Array(0..<200))
+        withExtendedLifetime(answerers) {}
+    }
+}

@@ -1,0 +1,191 @@
+import Deferred
+import Dispatch
+import Testing
+
+@testable import Multicast
+
+@Suite(.timeLimit(.minutes(2)))
+struct MulticastDelegateRemovalTests {
+    private let delegates = MulticastDelegate<any Hearing>()
+    private let log = Log<String>()
+
+    @Test("MulticastDelegate: removing a delegate removes it as often as it was added, and no other")
+    func removeOne() {
+        let hearers = ["a", "b"].map { Hearer($0, log) }
+        for hearer in hearers + hearers { delegates.add(hearer, on: nil) }
+        delegates.remove(hearers[0])
+        delegates.notify { $0.hear("1") }
+        #expect(log.entries == ["b 1", "b 1"])
+        #expect(delegates.count == 2)
+        withExtendedLifetime(hearers) {}
+    }
+
+    @Test("MulticastDelegate: removing with a dispatcher leaves the delegate on its other ones")
+    func removeFromDispatcher() {
+        let hearer = Hearer("a", log)
+        let first = HeldDispatcher()
+        let second = HeldDispatcher()
+        for dispatcher in [first, second, nil] { delegates.add(hearer, on: dispatcher) }
+        delegates.remove(hearer, on: first)
+        delegates.notify { $0.hear("1") }
+        #expect(first.count == 0)
+        #expect(second.count == 1)
+        #expect(log.entries == ["a 1"])
+        #expect(delegates.count == 2)
+    }
+
+    @Test("MulticastDelegate: a dispatcher that is a value is known by ==")
+    func removeFromEqualDispatcher() {
+        let hearer = Hearer("a", log)
+        let queue = HeldDispatcher()
+        delegates.add(hearer, on: Numbered(number: 1, queue: queue))
+        delegates.remove(hearer, on: Numbered(number: 2, queue: queue))
+        #expect(delegates.count == 1)
+        delegates.remove(hearer, on: Numbered(number: 1, queue: queue))
+        #expect(delegates.count == 0)
+    }
+
+    @Test("MulticastDelegate: removing by a dispatcher that can't be compared is refused with a message")
+    func incomparableDispatcher() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let delegates = MulticastDelegate<any Hearing>()
+            let hearer = Hearer("a", Log())
+            delegates.add(hearer, on: Incomparable())
+            delegates.remove(hearer, on: Incomparable())
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("make Incomparable a class or Equatable"))
+    }
+
+    @Test("MulticastDelegate: removing one who isn't there does nothing")
+    func removeStranger() {
+        let hearer = Hearer("a", log)
+        delegates.add(hearer, on: nil)
+        delegates.remove(Hearer("b", log))
+        delegates.remove(hearer, on: HeldDispatcher())
+        #expect(delegates.count == 1)
+    }
+
+    @Test("MulticastDelegate: removing all leaves nobody, and later ones are called")
+    func removeAll() {
+        let hearers = ["a", "b"].map { Hearer($0, log) }
+        let queue = HeldDispatcher()
+        for hearer in hearers { delegates.add(hearer, on: queue) }
+        delegates.notify { $0.hear("1") }
+        delegates.removeAll()
+        queue.run()
+        #expect(log.entries == [])
+        delegates.add(hearers[1], on: nil)
+        delegates.notify { $0.hear("2") }
+        #expect(log.entries == ["b 2"])
+    }
+
+    @Test("MulticastDelegate: calls queued before a removal are not made after it, though it was added again")
+    func queuedBeforeRemoval() {
+        let hearer = Hearer("a", log)
+        let queue = HeldDispatcher()
+        delegates.add(hearer, on: queue)
+        delegates.notify { $0.hear("1") }
+        delegates.remove(hearer)
+        delegates.add(hearer, on: queue)
+        delegates.notify { $0.hear("2") }
+        queue.run()
+        #expect(log.entries == ["a 2"])
+    }
+
+    @Test("MulticastDelegate: one who removes himself when called is called once, the others go on")
+    func removesItself() {
+        let once = Reacting { [delegates, log] itself, text in
+            log.append("once \(text)")
+            delegates.remove(itself)
+        }
+        let hearer = Hearer("a", log)
+        delegates.add(once, on: nil)
+        delegates.add(once, on: nil)
+        delegates.add(hearer, on: nil)
+        for number in 1...2 { delegates.notify { $0.hear("\(number)") } }
+        #expect(log.entries == ["once 1", "a 1", "a 2"])
+        withExtendedLifetime((once, hearer)) {}
+    }
+
+    @Test(
+        "MulticastDelegate: one who is removed by an earlier one is not called any more, one who is added not yet"
+    )
+    func changesDuringNotify() {
+        let victim = Hearer("victim", log)
+        let newcomer = Hearer("newcomer", log)
+        let first = Reacting { [delegates] _, _ in
+            delegates.remove(victim)
+            if delegates.count == 1 { delegates.add(newcomer, on: nil) }
+        }
+        delegates.add(first, on: nil)
+        delegates.add(victim, on: nil)
+        delegates.notify { $0.hear("1") }
+        #expect(log.entries == [])
+        delegates.notify { $0.hear("2") }
+        #expect(log.entries == ["newcomer 2"])
+        withExtendedLifetime(first) {}
+    }
+
+    @Test(
+        "MulticastDelegate: nobody is called under a lock: another thread gets through everything meanwhile")
+    func noLockWhileCalling() {
+        let other = Hearer("other", log)
+        let delegate = Reacting { [delegates] _, _ in
+            let done = DispatchSemaphore(value: 0)
+            DispatchQueue(label: "another thread").async {
+                delegates.add(other, on: nil)
+                _ = delegates.count
+                _ = delegates.count { $0 is Hearer }
+                delegates.notify { if $0 is Hearer { $0.hear("nested") } }
+                delegates.removeAll()
+                done.signal()
+            }
+            expectSignal(done)
+        }
+        delegates.add(delegate, on: nil)
+        delegates.notify { $0.hear("1") }
+        #expect(log.entries == ["other nested"])
+        withExtendedLifetime((delegate, other)) {}
+    }
+
+    @Test(
+        "MulticastDelegate: snapshot lists delegates and dispatchers in the order added, count(where:) chooses"
+    )
+    func snapshot() {
+        let hearer = Hearer("a", log)
+        let reacting = Reacting { _, _ in }
+        let queue = HeldDispatcher()
+        delegates.add(hearer, on: queue)
+        delegates.add(reacting, on: nil)
+        delegates.add(hearer, on: nil)
+        let snapshot = delegates.snapshot()
+        #expect(
+            snapshot.map { ObjectIdentifier($0.delegate) }
+                == [hearer, reacting, hearer].map(ObjectIdentifier.init))
+        #expect(snapshot[0].dispatcher as? HeldDispatcher === queue)
+        #expect(snapshot[1].dispatcher == nil)
+        #expect(delegates.count { $0 is Hearer } == 2)
+        delegates.removeAll()
+        #expect(snapshot.count == 3)
+    }
+
+    private struct Numbered: Dispatcher, Equatable {
+        let number: Int
+        let queue: HeldDispatcher
+
+        func dispatch(_ work: @escaping @Sendable () -> Void) {
+            queue.dispatch(work)
+        }
+
+        static func == (first: Numbered, second: Numbered) -> Bool {
+            first.number == second.number
+        }
+    }
+
+    struct Incomparable: Dispatcher {
+        func dispatch(_ work: @escaping @Sendable () -> Void) {
+            work()
+        }
+    }
+}

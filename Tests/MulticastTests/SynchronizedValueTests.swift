@@ -1,0 +1,175 @@
+import Dispatch
+import Testing
+
+@testable import Multicast
+
+@Suite(.timeLimit(.minutes(2)))
+struct SynchronizedValueTests {
+    private struct Refusal: Error, Equatable {}
+
+    @Test("SynchronizedValue: read gives what its closure gives, write changes the value")
+    func readsAndWrites() {
+        let value = SynchronizedValue([1, 2])
+        #expect(value.read { $0.count } == 2)
+        let removed = value.write { $0.removeLast() }
+        #expect(removed == 2)
+        value.write { $0.append(7) }
+        #expect(value.value == [1, 7])
+    }
+
+    @Test(
+        "SynchronizedValue: what a closure throws comes out typed, a write keeps what it had done, and both let go"
+    )
+    func throwing() {
+        let value = SynchronizedValue(1)
+        #expect(throws: Refusal()) { try value.read { _ throws(Refusal) -> Int in throw Refusal() } }
+        do {
+            try value.write { number throws(Refusal) in
+                number = 2
+                throw Refusal()
+            }
+        } catch {
+            let typed: Refusal = error
+            #expect(typed == Refusal())
+        }
+        value.write { $0 += 1 }
+        #expect(value.value == 3)
+    }
+
+    @Test("SynchronizedValue: two readers are inside at once")
+    func readersTogether() {
+        let value = SynchronizedValue(0)
+        let arrived = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+        onThreads(2) { index in
+            value.read { _ in
+                arrived[index].signal()
+                expectSignal(arrived[1 - index])
+            }
+        }
+    }
+
+    @Test("SynchronizedValue: writes from many threads are not lost, and readers never see half of one")
+    func exclusion() {
+        let value = SynchronizedValue((0, 0))
+        let torn = Log<Bool>()
+        onThreads(6) { index in
+            for round in 0..<2_000 {
+                if (round + index).isMultiple(of: 3) {
+                    value.write {
+                        $0.0 += 1
+                        $0.1 += 1
+                    }
+                } else if value.read({ $0.0 != $0.1 }) {
+                    torn.append(true)
+                }
+            }
+        }
+        #expect(torn.entries.isEmpty)
+        #expect(value.value.0 == 4_000)
+    }
+
+    @Test("SynchronizedValue: a reader that comes after a waiting writer goes after it")
+    func writerIsNotPassed() {
+        let value = SynchronizedValue(0)
+        let order = Log<String>()
+        let group = DispatchGroup()
+        value.read { _ in
+            DispatchQueue(label: "writer").async(group: group) { value.write { _ in order.append("writer") } }
+            waitUntil { value.lock.isWanted }
+            DispatchQueue(label: "reader").async(group: group) {
+                value.read { _ in order.append("later reader") }
+            }
+            waitUntil { value.lock.readerCount == 2 }
+            order.append("first reader")
+        }
+        group.wait()
+        #expect(order.entries == ["first reader", "writer", "later reader"])
+    }
+
+    @Test("SynchronizedValue: readers that came during a write go before the next writer")
+    func readersAreNotPassed() {
+        for _ in 0..<50 {
+            let value = SynchronizedValue(0)
+            let order = Log<String>()
+            let group = DispatchGroup()
+            value.write { _ in
+                for _ in 0..<2 {
+                    DispatchQueue(label: "reader").async(group: group) {
+                        value.read { _ in order.append("reader") }
+                    }
+                }
+                waitUntil { value.lock.readerCount == 2 }
+                DispatchQueue(label: "writer").async(group: group) {
+                    value.write { _ in order.append("writer") }
+                }
+            }
+            group.wait()
+            #expect(order.entries == ["reader", "reader", "writer"])
+        }
+    }
+
+    @Test("SynchronizedValue: reading again inside a read goes through, though a writer waits")
+    func nestedRead() {
+        let value = SynchronizedValue(5)
+        let group = DispatchGroup()
+        let sum = value.read { outer in
+            DispatchQueue(label: "writer").async(group: group) { value.write { $0 = 9 } }
+            waitUntil { value.lock.isWanted }
+            return outer + value.read { inner in inner + value.read { $0 } }
+        }
+        group.wait()
+        #expect(sum == 15)
+        #expect(value.value == 9)
+        #expect(value.lock.readerCount == 0)
+    }
+
+    @Test("SynchronizedValue: values nest in one another, in one order")
+    func nestedValues() {
+        let outer = SynchronizedValue(0)
+        let inner = SynchronizedValue(0)
+        onThreads(4) { _ in
+            for _ in 0..<1_000 {
+                outer.write { first in
+                    inner.write { $0 += 1 }
+                    first += inner.read { _ in outer === inner ? 0 : 1 }
+                }
+                _ = outer.read { first in inner.read { $0 == first } }
+            }
+        }
+        #expect(outer.value == 4_000)
+        #expect(inner.value == 4_000)
+    }
+
+    #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
+    @Test("SynchronizedValue: a write inside a read stops with a message, instead of waiting for itself")
+    func writeInsideRead() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let value = SynchronizedValue(0)
+            value.read { _ in value.write { $0 = 1 } }
+        }
+        #expect(text(result).contains("write { } inside read { }"))
+    }
+
+    @Test("SynchronizedValue: a read inside a write stops with a message")
+    func readInsideWrite() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let value = SynchronizedValue(0)
+            value.write { _ in _ = value.value }
+        }
+        #expect(text(result).contains("read { } inside write { }"))
+    }
+
+    @Test("SynchronizedValue: a write inside a write stops with a message")
+    func writeInsideWrite() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let value = SynchronizedValue(0)
+            value.write { _ in value.write { $0 = 1 } }
+        }
+        #expect(text(result).contains("write { } inside write { }"))
+    }
+    #endif
+}
+
+private func text(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+}
