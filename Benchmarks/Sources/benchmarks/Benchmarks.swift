@@ -46,7 +46,7 @@ enum Benchmarks {
     private static func compare(_ workloads: [Workload], _ options: Options) throws {
         let sampler = options.isQuick ? Sampler.quick : .full
         var growth: [MemoryGrowth] = []
-        if options.filters.isEmpty && options.libraries.isEmpty {
+        if options.filters.isEmpty && options.libraries.isEmpty && options.values.isEmpty {
             note("memory of a long recursion")
             growth = try MemoryGrowth.measure(longest: options.isQuick ? 1_000_000 : 10_000_000)
         }

@@ -13,6 +13,7 @@ struct Options {
     var mode = Mode.compare
     var isQuick = false
     var filters: [String] = []
+    var values: [String] = []
     /// Empty: all.
     var libraries: [Library] = []
     var markdown: String?
@@ -23,7 +24,8 @@ struct Options {
           Runs each workload with Deferred and its peers side by side and prints a report in Markdown.
 
           --quick                    fewer and shorter samples: under a minute
-          --filter NAME[,NAME...]    only workloads whose name begins so, or whose title or value contains it
+          --filter NAME[,NAME...]    only workloads of that name, or whose title contains it
+          --value NAME[,NAME...]     only these values: int, 64, class
           --markdown FILE            the report into FILE as well
           --json FILE                every figure into FILE
           --library NAME[,NAME...]   only these contenders (names begin so; "deferred", "nio e")
@@ -48,6 +50,7 @@ struct Options {
             switch argument {
             case "--quick": isQuick = true
             case "--filter": filters += try value().split(separator: ",").map { $0.lowercased() }
+            case "--value": values += try value().split(separator: ",").map { $0.lowercased() }
             case "--library": libraries += try value().split(separator: ",").map(Self.library)
             case "--repeat":
                 let count = try value()
@@ -84,11 +87,11 @@ struct Options {
     }
 
     private func selects(_ workload: Workload) -> Bool {
-        guard !filters.isEmpty else { return true }
-        return filters.contains { filter in
-            workload.name.lowercased().hasPrefix(filter) || workload.title.lowercased().contains(filter)
-                || workload.payload.lowercased().contains(filter)
-        }
+        let name = workload.name.lowercased()
+        let title = workload.title.lowercased()
+        let payload = workload.payload.lowercased()
+        return (filters.isEmpty || filters.contains { name == $0 || title.contains($0) })
+            && (values.isEmpty || values.contains { payload.hasPrefix($0) })
     }
 }
 
