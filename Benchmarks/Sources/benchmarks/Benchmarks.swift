@@ -17,7 +17,7 @@ enum Benchmarks {
 
     /// Whether all is well; false ends the program with status 1.
     private static func run(_ options: Options) throws -> Bool {
-        let workloads = Catalogue.all().filter(options.selects)
+        let workloads = options.select(from: Catalogue.all())
         guard !workloads.isEmpty else { throw BadUsage(description: "no workload matches the filter") }
         switch options.mode {
         case .help:
@@ -26,6 +26,12 @@ enum Benchmarks {
             for workload in workloads { print("\(workload.name) (\(workload.payload)): \(workload.title)") }
         case .compare:
             try compare(workloads, options)
+        case .repeats(let count):
+            for workload in workloads {
+                for contender in workload.contenders {
+                    try benchmarks.run(contender, count, Stopwatch(contender.timebase), of: workload)
+                }
+            }
         case .curves(let file):
             try write(CurveDrawing(panels: try Curves.measure()).svg, to: file)
         case .writeAllocations(let file):
@@ -39,15 +45,15 @@ enum Benchmarks {
 
     private static func compare(_ workloads: [Workload], _ options: Options) throws {
         let sampler = options.isQuick ? Sampler.quick : .full
+        var growth: [MemoryGrowth] = []
+        if options.filters.isEmpty && options.libraries.isEmpty && options.values.isEmpty {
+            note("memory of a long recursion")
+            growth = try MemoryGrowth.measure(longest: options.isQuick ? 1_000_000 : 10_000_000)
+        }
         var outcomes: [Outcome] = []
         for (index, workload) in workloads.enumerated() {
             note("[\(index + 1)/\(workloads.count)] \(workload.name) \(workload.title), \(workload.payload)")
             outcomes.append(try sampler.measure(workload))
-        }
-        var growth: [MemoryGrowth] = []
-        if options.filters.isEmpty {
-            note("memory of a long recursion")
-            growth = try MemoryGrowth.measure(longest: options.isQuick ? 1_000_000 : 10_000_000)
         }
         let report = Report(machine: .current, outcomes: outcomes, memoryGrowth: growth)
         print(report.markdown)

@@ -5,6 +5,7 @@ struct Options {
         case checkAllocations(String)
         case writeAllocations(String)
         case curves(String)
+        case repeats(Int)
         case list
         case help
     }
@@ -12,6 +13,9 @@ struct Options {
     var mode = Mode.compare
     var isQuick = false
     var filters: [String] = []
+    var values: [String] = []
+    /// Empty: all.
+    var libraries: [Library] = []
     var markdown: String?
     var json: String?
 
@@ -20,10 +24,13 @@ struct Options {
           Runs each workload with Deferred and its peers side by side and prints a report in Markdown.
 
           --quick                    fewer and shorter samples: under a minute
-          --filter NAME[,NAME...]    only workloads whose name begins so, or whose title or value contains it
+          --filter NAME[,NAME...]    only workloads of that name, or whose title contains it
+          --value NAME[,NAME...]     only these values: int, 64, class
           --markdown FILE            the report into FILE as well
           --json FILE                every figure into FILE
+          --library NAME[,NAME...]   only these contenders (names begin so; "deferred", "nio e")
           --list                     name the workloads
+          --repeat COUNT             instead: so many iterations of each, untimed, for a profiler to look at
           --curves FILE.svg          instead: draw cost against size, from 10 to 1,000,000
           --check-allocations FILE   instead: compare Deferred's exact allocation counts with the table in FILE;
                                      exit 1 if any has grown
@@ -43,6 +50,14 @@ struct Options {
             switch argument {
             case "--quick": isQuick = true
             case "--filter": filters += try value().split(separator: ",").map { $0.lowercased() }
+            case "--value": values += try value().split(separator: ",").map { $0.lowercased() }
+            case "--library": libraries += try value().split(separator: ",").map(Self.library)
+            case "--repeat":
+                let count = try value()
+                guard let count = Int(count), count > 0 else {
+                    throw BadUsage(description: "\(count) is not a number of iterations")
+                }
+                mode = .repeats(count)
             case "--markdown": markdown = try value()
             case "--json": json = try value()
             case "--list": mode = .list
@@ -55,12 +70,28 @@ struct Options {
         }
     }
 
-    func selects(_ workload: Workload) -> Bool {
-        guard !filters.isEmpty else { return true }
-        return filters.contains { filter in
-            workload.name.lowercased().hasPrefix(filter) || workload.title.lowercased().contains(filter)
-                || workload.payload.lowercased().contains(filter)
+    private static func library(_ name: some StringProtocol) throws -> Library {
+        guard
+            let library = Library.allCases.first(where: {
+                $0.rawValue.lowercased().hasPrefix(name.lowercased())
+            })
+        else { throw BadUsage(description: "no library is called \(name)") }
+        return library
+    }
+
+    /// The workloads asked for, with the contenders asked for.
+    func select(from workloads: [Workload]) -> [Workload] {
+        workloads.filter(selects).map { workload in
+            libraries.isEmpty ? workload : workload.with(libraries)
         }
+    }
+
+    private func selects(_ workload: Workload) -> Bool {
+        let name = workload.name.lowercased()
+        let title = workload.title.lowercased()
+        let payload = workload.payload.lowercased()
+        return (filters.isEmpty || filters.contains { name == $0 || title.contains($0) })
+            && (values.isEmpty || values.contains { payload.hasPrefix($0) })
     }
 }
 

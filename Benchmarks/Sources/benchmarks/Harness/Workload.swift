@@ -47,7 +47,14 @@ struct Workload {
     let onOneProcessor: Bool
     /// Whether Deferred's allocations are the same in every run, so that the committed table can hold them.
     let hasExactAllocations: Bool
-    let contenders: [Contender]
+    private(set) var contenders: [Contender]
+
+    /// The same with fewer contenders.
+    func with(_ libraries: [Library]) -> Workload {
+        var workload = self
+        workload.contenders.removeAll { !libraries.contains($0.library) }
+        return workload
+    }
 
     init(
         _ name: String, _ title: String, per unit: String, payload: String, target: Target? = nil,
