@@ -33,6 +33,7 @@ let package = Package(
             dependencies: ["Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer"]
         ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
+        .testTarget(name: "FetchTests", dependencies: ["fetch", "LoopbackServer"]),
         .testTarget(name: "MulticastTests", dependencies: ["Deferred", "Multicast", "DeferredTesting"]),
     ],
     swiftLanguageModes: [.v6]

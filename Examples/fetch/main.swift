@@ -1,1 +1,1 @@
-print("fetch")
+print(Help.text)

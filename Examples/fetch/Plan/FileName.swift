@@ -1,0 +1,75 @@
+import Foundation
+
+/// The name of a file for a URL: its last path component, made safe. It never leads out of the folder it is to go in.
+enum FileName {
+    static func of(_ url: URL) -> String {
+        let encoded = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
+        let last = encoded.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        // What is no UTF-8 when decoded stays encoded: so names that differ stay different.
+        let decoded = last.removingPercentEncoding ?? String(last)
+        let safe = String(String.UnicodeScalarView(decoded.unicodeScalars.map { isUnsafe($0) ? "_" : $0 }))
+        switch safe {
+        case "": return "index.html"
+        case ".": return "_"
+        case "..": return "__"
+        default: return shortened(safe)
+        }
+    }
+
+    /// Separators, which would name another folder; control characters; and those that reorder text on a screen, where a
+    /// name could pretend to be another.
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "/", "\\": true
+        case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{200E}", "\u{200F}", "\u{061C}": true
+        default:
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: true
+            default: false
+            }
+        }
+    }
+
+    /// File systems take 255 bytes; some are left for a number and for the ending of a part file.
+    private static let byteLimit = 200
+
+    /// Within the limit, with its ending kept.
+    private static func shortened(_ name: String) -> String {
+        guard name.utf8.count > byteLimit else { return name }
+        var ending = ""
+        if let dot = name.lastIndex(of: "."), name[dot...].utf8.count <= 20 { ending = String(name[dot...]) }
+        var stem = ""
+        var room = byteLimit - ending.utf8.count
+        for character in name.dropLast(ending.count) {
+            room -= character.utf8.count
+            guard room >= 0 else { break }
+            stem.append(character)
+        }
+        return stem + ending
+    }
+}
+
+/// Names handed out one after another, no two the same: `name`, `name.1`, `name.2`.
+struct UniqueNames {
+    private var taken: Set<String> = []
+    private var nextNumber: [String: Int] = [:]
+
+    mutating func make(_ name: String) -> String {
+        if taken.insert(Self.folded(name)).inserted { return name }
+        while true {
+            let number = nextNumber[name, default: 1]
+            nextNumber[name] = number + 1
+            let numbered = "\(name).\(number)"
+            if taken.insert(Self.folded(numbered)).inserted { return numbered }
+        }
+    }
+
+    /// What the file system holds for the same name.
+    private static func folded(_ name: String) -> String {
+        #if canImport(Darwin)
+        name.lowercased()
+        #else
+        name
+        #endif
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// A URL that can be fetched.
+enum WebAddress {
+    /// Why a text is no such URL, in words.
+    struct Invalid: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static func parse(_ text: String) throws(Invalid) -> URL {
+        guard let scheme = scheme(of: text) else {
+            // "example.org/a", "localhost:8080/a" and "//example.org/a" are what browsers take.
+            let rest = text.trimmingPrefix("//")
+            throw Invalid(description: "not a URL: it has no scheme (did you mean http://\(rest)?)")
+        }
+        guard scheme == "http" || scheme == "https" else {
+            throw Invalid(description: "only http and https can be fetched, not \(scheme)")
+        }
+        guard let components = URLComponents(string: text), let url = components.url else {
+            throw Invalid(description: "not a URL: \(fault(in: text))")
+        }
+        guard let host = components.host, !host.isEmpty else {
+            throw Invalid(description: "not a URL: it has no host")
+        }
+        if let port = components.port, !(1...65535).contains(port) {
+            throw Invalid(description: "not a URL: \(port) is no port (1 to 65535)")
+        }
+        return url
+    }
+
+    /// What is before the colon, lowercased, unless that is a host and its port ("localhost:8080/a").
+    private static func scheme(of text: String) -> String? {
+        guard let match = text.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.\-]*):[^0-9]/) else { return nil }
+        return match.1.lowercased()
+    }
+
+    /// What is likely wrong with what can't be parsed.
+    private static func fault(in text: String) -> String {
+        if text.contains("["), !text.contains("]") { return "the '[' of its host is never closed" }
+        let afterScheme = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...]
+        let authority = afterScheme.prefix { !"/?#".contains($0) }
+        if authority.contains(where: \.isWhitespace) { return "its host '\(authority)' has a space in it" }
+        if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]"),
+            Int(authority[authority.index(after: colon)...]) == nil
+        {
+            return "'\(authority[authority.index(after: colon)...])' is no port"
+        }
+        return "it is malformed"
+    }
+}

@@ -1,0 +1,103 @@
+/// The lines that show how far things have come. A pure function: what is known, when, how wide and how high in; text out.
+struct ProgressLines {
+    /// Columns of the terminal. The last stays free: some terminals begin a new line when it is written to.
+    let width: Int
+    /// Rows that may be used.
+    let height: Int
+    let style: TerminalStyle
+
+    /// A bar for each transfer under way, as far as there is room, and the overall line.
+    func render(_ state: ProgressState, at time: Duration) -> [String] {
+        let running = state.running
+        let room = max(0, height - 1)
+        let shown = running.count <= room ? running[...] : running.prefix(max(0, room - 1))
+        var lines = shown.map { line(for: $0, at: time) }
+        if shown.count < running.count, room > 0 {
+            lines.append(style.paint("and \(running.count - shown.count) more".cut(to: usable, ellipsis: style.ellipsis), .faint))
+        }
+        if height > 0 { lines.append(overallLine(state, at: time)) }
+        return lines
+    }
+
+    private var usable: Int { max(1, width - 1) }
+    private var isNarrow: Bool { width < 72 }
+    private var nameColumns: Int { min(50, max(4, isNarrow ? usable / 4 : usable * 3 / 10)) }
+
+    /// Bytes, rate and time left, each in columns of its own.
+    private var amountColumns: (bytes: Int, rate: Int, timeLeft: Int) { isNarrow ? (5, 7, 5) : (8, 10, 5) }
+    private var gap: String { isNarrow ? " " : "  " }
+
+    private func line(for transfer: ProgressState.Transfer, at time: Duration) -> String {
+        let name = transfer.name.printable.cut(to: nameColumns, ellipsis: style.ellipsis).padded(to: nameColumns)
+        let rest = usable - nameColumns - gap.count
+        guard rest > 0 else { return name.cut(to: usable, ellipsis: style.ellipsis) }
+        switch transfer.phase {
+        case .asking:
+            return name + gap + style.paint("waiting for an answer".cut(to: rest, ellipsis: style.ellipsis), .faint)
+        case .pausing(let reason, let until):
+            let seconds = max(0, (until - time) / .seconds(1)).rounded(.up)
+            let text = "again in \(Int(seconds)) s: \(reason.printable)"
+            return name + gap + style.paint(text.cut(to: rest, ellipsis: style.ellipsis), .yellow)
+        case .receiving:
+            let rate = transfer.rate.rate(at: time)
+            let left = transfer.expected.map { max(0, $0 - transfer.received) }
+            let amounts = amounts(
+                transfer.received, rate, timeLeft: left.flatMap { Self.seconds(for: Double($0), at: rate) })
+            let barColumns = rest - amounts.columnCount - gap.count
+            guard barColumns >= 3 else { return name + gap + amounts.cut(to: rest, ellipsis: style.ellipsis) }
+            let bar =
+                if let expected = transfer.expected, expected > 0 {
+                    style.bar(barColumns, filledTo: Double(transfer.received) / Double(expected))
+                } else {
+                    style.bar(barColumns, step: Int(time / .milliseconds(100)))
+                }
+            return name + gap + bar + gap + amounts
+        }
+    }
+
+    private func overallLine(_ state: ProgressState, at time: Duration) -> String {
+        var counts = isNarrow ? "\(state.ended)/\(state.total)" : "\(state.ended) of \(state.total) done"
+        let failures = state.failed == 0 ? "" : (isNarrow ? " \(state.failed) failed" : ", \(state.failed) failed")
+        let amounts = amounts(state.received, state.rate.rate(at: time), timeLeft: timeLeft(state, at: time))
+        let room = usable - amounts.columnCount - gap.count
+        guard room > 0 else { return amounts.cut(to: usable, ellipsis: style.ellipsis) }
+        counts = (counts + failures).cut(to: room, ellipsis: style.ellipsis)
+        let columns = max(counts.columnCount, min(room, nameColumns))
+        let barColumns = room - columns - gap.count
+        let painted =
+            failures.isEmpty || !counts.hasSuffix(failures)
+            ? counts : String(counts.dropLast(failures.count)) + style.paint(failures, .red)
+        let filling = String(repeating: " ", count: columns - counts.columnCount)
+        guard barColumns >= 3 else { return painted + String(repeating: " ", count: room - counts.columnCount) + gap + amounts }
+        let bar = style.bar(barColumns, filledTo: state.total == 0 ? 1 : Double(state.ended) / Double(state.total))
+        return painted + filling + gap + bar + gap + amounts
+    }
+
+    private func amounts(_ bytes: Int64, _ rate: Double?, timeLeft: Double?) -> String {
+        let columns = amountColumns
+        let byteText = isNarrow ? Amount.shortBytes(bytes) : Amount.bytes(bytes)
+        let rateText = rate.map { isNarrow ? Amount.shortRate($0) : Amount.rate($0) } ?? ""
+        return [
+            byteText.aligned(to: columns.bytes), rateText.aligned(to: columns.rate),
+            (timeLeft.map(Amount.timeLeft) ?? "").aligned(to: columns.timeLeft),
+        ].joined(separator: gap)
+    }
+
+    /// By bytes when all that is left to come is under way and its length known, else by the share of transfers that ended.
+    private func timeLeft(_ state: ProgressState, at time: Duration) -> Double? {
+        let running = state.running
+        let begun = state.ended + running.count
+        if begun == state.total, running.allSatisfy({ $0.expected != nil }) {
+            let left = running.reduce(0) { $0 + max(0, ($1.expected ?? 0) - $1.received) }
+            return Self.seconds(for: Double(left), at: state.rate.rate(at: time))
+        }
+        guard state.ended > 0 else { return nil }
+        return (time / .seconds(1)) / Double(state.ended) * Double(state.total - state.ended)
+    }
+
+    private static func seconds(for amount: Double, at rate: Double?) -> Double? {
+        guard amount > 0 else { return 0 }
+        guard let rate, rate > 0 else { return nil }
+        return amount / rate
+    }
+}

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import fetch
+
+struct OptionsTests {
+    private func problem(_ arguments: String...) -> String {
+        do throws(UsageError) {
+            _ = try Options(parsing: arguments)
+            return "none"
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test("Short, attached, long and equals forms of an option mean the same")
+    func forms() throws {
+        var expected = Options()
+        expected.urls = ["u"]
+        expected.jobs = 8
+        for arguments in [["-j", "8", "u"], ["-j8", "u"], ["u", "--jobs", "8"], ["--jobs=8", "u"], ["-j", "8", "--", "u"]] {
+            #expect(try Options(parsing: arguments) == expected)
+        }
+        #expect(try Options(parsing: ["--", "-j"]).urls == ["-j"])
+    }
+
+    @Test("Every option reaches what it is for")
+    func values() throws {
+        let options = try Options(parsing: [
+            "a", "-d", "dir", "--overwrite", "--input", "list", "-H", "A: b: c", "--header=X-Empty:", "--timeout", "0.5",
+            "--max-time=90", "--retry", "3", "--fail-fast", "--json", "-q", "--waterfall", "w.svg", "b",
+        ])
+        #expect(options.urls == ["a", "b"])
+        #expect(options.directory == "dir")
+        #expect(options.existing == .overwrite)
+        #expect(options.input == "list")
+        #expect(options.headers == [.init(name: "A", value: "b: c"), .init(name: "X-Empty", value: "")])
+        #expect(options.timeout == .milliseconds(500))
+        #expect(options.maximumTime == .seconds(90))
+        #expect(options.retries == 3)
+        #expect(options.failsFast && options.writesJSON && options.isQuiet && !options.takesFirst)
+        #expect(options.waterfall == "w.svg")
+        #expect(try Options(parsing: ["-o", "-", "u"]).output == .standardOutput)
+        #expect(try Options(parsing: ["-ofile", "u"]).output == .file("file"))
+        #expect(try Options(parsing: ["--first", "-o", "f", "u", "v"]).takesFirst)
+    }
+
+    @Test("An unknown option is named, with the one that was likely meant")
+    func unknown() {
+        #expect(problem("--overwite", "u") == "fetch: unknown option '--overwite'; did you mean '--overwrite'?")
+        #expect(problem("--max-tim=3", "u") == "fetch: unknown option '--max-tim'; did you mean '--max-time'?")
+        #expect(problem("-output", "x", "u") == "fetch: unknown option '-output'; did you mean '--output'?")
+        #expect(problem("--zzzzzz", "u") == "fetch: unknown option '--zzzzzz'; see 'fetch --help'")
+        #expect(problem("-x", "u").hasPrefix("fetch: unknown option '-x'"))
+        #expect(problem("-", "u") == "fetch: '-' is no URL; URLs come from standard input with '--input -'")
+    }
+
+    @Test(
+        "A value that can't be meant is named, with what would do",
+        arguments: [
+            (["-j", "0"], "'0' is no value for -j; it takes a whole number from 1 to 1000"),
+            (["-jx"], "'x' is no value for -j; it takes a whole number from 1 to 1000"),
+            (["--retry", "-1"], "'-1' is no value for --retry; it takes a whole number from 0 to 1000"),
+            (["--timeout", "0"], "'0' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"),
+            (["--timeout=nan"], "'nan' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"),
+            (["--max-time", "inf"], "'inf' is no value for --max-time; it takes seconds above 0, such as 10 or 0.5"),
+            (["-H", "novalue"], "the header 'novalue' has no colon; a header is written as 'Name: value'"),
+            (["-H", "a b: c"], "'a b' in 'a b: c' is no name for a header; a header is written as 'Name: value'"),
+            (["-H", ": c"], "'' in ': c' is no name for a header; a header is written as 'Name: value'"),
+            (["-H", "a: b\r\nc: d"], "the value of the header 'a' has a control character in it; a header is written as 'Name: value'"),
+            (["--quiet=yes"], "--quiet takes no value, and was given 'yes'; see 'fetch --help'"),
+            (["-d"], "-d needs a value; write it as -d DIR"),
+            (["-d", "--json"], "-d needs a value; write it as -d DIR"),
+            (["--output="], "--output needs a value; write it as --output FILE"),
+        ])
+    func badValues(arguments: [String], expected: String) {
+        do throws(UsageError) {
+            _ = try Options(parsing: ["u"] + arguments)
+            Issue.record("taken: \(arguments)")
+        } catch {
+            #expect(error.description == "fetch: \(expected)")
+        }
+    }
+
+    @Test(
+        "Options that contradict each other are named",
+        arguments: [
+            (["u", "--overwrite", "--skip-existing"], "--overwrite and --skip-existing contradict each other"),
+            (["u", "--continue", "--overwrite"], "--continue and --overwrite contradict each other"),
+            (["u", "--first", "--fail-fast"], "--first and --fail-fast contradict each other"),
+            (["u", "--first", "--continue"], "--first and --continue contradict each other"),
+            (["u", "--json", "-o", "-"], "--json and -o - contradict each other"),
+            (["u", "-d", "x", "-o", "-"], "-o - and -d contradict each other"),
+            (["u", "-o", "-", "--continue"], "-o - and --continue contradict each other"),
+            (["u", "v", "-o", "x"], "-o is for one URL, and there are 2"),
+            (["--demo", "u"], "--demo brings its own URLs and settings"),
+            ([], "no URL was given"),
+            (["--json"], "no URL was given"),
+        ])
+    func contradictions(arguments: [String], expected: String) {
+        do throws(UsageError) {
+            _ = try Options(parsing: arguments)
+            Issue.record("taken: \(arguments)")
+        } catch {
+            #expect(error.problem.hasPrefix(expected), "\(error)")
+        }
+    }
+
+    @Test("--help is asked for whatever else is there, and shows every option within 100 columns")
+    func help() throws {
+        #expect(try Options(parsing: ["--help", "-o", "x", "u", "v"]).action == .help)
+        for option in Option.groups.flatMap(\.options) {
+            for name in option.names { #expect(Help.text.contains(name)) }
+        }
+        for line in Help.text.split(separator: "\n") { #expect(line.count <= 100, "\(line)") }
+    }
+}
