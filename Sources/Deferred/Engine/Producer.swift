@@ -60,6 +60,8 @@ final class Producer: Sendable {
             return false
         }
         guard source.fire(outcome, site) else { return false }
+        // A canceller's result is none of the producer's: the source goes on knowing what to do with that.
+        guard abandons else { return true }
         let (wasCancelled, isAbsorbed) = source.locked {
             (source.flags.contains(.cancelled), source.flags.remove(.absorbsLateResult) != nil)
         }
