@@ -44,7 +44,7 @@ private final class Awaiting<Value: Sendable>: Sendable {
     func start(_ link: Link, _ continuation: UnsafeContinuation<Result<Value, any Error>, Never>) {
         let consumer = link.attach(
             .step { [self] outcome in
-                if let result: Outcome = outcome.result() { finish(result) }
+                finish(outcome.result())
                 return .value(())
             }, link.made)
         let before = state.withLock { state in

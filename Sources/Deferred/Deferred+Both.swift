@@ -9,8 +9,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let result: Result<Value, any Error> = input.result() else { return input }
-            return .catching { try callback(result) }
+            .catching { try callback(input.result()) }
         }
     }
 
@@ -22,8 +21,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let result: Result<Value, any Error> = input.result() else { return input }
-            return .nesting { try callback(result) }
+            .nesting { try callback(input.result()) }
         }
     }
 
@@ -36,8 +34,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let result: Result<Value, any Error> = input.result() else { return input }
-            return .catching { try callback(result) }
+            .catching { try callback(input.result()) }
         }
     }
 }

@@ -16,7 +16,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input else { return input }
+            guard let error = input.error else { return input.copy() }
             return .catching { try errback(error) }
         }
     }
@@ -30,7 +30,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input else { return input }
+            guard let error = input.error else { return input.copy() }
             return .nesting { try errback(error) }
         }
     }
@@ -44,11 +44,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            switch input {
-            case .value: .value(())
-            case .failure(let error): .catching { try errback(error) }
-            default: input
-            }
+            guard let error = input.error else { return .value(()) }
+            return .catching { try errback(error) }
         }
     }
 
@@ -64,7 +61,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input, let matching = error as? E else { return input }
+            guard let matching = input.error as? E else { return input.copy() }
             return .catching { try errback(matching) }
         }
     }
@@ -78,7 +75,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input, let matching = error as? E else { return input }
+            guard let matching = input.error as? E else { return input.copy() }
             return .nesting { try errback(matching) }
         }
     }
@@ -93,7 +90,7 @@ extension Deferred where Value == Void {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input else { return input }
+            guard let error = input.error else { return input.copy() }
             return .catching { try errback(error) }
         }
     }

@@ -10,11 +10,8 @@ extension Deferred {
         line: UInt = #line
     ) -> Deferred<U> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            switch input {
-            case .value(let value): .catching { try callback(unboxed(value)) }
-            case .failure(let error): .catching { try errback(error) }
-            default: input
-            }
+            if let error = input.error { return .catching { try errback(error) } }
+            return .catching { try callback(input.value()) }
         }
     }
 
@@ -26,11 +23,8 @@ extension Deferred {
         line: UInt = #line
     ) -> Deferred<U> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            switch input {
-            case .value(let value): .nesting { try callback(unboxed(value)) }
-            case .failure(let error): .nesting { try errback(error) }
-            default: input
-            }
+            if let error = input.error { return .nesting { try errback(error) } }
+            return .nesting { try callback(input.value()) }
         }
     }
 
@@ -43,11 +37,8 @@ extension Deferred {
         line: UInt = #line
     ) -> Deferred<Void> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            switch input {
-            case .value(let value): .catching { try callback(unboxed(value)) }
-            case .failure(let error): .catching { try errback(error) }
-            default: input
-            }
+            if let error = input.error { return .catching { try errback(error) } }
+            return .catching { try callback(input.value()) }
         }
     }
 }

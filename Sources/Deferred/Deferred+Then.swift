@@ -27,8 +27,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .value(let value) = input else { return input }
-            return .catching { try callback(unboxed(value)) }
+            if input.isFailure { return input.copy() }
+            return .catching { try callback(input.value()) }
         }
     }
 
@@ -45,8 +45,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .value(let value) = input else { return input }
-            return .nesting { try callback(unboxed(value)) }
+            if input.isFailure { return input.copy() }
+            return .nesting { try callback(input.value()) }
         }
     }
 
@@ -58,8 +58,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .value(let value) = input else { return input }
-            return .catching { try callback(unboxed(value)) }
+            if input.isFailure { return input.copy() }
+            return .catching { try callback(input.value()) }
         }
     }
 

@@ -53,27 +53,3 @@ extension Deferred {
     @inlinable
     public var currentResult: Result<Value, any Error>? { link.look().result() }
 }
-
-extension Link.Content {
-    /// The typed outcome, nil if this is none.
-    @inlinable
-    func result<Value: Sendable>() -> Result<Value, any Error>? {
-        switch self {
-        case .value(let value): .success(unboxed(value))
-        case .failure(let error): .failure(error)
-        default: nil
-        }
-    }
-}
-
-/// The value in `boxed`, which is of type `Value`: the skin that boxed it had the same `Value` as the skin that takes it
-/// out, since both belong to one link.
-///
-/// `as!` would do and is three times slower, for it looks for conversions. Sound for the reason above: the opened type is
-/// `Value` itself, and the cast checks the size.
-@inlinable
-@inline(__always)
-func unboxed<Value: Sendable>(_ boxed: any Sendable) -> Value {
-    func cast<Boxed: Sendable>(_ value: Boxed) -> Value { unsafeBitCast(value, to: Value.self) }
-    return cast(boxed)
-}

@@ -135,14 +135,3 @@ public struct DeferredList<Value: Sendable>: Sendable {
         }
     }
 }
-
-extension Link.Content {
-    /// The value of an outcome that is known to be one.
-    @inlinable
-    func value<Value: Sendable>() -> Value {
-        guard case .value(let value) = self else {
-            preconditionFailure("a list that has its values has no failure")
-        }
-        return unboxed(value)
-    }
-}

@@ -71,7 +71,7 @@ extension Frame {
         guard link.phase == .waiting else { return link.unlock(word) }
         let content = link.startRunning()
         link.unlock(word)
-        _ = perform(content, on: &link, with: .failure(CancellationError()))
+        performCancelled(content, on: &link)
     }
 
     /// Runs a pending source's canceller, once, and fails it if that did not fire it; or gives the link by which it follows

@@ -91,7 +91,7 @@ struct Frame: ~Copyable {
                     return
                 }
                 guard let consumer = batch.removeFirst() else { break }
-                if deliver(link.content, to: consumer) { wasPassedOn = true }
+                if deliver(link.outcome, to: consumer) { wasPassedOn = true }
             }
             batch = link.takeListOrBecomeIdle(wasPassedOn)
         } while !batch.isEmpty
@@ -100,7 +100,7 @@ struct Frame: ~Copyable {
 
     /// Becomes the frame of an idle link that had nobody waiting, for the one who now attaches.
     mutating func tellFirst(_ consumer: Link, of link: Link) {
-        let wasPassedOn = deliver(link.content, to: Unmanaged.passRetained(consumer))
+        let wasPassedOn = deliver(link.outcome, to: Unmanaged.passRetained(consumer))
         let batch = link.takeListOrBecomeIdle(wasPassedOn)
         if !batch.isEmpty { tell(link, batch, nil, queued) }
         run()
@@ -135,7 +135,7 @@ struct Frame: ~Copyable {
 
     /// Tells one consumer; true if it took the outcome, so that a failure is its own from now on.
     @inline(__always)
-    private mutating func deliver(_ outcome: borrowing Link.Content, to taken: Unmanaged<Link>) -> Bool {
+    private mutating func deliver(_ outcome: Link.Outcome, to taken: Unmanaged<Link>) -> Bool {
         // The only reference of this frame: whether there is a handle beside it decides L6 (see `bypass`).
         var consumer = taken.takeRetainedValue()
         if consumer.withdrawn { return false }
@@ -148,7 +148,7 @@ struct Frame: ~Copyable {
         let isCancelled = consumer.flags.remove(.cancelPending) != nil
         consumer.unlock(word)
         if isCancelled {
-            _ = perform(content, on: &consumer, with: .failure(CancellationError()))
+            performCancelled(content, on: &consumer)
             return false
         }
         return perform(content, on: &consumer, with: outcome)
@@ -157,30 +157,37 @@ struct Frame: ~Copyable {
     /// Does what a link was to do with the outcome it waited for. The link is `running`, and ours.
     @inline(__always)
     mutating func perform(
-        _ content: consuming Link.Content, on link: inout Link, with outcome: borrowing Link.Content
+        _ content: consuming Link.Content, on link: inout Link, with outcome: Link.Outcome
     ) -> Bool {
         switch content {
         case .step(let step):
             conclude(&link, step(outcome))
             return true
         case .adopt:
-            settle(link, copy outcome)
+            settle(link, outcome.copy())
             return true
         case .handover(let handover):
-            if let result = handover.hand(over: link, copy outcome, scope) { conclude(&link, result) }
+            if let result = handover.hand(over: link, outcome.copy(), scope) { conclude(&link, result) }
             return true
         case .watch(let list, let index):
             settle(link, .value(()))
-            return list.receive(copy outcome, at: index, in: &self)
+            return list.receive(outcome.copy(), at: index, in: &self)
         case .forward(let target):
             settle(link, .value(()))
-            return fire(target, copy outcome)
+            return fire(target, outcome.copy())
         case .consume:
             settle(link, .value(()))
             return false
         case .none, .value, .failure, .wait:
             preconditionFailure("a link that waits has something to do")
         }
+    }
+
+    /// Does what a link was to do, with a cancel in place of the outcome it waited for.
+    mutating func performCancelled(_ content: consuming Link.Content, on link: inout Link) {
+        let cancelled = Link.Content.failure(CancellationError())
+        let content = content
+        withUnsafePointer(to: cancelled) { _ = perform(content, on: &link, with: Link.Outcome($0)) }
     }
 
     // MARK: Settling
@@ -212,11 +219,11 @@ struct Frame: ~Copyable {
         return true
     }
 
-    /// Gives a locked link its outcome, unlocks it and enqueues the telling.
+    /// Gives a locked link, which has nothing to do any more, its outcome, unlocks it and enqueues the telling.
     @inline(__always)
     mutating func finish(_ link: Link, _ word: UInt, _ outcome: consuming Link.Content) {
         if link.rare != nil { return finishRare(link, word, outcome) }
-        link.content = outcome
+        link.contentAddress.initialize(to: outcome)
         link.phase = .settled
         if word & ~Word.flags == 0 {
             link.unlock(Word.settled)
@@ -279,8 +286,8 @@ extension Link {
     /// Makes a waiting link `running` and gives what it is to do. Under the lock; the caller owns the step.
     @inline(__always)
     func startRunning() -> Content {
-        var content = Content.none
-        swap(&content, &self.content)
+        let content = contentAddress.move()
+        contentAddress.initialize(to: .none)
         phase = .running
         upstream = .none
         return content

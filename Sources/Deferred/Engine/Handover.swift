@@ -51,7 +51,11 @@ final class Handover: @unchecked Sendable {
     @inline(never)
     private func dispatchWork() {
         let work = Work(self)
-        dispatcher.dispatch { work.handover.conclude { $0.step($1) } }
+        dispatcher.dispatch {
+            work.handover.conclude { handover, input in
+                withUnsafePointer(to: input) { handover.step(Link.Outcome($0)) }
+            }
+        }
     }
 
     /// What the dispatcher gets. Its end is the end of the handover, if that has not begun.

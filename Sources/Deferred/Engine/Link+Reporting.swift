@@ -1,10 +1,7 @@
 extension Link {
     /// Reports a failure that has reached nobody; the last handle has gone (U1).
     func reportIfUnhandled() {
-        guard case .failure(let error) = content, !flags.contains(.handled), !(error is CancellationError)
-        else {
-            return
-        }
+        guard !flags.contains(.handled), let error = outcome.error, !(error is CancellationError) else { return }
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 

@@ -176,7 +176,7 @@ extension Link {
         case failure(any Error)
     }
 
-    /// Takes the outcome (`value` or `failure`) of what a link waited for, and gives `value`, `failure` or `wait`.
+    /// Takes the outcome of what a link waited for, and gives `value`, `failure` or `wait`.
     @usableFromInline
-    typealias Step = @Sendable (Content) -> Content
+    typealias Step = @Sendable (Outcome) -> Content
 }

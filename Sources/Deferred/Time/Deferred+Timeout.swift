@@ -28,8 +28,8 @@ extension Deferred {
             nil, DeferredDiagnostic.Location(fileID: fileID, line: line)
         ) { input in
             let isInTime = timer.stop()
-            guard !isInTime, case .failure(let error) = input, error is CancellationError else {
-                return input
+            guard !isInTime, input.error is CancellationError else {
+                return input.copy()
             }
             return .catching {
                 guard let onTimeout else { throw DeferredError.timedOut }
