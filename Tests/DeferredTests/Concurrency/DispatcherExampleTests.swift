@@ -60,7 +60,11 @@ struct DispatcherExampleTests {
         try await last.value
         #expect(places.withLock { $0 } == Array(repeating: true, count: 10))
 
-        #expect(try await Deferred.after(.zero, on: loop).then { loop.isCurrent }.value)
+        let attached = DispatchSemaphore(value: 0)
+        loop.dispatch { attached.wait() }
+        let later = Deferred.after(.zero, on: loop).then { loop.isCurrent }
+        attached.signal()
+        #expect(try await later.value)
         let never = Deferred<Bool>()
         #expect(try await never.timeout(.zero, on: loop) { loop.isCurrent }.value)
         _ = never
