@@ -1,0 +1,150 @@
+/// Callbacks on the main actor: the compiler checks that they are isolated to it, so that they may touch what is.
+///
+/// ```swift
+/// @MainActor final class PageModel {
+///     var text = ""
+///     func load() {
+///         fetchPage()
+///             .then(on: MainActor.self) { self.text = $0 }
+///             .fail(on: MainActor.self) { self.text = "\($0)" }
+///     }
+/// }
+/// ```
+///
+/// They run on the main actor's executor one after another, never before `then` returns, and otherwise as callbacks
+/// ``Deferred/then(on:_:fileID:line:)`` with a ``Dispatcher`` do. What follows runs there too, unless it names a dispatcher.
+extension Deferred {
+    /// The value that `callback` makes of this one.
+    public func then<U: Sendable>(
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .value(let value) = input else { return input }
+            let typed: Value = unboxed(value)
+            return .catching { try MainActor.assumeIsolated { try callback(typed) } }
+        }
+    }
+
+    /// The outcome of the Deferred that `callback` gives.
+    public func then<U: Sendable>(
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Deferred<U>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .value(let value) = input else { return input }
+            let typed: Value = unboxed(value)
+            return .nesting { try MainActor.assumeIsolated { try callback(typed) } }
+        }
+    }
+
+    /// Done when `callback` has run with the value. May end a chain.
+    @discardableResult
+    public func then(
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .value(let value) = input else { return input }
+            let typed: Value = unboxed(value)
+            return .catching { try MainActor.assumeIsolated { try callback(typed) } }
+        }
+    }
+
+    /// The value that `callback` gives in place of the failure.
+    public func fail(
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input else { return input }
+            return .catching { try MainActor.assumeIsolated { try callback(error) } }
+        }
+    }
+
+    /// The outcome of the Deferred that `callback` gives in place of the failure.
+    public func fail(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (any Error) throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input else { return input }
+            return .nesting { try MainActor.assumeIsolated { try callback(error) } }
+        }
+    }
+
+    /// Done when this has succeeded or `callback` has run; a value becomes `()`. May end a chain.
+    @_disfavoredOverload
+    @discardableResult
+    public func fail(
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            switch input {
+            case .value: .value(())
+            case .failure(let error): .catching { try MainActor.assumeIsolated { try callback(error) } }
+            default: input
+            }
+        }
+    }
+
+    /// What `callback` makes of the value or the error.
+    public func both<U: Sendable>(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let result: Result<Value, any Error> = input.result() else { return input }
+            return .catching { try MainActor.assumeIsolated { try callback(result) } }
+        }
+    }
+
+    /// The outcome of the Deferred that `callback` gives for the value or the error.
+    public func both<U: Sendable>(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Deferred<U>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<U> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let result: Result<Value, any Error> = input.result() else { return input }
+            return .nesting { try MainActor.assumeIsolated { try callback(result) } }
+        }
+    }
+
+    /// Done when `callback` has run with the value or the error. May end a chain.
+    @discardableResult
+    public func both(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let result: Result<Value, any Error> = input.result() else { return input }
+            return .catching { try MainActor.assumeIsolated { try callback(result) } }
+        }
+    }
+}
+
+extension Deferred where Value == Void {
+    /// Done when this has succeeded or `callback` has run. May end a chain.
+    @discardableResult
+    public func fail(
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard case .failure(let error) = input else { return input }
+            return .catching { try MainActor.assumeIsolated { try callback(error) } }
+        }
+    }
+}
+
+/// Runs work on the main actor's executor, in the order given.
+struct MainActorDispatcher: Dispatcher {
+    func dispatch(_ work: @escaping @Sendable () -> Void) {
+        Task { @MainActor in work() }
+    }
+}

@@ -1,0 +1,88 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite("Callbacks on the main actor")
+struct MainActorTests {
+    struct Oops: Error {}
+
+    /// As a view model would be.
+    @MainActor final class Model {
+        var text = ""
+        var failures: [String] = []
+
+        func load(_ page: Deferred<String>) -> Deferred<Void> {
+            page
+                .then(on: MainActor.self) { self.text = $0 }
+                .fail(on: MainActor.self) { self.failures.append("\($0)") }
+        }
+    }
+
+    @Test("they may touch what is isolated to it, and run there whoever fires")
+    @MainActor func model() async throws {
+        let model = Model()
+        let page = Deferred<String>()
+        let loaded = model.load(page)
+        await Task.detached { _ = page.resolve("hello") }.value
+        try await loaded.value
+        #expect(model.text == "hello")
+        try await model.load(.rejected(Oops())).value
+        #expect(model.failures == ["Oops()"])
+    }
+
+    @Test("F2: they never run before `then` returns, also on the main actor")
+    @MainActor func notAtOnce() async throws {
+        let model = Model()
+        let loaded = model.load(.resolved("now"))
+        #expect(model.text == "")
+        try await loaded.value
+        #expect(model.text == "now")
+    }
+
+    @Test("F4: they run in the order attached")
+    @MainActor func order() async throws {
+        let model = Model()
+        let source = Deferred<Int>()
+        var last = Deferred.resolved(())
+        for number in 0..<500 {
+            last = source.then(on: MainActor.self) { _ in model.failures.append("\(number)") }
+        }
+        await Task.detached { _ = source.resolve(1) }.value
+        try await last.value
+        #expect(model.failures == (0..<500).map(String.init))
+    }
+
+    @Test("every form takes what its callback returns, throws or waits for")
+    @MainActor func forms() async throws {
+        let model = Model()
+        let source = Deferred.resolved(1)
+        let failed = Deferred<Int>.rejected(Oops())
+        let inner = Deferred<Int>()
+
+        #expect(try await source.then(on: MainActor.self) { $0 + model.failures.count }.value == 1)
+        let nested = source.then(on: MainActor.self) { _ in inner }
+        #expect(try await failed.fail(on: MainActor.self) { _ in 7 }.value == 7)
+        let nestedFail = failed.fail(on: MainActor.self) { _ in inner }
+        #expect(try await source.both(on: MainActor.self) { try $0.get() + 1 }.value == 2)
+        let nestedBoth = failed.both(on: MainActor.self) { _ in inner }
+        try await failed.fail(on: MainActor.self) { _ in model.failures.append("void") }.value
+        try await failed.both(on: MainActor.self) { _ in model.failures.append("both") }.value
+        await #expect(throws: Oops.self) {
+            try await source.then(on: MainActor.self) { _ in throw Oops() }.value
+        }
+        inner.resolve(9)
+        #expect(try await nested.value == 9)
+        #expect(try await nestedFail.value == 9)
+        #expect(try await nestedBoth.value == 9)
+        #expect(model.failures == ["void", "both"])
+    }
+
+    @Test("C5: cancelled before its turn there, it does not run")
+    @MainActor func cancelled() async throws {
+        let model = Model()
+        let loaded = Deferred.resolved("late").then(on: MainActor.self) { model.text = $0 }
+        loaded.cancel()
+        await #expect(throws: CancellationError.self) { try await loaded.value }
+        #expect(model.text == "")
+    }
+}

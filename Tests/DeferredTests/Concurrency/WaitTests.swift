@@ -1,0 +1,75 @@
+import Deferred
+import DeferredTesting
+import Dispatch
+import Testing
+
+@Suite("wait")
+struct WaitTests {
+    struct Oops: Error {}
+
+    @Test("gives the value or throws the error of what has fired, without waiting")
+    func fired() throws {
+        #expect(try Deferred.resolved(1).wait() == 1)
+        #expect(throws: Oops.self) { try Deferred<Int>.rejected(Oops()).wait(timeout: .zero) }
+    }
+
+    @Test("waits for what another thread fires")
+    func otherThread() throws {
+        let deferred = Deferred<Int>()
+        DispatchQueue.global().async { deferred.resolve(2) }
+        #expect(try deferred.wait() == 2)
+        let failing = Deferred<Int>()
+        DispatchQueue.global().async { failing.reject(Oops()) }
+        #expect(throws: Oops.self) { try failing.wait(timeout: .seconds(60)) }
+    }
+
+    @Test("waits for a callback on a queue other than this one")
+    func otherQueue() throws {
+        let chain = Deferred.resolved(1).then(on: DispatchQueue(label: "other")) { $0 + 1 }
+        #expect(try chain.wait() == 2)
+    }
+
+    @Test("throws timedOut when time is up, cancels nothing, and may be asked again")
+    func timesOut() throws {
+        let deferred = Deferred<Int>(canceller: { _ in Issue.record("cancelled") })
+        #expect(throws: DeferredError.timedOut) { try deferred.wait(timeout: .zero) }
+        #expect(throws: DeferredError.timedOut) { try deferred.wait(timeout: .milliseconds(1)) }
+        try expectNoResult(deferred)
+        deferred.resolve(3)
+        #expect(try deferred.wait() == 3)
+    }
+
+    @Test("C3: a wait that has timed out is a consumer no more")
+    func withdraws() throws {
+        let source = Deferred<Int>()
+        let chain = source.then { $0 }
+        #expect(throws: DeferredError.timedOut) { try source.wait(timeout: .zero) }
+        chain.cancel()
+        #expect(try failureResult(of: source) is CancellationError)
+    }
+
+    @Test("U1: a failure that a wait has thrown is handled; one that came after it timed out is not")
+    func handlesFailure() throws {
+        try expectNoUnhandledFailures {
+            let failed = Deferred<Int>.rejected(Oops())
+            #expect(throws: Oops.self) { try failed.wait() }
+        }
+        let seen = diagnostics {
+            let deferred = Deferred<Int>()
+            #expect(throws: DeferredError.timedOut) { try deferred.wait(timeout: .zero) }
+            deferred.reject(Oops())
+        }
+        #expect(seen.count == 1)
+    }
+
+    @Test("A1: a Deferred that nobody can fire any more ends a wait with .abandoned")
+    func abandoned() {
+        let (deferred, resolver) = Deferred<Int>.withResolver()
+        DispatchQueue.global().async { [resolver] in _ = resolver.isCancelled }
+        var only: Resolver<Int>? = resolver
+        DispatchQueue.global().async { [only] in _ = only?.isCancelled }
+        only = nil
+        _ = consume resolver
+        #expect(throws: DeferredError.abandoned) { try deferred.wait() }
+    }
+}
