@@ -77,6 +77,8 @@ enum Parting: String, Decodable, CaseIterable, Sendable {
     case firstError = "first-error"
     /// The `first` of no inputs fails (D1).
     case empty
+    /// An error among a list's results has been told to somebody (D3).
+    case told
     /// A cancellation is no unhandled error (U1).
     case silentCancel = "silent-cancel"
     /// Inside a callback that runs at once the new handle does not exist yet (F3).
