@@ -90,8 +90,10 @@ class ProgramMaker:
         if word == "look" and name not in self.runner.returned:
             return f"look {name}"
         others = [other for other in self.names if other != name and other not in self.runner.returned]
-        if word == "chain" and self.fireable.intersection(others):
-            return f"chain {name} {self.random.choice(sorted(self.fireable.intersection(others)))}"
+        # Waits go one way only, so that no ring of them closes.
+        chainable = self.fireable.intersection(self.names[: self.names.index(name)])
+        if word == "chain" and name in NAMES and name not in self.runner.returned and chainable:
+            return f"chain {name} {self.random.choice(sorted(chainable))}"
         if word == "list" and len(others) > 1:
             return f"list {self._new_list()} {' '.join(self.random.sample(others, 2))}"
         return f"mark m{self._label()}"

@@ -207,6 +207,7 @@ class Runner:
         return deferred
 
     def do_chain(self, name, other):
+        self._require_linear(not self.deferreds[other].called)
         self._attachable(name).chainDeferred(self.deferreds[other])
         self.returned.add(name)
         self.has_joined = True

@@ -39,9 +39,9 @@ struct Scenario: Decodable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(rule): \(name)" }
 
-    /// Clock, locks and queues have yet to come.
+    /// Locks and queues have yet to come.
     var isReplayable: Bool {
-        let verbs = ["timeout", "later", "advance", "lock", "semaphore", "queue"]
+        let verbs = ["lock", "semaphore", "queue"]
         return !program.contains { line in verbs.contains { line.hasPrefix($0) || line.contains("{ \($0)") } }
     }
 }
@@ -71,10 +71,14 @@ enum Parting: String, Decodable, CaseIterable, Sendable {
     case pause
     /// Errors come as they are: no FirstError (D2).
     case errors
+    /// A canceller's or errback's answer to a timeout counts, and `onTimeout` is not asked (C1).
+    case ownAnswer = "own-answer"
     /// A `first` of which all inputs fail has the last error (D2).
     case firstError = "first-error"
     /// The `first` of no inputs fails (D1).
     case empty
+    /// An error among a list's results has been told to somebody (D3).
+    case told
     /// A cancellation is no unhandled error (U1).
     case silentCancel = "silent-cancel"
     /// Inside a callback that runs at once the new handle does not exist yet (F3).

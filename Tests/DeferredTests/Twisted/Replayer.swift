@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 
 /// How a Replayer makes the Deferreds that a scenario fires by hand.
 enum Making: CaseIterable, Sendable {
@@ -13,6 +14,7 @@ enum Making: CaseIterable, Sendable {
 // runs on the thread that replays, within that call; the clock runs what falls due on the thread that advances it.
 final class Replayer: @unchecked Sendable {
     let making: Making
+    let clock = ManualClock()
     var trace: [String] = []
     private var handles: [String: Handle] = [:]
     var producers: [String: Producer] = [:]
@@ -83,6 +85,9 @@ final class Replayer: @unchecked Sendable {
         case "unpause": try unpause(word(0))
         case "list", "gather", "first", "race":
             try makeList(step.verb, word(0), Array(words.dropFirst()))
+        case "timeout": try timeout(word(0), word(1), step.items.count > 2 ? step.block : nil)
+        case "later": try later(word(0), word(1), word(2))
+        case "advance": try clock.advance(by: seconds(word(0)))
         default: throw UnreadableStep(line: step.verb, reason: "no such step")
         }
     }

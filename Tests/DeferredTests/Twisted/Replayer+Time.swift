@@ -1,0 +1,30 @@
+import Deferred
+import DeferredTesting
+
+extension Replayer {
+    func seconds(_ written: String) throws -> Duration {
+        guard let seconds = Int(written) else {
+            throw UnreadableStep(line: written, reason: "not a number of seconds")
+        }
+        return .seconds(seconds)
+    }
+
+    func timeout(_ name: String, _ after: String, _ steps: [Step]?) throws {
+        let handle = try newest(name).deferred
+        guard let steps else {
+            return setNewest(name, .token(handle.timeout(try seconds(after), on: clock)))
+        }
+        let limited = handle.timeout(try seconds(after), on: clock) {
+            self.trace.append("timed-out \(name)")
+            guard case .outcome(let outcome) = try self.perform(steps, .success(.word("none"))) else {
+                throw UnreadableStep(line: name, reason: "a Deferred where a value was called for")
+            }
+            return try outcome.get()
+        }
+        setNewest(name, .token(limited))
+    }
+
+    func later(_ name: String, _ delay: String, _ value: String) throws {
+        setNewest(name, .token(.after(try seconds(delay), on: clock, value: .word(value))))
+    }
+}
