@@ -1,0 +1,190 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct DownloadTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    private func download(
+        _ answer: Answer, existing: DownloadDataSource.Existing = .fail, resumes: Bool = false
+    ) -> Deferred<DownloadDataSource.File> {
+        fixture.server.route("/it", answer)
+        return DownloadDataSource(
+            fixture.url("/it"), to: fixture.file("it"), existing: existing, resumes: resumes
+        )
+        .request(on: fixture.queue)
+    }
+
+    private func contents(_ name: String) -> Data? {
+        FileManager.default.contents(atPath: fixture.file(name).path)
+    }
+
+    @Test(
+        "O5: a download is at its destination, whole, and nothing else is there",
+        arguments: [0, 1, 5_000_000])
+    func whole(_ byteCount: Int) async throws {
+        let file = try await download(.pattern(byteCount)).value
+        #expect(file.byteCount == byteCount && file.url == fixture.file("it"))
+        #expect(contents("it") == Data(Pattern.bytes(byteCount)))
+        #expect(fixture.names == ["it"])
+        #expect(fixture.server.requests[0][header: "Accept-Encoding"] == "identity")
+    }
+
+    @Test("O5: what exists at the destination is kept, replaced or a failure, by choice")
+    func existing() async throws {
+        try Data("old".utf8).write(to: fixture.file("it"))
+        await #expect(throws: DataSourceError.self) { try await download(.text("new")).value }
+        let kept = try await download(.text("new"), existing: .skip).value
+        #expect(kept.wasKept && kept.byteCount == 3 && contents("it")?.text == "old")
+        #expect(fixture.server.requests.isEmpty)
+        let replaced = try await download(.text("newer"), existing: .replace).value
+        #expect(!replaced.wasKept && replaced.byteCount == 5 && contents("it")?.text == "newer")
+        #expect(fixture.names == ["it"])
+    }
+
+    @Test("O5: what appears at the destination while a download is under way is not overwritten")
+    func appears() async throws {
+        let gate = Gate()
+        let request = download(.pattern(10, heldAfter: 5, by: gate))
+        await fixture.server.waitForRequests(underWay: 1)
+        try Data("mine".utf8).write(to: fixture.file("it"))
+        gate.open()
+        let error = await #expect(throws: DataSourceError.self) { try await request.value }
+        guard case .destinationExists = error else {
+            Issue.record(error!)
+            return
+        }
+        #expect(contents("it")?.text == "mine" && fixture.names == ["it"])
+    }
+
+    @Test("O5: a failure leaves what was at the destination, and nothing else")
+    func failureLeavesNothing() async throws {
+        for answer in [
+            Answer.status(500), .truncated(after: 10, of: 100), .reset(after: 0, of: 10), .hungUp,
+            .truncatedChunk,
+        ] {
+            await #expect(throws: DataSourceError.self) { try await download(answer).value }
+            #expect(fixture.names.isEmpty)
+        }
+        try Data("old".utf8).write(to: fixture.file("it"))
+        await #expect(throws: DataSourceError.self) {
+            try await download(.truncated(after: 10, of: 100), existing: .replace).value
+        }
+        #expect(contents("it")?.text == "old" && fixture.names == ["it"])
+    }
+
+    @Test("O5: a destination that cannot be written is named, and the server is not asked")
+    func unwritable() async throws {
+        fixture.server.route("/it", .text("x"))
+        let destination = fixture.file("no/such/folder/it")
+        let error = await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(fixture.url("/it"), to: destination).request(on: fixture.queue).value
+        }
+        #expect("\(error!)" == "\(destination.path): cannot be written: No such file or directory")
+        #expect(fixture.server.requests.isEmpty)
+        let directory = await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(fixture.url("/it"), to: fixture.folder, existing: .replace)
+                .request(on: fixture.queue).value
+        }
+        #expect("\(directory!)".hasSuffix("it is a directory"))
+    }
+
+    @Test(
+        "O5: a download goes on where an earlier one broke off, if the server has the same thing",
+        arguments: [
+            ["\"v1\"", nil], [nil, "Sat, 01 Jan 2022 00:00:00 GMT"],
+            ["W/\"weak\"", "Sat, 01 Jan 2022 00:00:00 GMT"],
+        ]
+            as [[String?]]
+    )
+    func resume(_ validators: [String?]) async throws {
+        let (etag, lastModified) = (validators[0], validators[1])
+        await #expect(throws: DataSourceError.self) {
+            try await download(
+                .resource(1_000_000, etag: etag, lastModified: lastModified, breakingOffAfter: 400_000),
+                resumes: true
+            ).value
+        }
+        #expect(fixture.names == ["it.part", "it.part.from"])
+        let file = try await download(
+            .resource(1_000_000, etag: etag, lastModified: lastModified), resumes: true
+        ).value
+        #expect(file.resumedAt == 400_000 && file.byteCount == 1_000_000)
+        #expect(contents("it") == Data(Pattern.bytes(1_000_000)) && fixture.names == ["it"])
+    }
+
+    @Test("O5: a download starts again if the server has something else by now")
+    func changed() async throws {
+        await #expect(throws: DataSourceError.self) {
+            try await download(.resource(1000, etag: "\"v1\"", breakingOffAfter: 400), resumes: true).value
+        }
+        let file = try await download(.resource(500, etag: "\"v2\""), resumes: true).value
+        #expect(file.resumedAt == 0 && contents("it") == Data(Pattern.bytes(500)) && fixture.names == ["it"])
+    }
+
+    @Test("O5: a part longer than what the server now has is given up")
+    func shrunk() async throws {
+        await #expect(throws: DataSourceError.self) {
+            try await download(.resource(1000, etag: "\"v1\"", breakingOffAfter: 400), resumes: true).value
+        }
+        let file = try await download(.resource(300, etag: "\"v1\""), resumes: true).value
+        #expect(file.resumedAt == 0 && contents("it") == Data(Pattern.bytes(300)) && fixture.names == ["it"])
+    }
+
+    @Test("O5: without a validator there is nothing to resume, and no part file stays")
+    func nothingToResume() async throws {
+        await #expect(throws: DataSourceError.self) {
+            try await download(.truncated(after: 10, of: 100), resumes: true).value
+        }
+        #expect(fixture.names.isEmpty)
+    }
+
+    @Test("O5: two downloads do not write one part file")
+    func busy() async throws {
+        let gate = Gate()
+        let first = download(
+            .pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")]), resumes: true)
+        await fixture.server.waitForRequests(underWay: 1)
+        let error = await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), resumes: true)
+                .request(on: fixture.queue).value
+        }
+        guard case .destinationBusy = error else {
+            Issue.record(error!)
+            return
+        }
+        gate.open()
+        #expect(try await first.value.byteCount == 10)
+        #expect(fixture.names == ["it"])
+    }
+
+    @Test("O6: a download that finds nothing new keeps what is there")
+    func notModified() async throws {
+        try Data("old".utf8).write(to: fixture.file("it"))
+        fixture.server.route("/it", .resource(10, etag: "\"a\""))
+        var options = TransferOptions()
+        options.ifNoneMatch = "\"a\""
+        let file = try await DownloadDataSource(
+            fixture.url("/it"), to: fixture.file("it"), existing: .replace, options: options
+        )
+        .request(on: fixture.queue).value
+        #expect(
+            file.wasKept && file.byteCount == 3 && file.response?.statusCode == 304 && fixture.names == ["it"]
+        )
+    }
+
+    @Test("A destination with the longest name that there can be")
+    func longName() async throws {
+        let name = String(repeating: "é", count: 127)
+        fixture.server.route("/it", .text("x"))
+        _ = try await DownloadDataSource(fixture.url("/it"), to: fixture.file(name)).request(
+            on: fixture.queue
+        ).value
+        #expect(fixture.names == [name])
+    }
+}

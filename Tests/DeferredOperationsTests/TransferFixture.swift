@@ -1,0 +1,71 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// A server, a queue and a folder for one test.
+final class TransferFixture: Sendable {
+    let server: LoopbackServer
+    let queue = OperationQueue()
+    let folder: URL
+
+    init() throws {
+        server = try LoopbackServer()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "transfer-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        server.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func url(_ path: String) -> URL { URL(string: server.url(path))! }
+
+    func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+
+    /// The names in the folder, sorted.
+    var names: [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? ["?"]
+    }
+
+    /// Answers one path, loads it, and gives the error that came of it.
+    func failure(
+        of answer: Answer, _ change: (inout URLRequest, inout TransferOptions) -> Void = { _, _ in }
+    ) async -> any Error {
+        server.route("/it", answer)
+        var request = URLRequest(url: url("/it"))
+        var options = TransferOptions()
+        change(&request, &options)
+        switch await URLDataSource(request, options: options).request(on: queue).result {
+        case .success(let response):
+            return Unexpected(status: response.response.statusCode, body: response.data)
+        case .failure(let error): return error
+        }
+    }
+
+    struct Unexpected: Error {
+        let status: Int
+        let body: Data
+    }
+
+    func load(
+        _ answer: Answer, _ change: (inout URLRequest, inout TransferOptions) -> Void = { _, _ in }
+    ) async throws -> URLDataSource.Response {
+        server.route("/it", answer)
+        var request = URLRequest(url: url("/it"))
+        var options = TransferOptions()
+        change(&request, &options)
+        return try await URLDataSource(request, options: options).request(on: queue).value
+    }
+}
+
+extension Data {
+    var text: String { String(decoding: self, as: UTF8.self) }
+}

@@ -1,0 +1,143 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1)))
+struct URLDataSourceTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    @Test("A GET gives the body, the status and the headers")
+    func get() async throws {
+        let page = try await fixture.load(.text("hello", status: 203, headers: [("X-Mine", "yes")]))
+        #expect(page.data.text == "hello")
+        #expect(page.response.statusCode == 203)
+        #expect(page.response.value(forHTTPHeaderField: "x-mine") == "yes")
+        #expect(page.response.url == fixture.url("/it"))
+    }
+
+    @Test(
+        "Method, headers and body of a POST or PUT arrive as they were given",
+        arguments: ["POST", "PUT", "DELETE"])
+    func methods(_ method: String) async throws {
+        let page = try await fixture.load(.echo) { request, _ in
+            request.httpMethod = method
+            request.setValue("yes", forHTTPHeaderField: "X-Mine")
+            request.httpBody = method == "DELETE" ? nil : Data("the body".utf8)
+        }
+        #expect(page.data.text.hasPrefix("\(method) /it HTTP/1.1\r\n"))
+        #expect(page.data.text.contains("\r\nX-Mine: yes\r\n"))
+        #expect(page.data.text.hasSuffix(method == "DELETE" ? "\r\n\r\n" : "\r\n\r\nthe body"))
+    }
+
+    @Test("A HEAD has headers and no body, and is not taken for truncated")
+    func head() async throws {
+        let page = try await fixture.load(.pattern(100_000)) { request, _ in request.httpMethod = "HEAD" }
+        #expect(page.data.isEmpty && page.response.value(forHTTPHeaderField: "Content-Length") == "100000")
+    }
+
+    @Test("A file is uploaded as the body, whatever its size", arguments: [0, 1, 100_000, 20_000_000])
+    func upload(_ byteCount: Int) async throws {
+        let file = fixture.file("upload")
+        try Data(Pattern.bytes(byteCount)).write(to: file)
+        let page = try await fixture.load(.text("thanks")) { request, options in
+            request.httpMethod = "PUT"
+            options.uploadFile = file
+        }
+        #expect(page.data.text == "thanks")
+        let request = try #require(fixture.server.requests.first)
+        #expect(request.method == "PUT" && request.bodyByteCount == byteCount && request.bodyIsPattern)
+    }
+
+    @Test("Chunked bodies, bodies that end with the connection, and compressed ones arrive whole")
+    func framings() async throws {
+        #expect(try await fixture.load(.chunked([[104], [105]])).data.text == "hi")
+        #expect(try await fixture.load(.untilClose([104, 105])).data.text == "hi")
+        let compressed: [UInt8] = [
+            31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 200, 4, 0, 172, 42, 147, 216, 2, 0, 0, 0,
+        ]
+        #expect(try await fixture.load(.gzip(compressed)).data.text == "hi")
+        #expect(try await fixture.load(.empty(204)).data.isEmpty)
+    }
+
+    @Test("Informational answers are passed over")
+    func informational() async throws {
+        let page = try await fixture.load(.interim(100, then: .interim(103, then: .text("real"))))
+        #expect(page.response.statusCode == 200 && page.data.text == "real")
+    }
+
+    @Test("O4: a status that is not accepted is a failure with code, headers and the first bytes of the body")
+    func status() async throws {
+        let body = String(repeating: "no ", count: 10_000)
+        let error = await fixture.failure(of: .text(body, status: 404, headers: [("X-Why", "gone")]))
+        guard case DataSourceError.status(let failure) = error else {
+            Issue.record(error)
+            return
+        }
+        #expect(
+            failure.code == 404 && failure[header: "x-why"] == "gone" && failure.url == fixture.url("/it"))
+        #expect(failure.body.count == 4096 && failure.body.text == body.prefix(4096))
+        #expect("\(error)".hasPrefix("\(fixture.url("/it")): 404 "))
+        #expect(
+            try await fixture.load(.status(404)) { $1.acceptedStatuses = [404] }.response.statusCode == 404)
+    }
+
+    @Test("O6: a conditional request that finds nothing new succeeds without a body")
+    func conditional() async throws {
+        let resource = Answer.resource(10, etag: "\"a\"", lastModified: "Sat, 01 Jan 2022 00:00:00 GMT")
+        let same = try await fixture.load(resource) { $1.ifNoneMatch = "\"a\"" }
+        #expect(same.isNotModified && same.data.isEmpty)
+        let date = Date(timeIntervalSince1970: 1_640_995_200)
+        #expect(try await fixture.load(resource) { $1.ifModifiedSince = date }.isNotModified)
+        let other = try await fixture.load(resource) { $1.ifNoneMatch = "\"b\"" }
+        #expect(!other.isNotModified && other.data == Data(Pattern.bytes(10)))
+        guard case DataSourceError.status(let failure) = await fixture.failure(of: .empty(304)) else {
+            Issue.record("304 to a request that was not conditional")
+            return
+        }
+        #expect(failure.code == 304)
+    }
+
+    @Test("O6: progress ends with the final figures")
+    func progress() async throws {
+        let seen = Recorder<TransferProgress>()
+        _ = try await fixture.load(.pattern(3_000_000)) { $1.onProgress = { seen.note($0) } }
+        #expect(seen.all.last == TransferProgress(received: 3_000_000, expected: 3_000_000, sent: 0))
+        #expect(seen.all.map(\.received) == seen.all.map(\.received).sorted())
+    }
+
+    @Test("The times of a transfer come in order")
+    func metrics() async throws {
+        fixture.server.route("/a", .redirect(to: "/b"))
+        fixture.server.route("/b", .text("x"))
+        let source = URLDataSource(fixture.url("/a"))
+        _ = try await source.request(on: fixture.queue).value
+        let metrics = source.metrics
+        let times = [metrics.requested, metrics.started, metrics.responded, metrics.firstByte, metrics.ended]
+        #expect(times.compactMap { $0 }.count == 5)
+        #expect(times.compactMap { $0 } == times.compactMap { $0 }.sorted())
+        #expect(metrics.requestCount == 2 && metrics.received == 1)
+    }
+
+    @Test(
+        "An operation queue's limit is how many requests the server sees at once, to one host too",
+        arguments: [1, 64])
+    func limit(_ limit: Int) async throws {
+        let gate = Gate()
+        fixture.server.route("/it", .held(by: gate, then: .text("x")))
+        fixture.queue.maxConcurrentOperationCount = limit
+        let requests = (0..<limit * 2).map { _ in URLDataSource(fixture.url("/it")).request(on: fixture.queue)
+        }
+        await fixture.server.waitForRequests(underWay: limit)
+        gate.open()
+        for request in requests { _ = try await request.value }
+        #expect(fixture.server.mostRequestsUnderWay == limit)
+    }
+}
