@@ -44,7 +44,7 @@ extension MulticastDelegate {
 
     /// One delegate's answer, from where it wants to be asked; nil if it has gone or was removed by then.
     func ask<Answer: Sendable>(
-        _ registration: Registration<Void>,
+        _ registration: Registration,
         _ body: @escaping @Sendable (Delegate) throws -> Deferred<Answer>
     ) -> Deferred<Answer?> {
         let question: @Sendable () throws -> Deferred<Answer?> = {

@@ -7,7 +7,7 @@ extension MulticastDelegate {
     /// that the order holds even if one of these notifies again.
     public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
         let registrations = registry.snapshot()
-        let call: @Sendable (AnyObject, Void) -> Void = { object, _ in body(Self.delegate(from: object)) }
+        let call: @Sendable (AnyObject, Listener) -> Void = { object, _ in body(Self.delegate(from: object)) }
         for case let registration? in registrations where registration.dispatcher != nil {
             registration.deliver(from: registry, call)
         }

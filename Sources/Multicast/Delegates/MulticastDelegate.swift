@@ -34,7 +34,7 @@ public import Deferred
 /// Soundness of `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing follows from
 /// `Delegate` is argued above and at ``Listener``.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
-    let registry = ListenerRegistry<Void>()
+    let registry = ListenerRegistry()
 
     /// Nobody yet.
     public init() {}
@@ -51,7 +51,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         line: UInt = #line
     ) {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
-        registry.add(Registration(object, on: dispatcher, payload: ()))
+        registry.add(Registration(Listener(object), on: dispatcher))
     }
 
     /// Removes a delegate, as often as it was added: on one dispatcher, or (nil) on any.
