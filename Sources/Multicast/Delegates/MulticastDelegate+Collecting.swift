@@ -34,7 +34,7 @@ extension MulticastDelegate {
         var answers: [Deferred<Answer?>?] = Array(repeating: nil, count: registrations.count)
         for handsOver in [true, false] {
             for (index, registration) in registrations.enumerated()
-            where (registration.dispatcher != nil) == handsOver {
+            where registration.isHandedOver == handsOver {
                 answers[index] = ask(registration, body)
             }
         }
@@ -50,7 +50,7 @@ extension MulticastDelegate {
         let question: @Sendable () throws -> Deferred<Answer?> = {
             [listener = registration.listener, weak registry] in
             guard let object = listener.recipient(in: registry) else { return .resolved(nil) }
-            return try body(Self.delegate(from: object)).then { .some($0) }
+            return try body(Self.delegate(of: listener, object)).then { .some($0) }
         }
         guard let dispatcher = registration.dispatcher else { return Deferred(catching: question) }
         return Deferred<Void>.resolved(()).then(on: dispatcher) { try question() }

@@ -6,7 +6,7 @@ extension Registration {
         from registry: ListenerRegistry,
         _ body: @escaping @Sendable (AnyObject, Listener) -> Void
     ) -> Bool {
-        guard let dispatcher else { return listener.deliver(from: registry, body) }
+        guard isHandedOver, let dispatcher else { return listener.deliver(from: registry, body) }
         guard !listener.isRemoved else { return false }
         // The registry holds the dispatcher.
         dispatcher.dispatch { [listener, weak registry] in listener.deliver(from: registry, body) }
