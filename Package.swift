@@ -24,6 +24,8 @@ let package = Package(
             dependencies: ["Deferred", "DeferredOperations", "LoopbackServer"],
             path: "Examples/fetch"
         ),
+        // A scene to watch: `swift run chatroom`.
+        .executableTarget(name: "chatroom", dependencies: ["Deferred", "Multicast"], path: "Examples/chatroom"),
 
         .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting"]),
         .testTarget(name: "DocumentationTests", dependencies: ["Deferred"]),

@@ -23,6 +23,11 @@ let package = Package(
                 .product(name: "OpenCombineDispatch", package: "OpenCombine"),
             ]
         ),
+        // Multicast's types beside what one would use otherwise.
+        .executableTarget(
+            name: "MulticastBenchmarks",
+            dependencies: [.product(name: "Multicast", package: "Deferred")]
+        ),
         // Stands between the program and its allocator and counts, while asked to.
         .target(name: "AllocationCounter"),
     ],

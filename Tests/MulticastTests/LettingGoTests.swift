@@ -12,7 +12,7 @@ struct LettingGoTests {
     @Test("MulticastDelegate: a dispatcher let go of with calls left undone is let go of, and all they held")
     func delegateCalls() {
         weak var dispatcher: HeldDispatcher?
-        weak var registry: ListenerRegistry<Void>?
+        weak var registry: ListenerRegistry?
         do {
             let delegates = MulticastDelegate<any Hearing>()
             let held = HeldDispatcher()
@@ -43,7 +43,8 @@ struct LettingGoTests {
         #expect(log.entries == ["let go"])
     }
 
-    @Test("MulticastClosures: a dispatcher let go of with pairs left uncalled is let go of, and all they held")
+    @Test(
+        "MulticastClosures: a dispatcher let go of with pairs left uncalled is let go of, and all they held")
     func pairCalls() {
         weak var dispatcher: HeldDispatcher?
         do {

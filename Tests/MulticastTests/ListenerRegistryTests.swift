@@ -8,6 +8,16 @@ import Testing
 struct ListenerRegistryTests {
     private final class Owner: Sendable {}
 
+    /// Soundness of `@unchecked Sendable`: as for `Listener`.
+    private final class NumberedListener: Listener, @unchecked Sendable {
+        let number: Int
+
+        init(_ owner: AnyObject, _ number: Int) {
+            self.number = number
+            super.init(owner)
+        }
+    }
+
     private struct Expected {
         let number: Int
         let owner: ObjectIdentifier
@@ -31,7 +41,7 @@ struct ListenerRegistryTests {
         arguments: 1...40 as ClosedRange<UInt64>)
     func model(seed: UInt64) {
         var random = Generator(state: seed)
-        let registry = ListenerRegistry<Int>()
+        let registry = ListenerRegistry()
         let dispatchers = [HeldDispatcher(), HeldDispatcher(), nil]
         var owners = (0..<12).map { _ in Owner() }
         var expected: [Expected] = []
@@ -47,7 +57,8 @@ struct ListenerRegistryTests {
                     priority: seed.isMultiple(of: 2) ? 0 : Int.random(in: -2...2, using: &random))
                 expected.append(entry)
                 registry.add(
-                    Registration(owners[index], on: dispatcher, priority: entry.priority, payload: number))
+                    Registration(
+                        NumberedListener(owners[index], number), on: dispatcher, priority: entry.priority))
             case 11..<15:
                 registry.remove(ObjectIdentifier(owners[index]), on: dispatcher)
                 expected.removeAll {
@@ -68,7 +79,8 @@ struct ListenerRegistryTests {
             }
             let found = registry.snapshot().compactMap { registration in
                 registration.flatMap {
-                    $0.listener.recipient(in: registry) == nil ? nil : $0.listener.payload
+                    $0.listener.recipient(in: registry) == nil
+                        ? nil : ($0.listener as! NumberedListener).number
                 }
             }
             let wanted = expected.sorted { ($1.priority, $0.number) < ($0.priority, $1.number) }.map(\.number)
@@ -79,10 +91,10 @@ struct ListenerRegistryTests {
 
     @Test("Registry: those that have gone are swept as it grows, though nobody posts")
     func growth() {
-        let registry = ListenerRegistry<Void>()
+        let registry = ListenerRegistry()
         let owner = Owner()
-        registry.add(Registration(owner, on: nil, payload: ()))
-        for _ in 0..<100_000 { registry.add(Registration(Owner(), on: nil, payload: ())) }
+        registry.add(Registration(Listener(owner), on: nil))
+        for _ in 0..<100_000 { registry.add(Registration(Listener(Owner()), on: nil)) }
         #expect(registry.occupiedCount < 200)
         #expect(registry.indexedCount < 200)
         withExtendedLifetime(owner) {}
@@ -90,19 +102,19 @@ struct ListenerRegistryTests {
 
     @Test("Registry: what was taken is found by its owner until it is removed")
     func taken() {
-        let registry = ListenerRegistry<Void>()
+        let registry = ListenerRegistry()
         let owner = Owner()
-        #expect(registry.add(Registration(owner, on: nil, payload: ())))
-        #expect(!registry.add(Registration(owner, on: nil, payload: ())))
-        let taken = registry.take().compactMap { $0?.listener }
+        #expect(registry.add(Registration(Listener(owner), on: nil)))
+        #expect(!registry.add(Registration(Listener(owner), on: nil)))
+        let taken = registry.take().compactMap { $0 }
         #expect(taken.count == 2)
         #expect(registry.occupiedCount == 0)
         #expect(registry.indexedCount == 2)
         registry.remove([taken[0]])
         #expect(registry.indexedCount == 1)
-        #expect(registry.add(Registration(owner, on: nil, payload: ())))
+        #expect(registry.add(Registration(Listener(owner), on: nil)))
         registry.remove(ObjectIdentifier(owner), on: nil)
         #expect(registry.indexedCount == 0)
-        #expect(taken[0].isRemoved && taken[1].isRemoved)
+        #expect(taken[0].listener.isRemoved && taken[1].listener.isRemoved)
     }
 }

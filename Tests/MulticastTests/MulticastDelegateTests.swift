@@ -197,7 +197,53 @@ struct MulticastDelegateTests {
         #expect(delegates.count { $0 is Described } == 1)
     }
 
-    private final class Described: CustomStringConvertible {
+    @Test(
+        "MulticastDelegate: whatever the container, each is called as what it was added as, and kept by nothing"
+    )
+    func containers() {
+        check(MulticastDelegate<any Hearing>()) { $0 }
+        check(MulticastDelegate<any Hearing & CustomStringConvertible>()) { $0 }
+        check(MulticastDelegate<Described>()) { $0 }
+        check(MulticastDelegate<AnyObject>()) { $0 }
+        check(MulticastDelegate<Any>()) { $0 }
+    }
+
+    #if !canImport(ObjectiveC)
+    @Test("MulticastDelegate: an object in a box that can't be held weakly is refused with a message")
+    func boxRefused() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            MulticastDelegate<any Error>().add(Described(), on: nil)
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("can't hold Described weakly"))
+    }
+    #endif
+
+    private func check<Delegate>(_ delegates: MulticastDelegate<Delegate>, _ wrap: (Described) -> Delegate) {
+        weak var witness: Described?
+        do {
+            let object = Described()
+            witness = object
+            delegates.add(wrap(object), on: nil)
+            let called = Log<ObjectIdentifier>()
+            for _ in 0..<3 {
+                delegates.notify { delegate in
+                    let described = delegate as Any as! any CustomStringConvertible
+                    #expect(described.description == "described")
+                    called.append(ObjectIdentifier(delegate as AnyObject))
+                }
+            }
+            #expect(
+                called.entries == Array(repeating: ObjectIdentifier(object), count: 3), "\(Delegate.self)")
+            #expect(delegates.snapshot().count == 1)
+        }
+        #expect(witness == nil, "\(Delegate.self)")
+        delegates.notify { _ in Issue.record("\(Delegate.self) should have gone") }
+    }
+
+    private final class Described: Hearing, CustomStringConvertible, Error {
         var description: String { "described" }
+
+        func hear(_ text: String) {}
     }
 }

@@ -28,13 +28,13 @@ extension Channel: AsyncSequence {
     ) -> AsyncStream<Message> {
         let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: policy)
         let tap = MessageTap(continuation)
-        let give: ChannelStorage<Message>.Body = { _, message in tap.give(message) }
-        let registration = Registration(owner ?? tap.nobody, on: nil, priority: priority, payload: give)
-        // Neither the channel nor the listener is held from here: if they go, the tap ends the stream.
+        let listener = MessageListener<Message>(owner ?? tap.nobody) { _, message in tap.give(message) }
+        let registration = Registration(listener, on: nil, priority: priority)
+        // Neither the channel nor the registration is held from here: if they go, the tap ends the stream.
         continuation.onTermination = {
-            [nobody = tap.nobody, weak storage = storage, weak listener = registration.listener] _ in
+            [nobody = tap.nobody, weak storage = storage, weak registration] _ in
             withExtendedLifetime(nobody) {
-                if let listener { storage?.registry.remove([listener]) }
+                if let registration { storage?.registry.remove([registration]) }
             }
         }
         storage.registry.add(registration)

@@ -56,7 +56,7 @@ public struct Channel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Message) -> Void
     ) {
         storage.registry.add(
-            Registration(owner, on: dispatcher, priority: priority, payload: { _, message in body(message) })
+            Registration(MessageListener(owner) { body($1) }, on: dispatcher, priority: priority)
         )
     }
 
@@ -73,8 +73,8 @@ public struct Channel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) {
         // What is delivered to is what was added, so the cast holds.
-        let body: ChannelStorage<Message>.Body = { object, message in body(object as! Owner, message) }
-        storage.registry.add(Registration(owner, on: dispatcher, priority: priority, payload: body))
+        let listener = MessageListener(owner) { body($0 as! Owner, $1) }
+        storage.registry.add(Registration(listener, on: dispatcher, priority: priority))
     }
 
     /// Gives a message to everyone who listens now.
@@ -87,8 +87,9 @@ public struct Channel<Message: Sendable>: Sendable {
     /// - Returns: How many it was given or handed to.
     @discardableResult
     public func post(_ message: Message, from poster: AnyObject? = nil) -> Int {
-        let delivery: @Sendable (AnyObject, ChannelStorage<Message>.Body) -> Void = { owner, body in
-            body(owner, message)
+        let delivery: @Sendable (AnyObject, Listener) -> Void = { owner, listener in
+            // Soundness: a channel puts nothing else into its registry.
+            unsafeDowncast(listener, to: MessageListener<Message>.self).body(owner, message)
         }
         let poster = poster.map { ObjectIdentifier($0) }
         var count = 0

@@ -1,12 +1,20 @@
 /// What all handles of one channel share.
 final class ChannelStorage<Message: Sendable>: Sendable {
-    typealias Body = @Sendable (AnyObject, Message) -> Void
-
     let name: String?
-    let registry = ListenerRegistry<Body>()
+    let registry = ListenerRegistry()
 
     init(name: String?) {
         self.name = name
+    }
+}
+
+/// Soundness of `@unchecked Sendable`: as for ``Listener``.
+final class MessageListener<Message: Sendable>: Listener, @unchecked Sendable {
+    let body: @Sendable (AnyObject, Message) -> Void
+
+    init(_ owner: AnyObject, _ body: @escaping @Sendable (AnyObject, Message) -> Void) {
+        self.body = body
+        super.init(owner)
     }
 }
 

@@ -1,9 +1,9 @@
 extension MulticastClosures {
     /// A success and a failure closure that were read from a ``MulticastClosures``.
     public struct Pair: Sendable {
-        let registration: Registration<Closures>
-        let registry: ListenerRegistry<Closures>
-        let taken: TakenListener<Closures>?
+        let registration: Registration
+        let registry: ListenerRegistry
+        let taken: TakenRegistration?
 
         /// The object that the closures belong to; nil if it has gone or has removed them.
         public var owner: AnyObject? {
@@ -12,32 +12,55 @@ extension MulticastClosures {
 
         /// Calls the success closure, on its dispatcher or at once, unless the owner has gone or removed it by then.
         public func succeed(_ value: Success) {
-            registration.deliver(from: registry) { [taken] owner, closures in
-                withExtendedLifetime(taken) { closures.success(owner, value) }
-            }
+            deliver { owner, closures in closures.success(owner, value) }
         }
 
         /// Calls the failure closure, on its dispatcher or at once, unless the owner has gone or removed it by then.
         public func fail(_ failure: Failure) {
-            registration.deliver(from: registry) { [taken] owner, closures in
-                withExtendedLifetime(taken) { closures.failure(owner, failure) }
+            deliver { owner, closures in closures.failure(owner, failure) }
+        }
+
+        private func deliver(
+            _ body: @escaping @Sendable (AnyObject, ClosuresListener<Success, Failure>) -> Void
+        ) {
+            registration.deliver(from: registry) { [taken] owner, listener in
+                // Soundness: a MulticastClosures puts nothing else into its registry.
+                let closures = unsafeDowncast(listener, to: ClosuresListener<Success, Failure>.self)
+                withExtendedLifetime(taken) { body(owner, closures) }
             }
         }
     }
 }
 
-/// Keeps a listener that was taken out findable, so that it can be removed until nobody can call it any more.
-final class TakenListener<Payload: Sendable>: Sendable {
-    private let listener: Listener<Payload>
-    /// Weak, since work that waits on a dispatcher holds this, and the registry holds the dispatcher.
-    private weak let registry: ListenerRegistry<Payload>?
+/// Soundness of `@unchecked Sendable`: as for ``Listener``.
+final class ClosuresListener<Success: Sendable, Failure: Sendable>: Listener, @unchecked Sendable {
+    let success: @Sendable (AnyObject, Success) -> Void
+    let failure: @Sendable (AnyObject, Failure) -> Void
 
-    init(_ listener: Listener<Payload>, of registry: ListenerRegistry<Payload>) {
-        self.listener = listener
+    init(
+        _ owner: AnyObject,
+        success: @escaping @Sendable (AnyObject, Success) -> Void,
+        failure: @escaping @Sendable (AnyObject, Failure) -> Void
+    ) {
+        self.success = success
+        self.failure = failure
+        super.init(owner)
+    }
+}
+
+/// Keeps a registration that was taken out findable, so that it can be removed until nobody can call it any more.
+final class TakenRegistration: Sendable {
+    /// Weak, both: work that waits on a dispatcher holds this, and they hold the dispatcher. The registry holds the
+    /// registration, and a pair holds the registry.
+    private weak let registration: Registration?
+    private weak let registry: ListenerRegistry?
+
+    init(_ registration: Registration, of registry: ListenerRegistry) {
+        self.registration = registration
         self.registry = registry
     }
 
     deinit {
-        registry?.remove([listener])
+        if let registration { registry?.remove([registration]) }
     }
 }

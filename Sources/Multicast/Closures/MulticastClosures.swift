@@ -21,12 +21,7 @@ public import Deferred
 /// - While a pair's closure runs its owner is kept alive.
 /// - Everything may be called from any thread, also from inside the closures. Nothing runs under a lock.
 public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Sendable {
-    struct Closures: Sendable {
-        let success: @Sendable (AnyObject, Success) -> Void
-        let failure: @Sendable (AnyObject, Failure) -> Void
-    }
-
-    let registry = ListenerRegistry<Closures>()
+    let registry = ListenerRegistry()
 
     /// Nobody yet.
     public init() {}
@@ -48,7 +43,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         success: @escaping @Sendable (Success) -> Void,
         failure: @escaping @Sendable (Failure) -> Void
     ) -> Bool {
-        add(owner, dispatcher, Closures(success: { success($1) }, failure: { failure($1) }))
+        add(ClosuresListener(owner, success: { success($1) }, failure: { failure($1) }), dispatcher)
     }
 
     /// Adds a pair of closures for as long as `owner` is there, which are given it as well.
@@ -68,14 +63,15 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     ) -> Bool {
         // What is delivered to is what was added, so the casts hold.
         add(
-            owner,
-            dispatcher,
-            Closures(success: { success($0 as! Owner, $1) }, failure: { failure($0 as! Owner, $1) })
+            ClosuresListener(
+                owner, success: { success($0 as! Owner, $1) }, failure: { failure($0 as! Owner, $1) }),
+            dispatcher
         )
     }
 
-    private func add(_ owner: AnyObject, _ dispatcher: (any Dispatcher)?, _ closures: Closures) -> Bool {
-        registry.add(Registration(owner, on: dispatcher, payload: closures))
+    private func add(_ listener: ClosuresListener<Success, Failure>, _ dispatcher: (any Dispatcher)?) -> Bool
+    {
+        registry.add(Registration(listener, on: dispatcher))
     }
 
     /// Removes an owner's pairs, taken ones included: those on one dispatcher, or (nil) all. Also from inside the
@@ -109,7 +105,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     public func take() -> [Pair] {
         registry.take().compactMap { registration in
             guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }
-            let taken = TakenListener(registration.listener, of: registry)
+            let taken = TakenRegistration(registration, of: registry)
             return Pair(registration: registration, registry: registry, taken: taken)
         }
     }

@@ -34,7 +34,7 @@ extension MulticastDelegate {
         var answers: [Deferred<Answer?>?] = Array(repeating: nil, count: registrations.count)
         for handsOver in [true, false] {
             for (index, registration) in registrations.enumerated()
-            where (registration.dispatcher != nil) == handsOver {
+            where registration.isHandedOver == handsOver {
                 answers[index] = ask(registration, body)
             }
         }
@@ -44,13 +44,13 @@ extension MulticastDelegate {
 
     /// One delegate's answer, from where it wants to be asked; nil if it has gone or was removed by then.
     func ask<Answer: Sendable>(
-        _ registration: Registration<Void>,
+        _ registration: Registration,
         _ body: @escaping @Sendable (Delegate) throws -> Deferred<Answer>
     ) -> Deferred<Answer?> {
         let question: @Sendable () throws -> Deferred<Answer?> = {
             [listener = registration.listener, weak registry] in
             guard let object = listener.recipient(in: registry) else { return .resolved(nil) }
-            return try body(Self.delegate(from: object)).then { .some($0) }
+            return try body(Self.delegate(of: listener, object)).then { .some($0) }
         }
         guard let dispatcher = registration.dispatcher else { return Deferred(catching: question) }
         return Deferred<Void>.resolved(()).then(on: dispatcher) { try question() }

@@ -7,11 +7,13 @@ extension MulticastDelegate {
     /// that the order holds even if one of these notifies again.
     public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
         let registrations = registry.snapshot()
-        let call: @Sendable (AnyObject, Void) -> Void = { object, _ in body(Self.delegate(from: object)) }
-        for case let registration? in registrations where registration.dispatcher != nil {
+        let call: @Sendable (AnyObject, Listener) -> Void = { object, listener in
+            body(Self.delegate(of: listener, object))
+        }
+        for case let registration? in registrations where registration.isHandedOver {
             registration.deliver(from: registry, call)
         }
-        for case let registration? in registrations where registration.dispatcher == nil {
+        for case let registration? in registrations where !registration.isHandedOver {
             registration.deliver(from: registry, call)
         }
     }

@@ -116,7 +116,7 @@ extension MulticastDelegate {
     /// A loop as long as answers are there at once, so that any number of delegates without a dispatcher costs no stack;
     /// where one has to be waited for, the loop goes on in a callback, whose Deferred the chain then waits for.
     private func askInTurn<Answer: Sendable>(
-        _ registrations: ArraySlice<Registration<Void>>,
+        _ registrations: ArraySlice<Registration>,
         _ initial: Answer,
         _ body: @escaping @Sendable (Answer, Delegate) throws -> Deferred<MulticastTurn<Answer>>,
         _ site: Site

@@ -34,7 +34,7 @@ public import Deferred
 /// Soundness of `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing follows from
 /// `Delegate` is argued above and at ``Listener``.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
-    let registry = ListenerRegistry<Void>()
+    let registry = ListenerRegistry()
 
     /// Nobody yet.
     public init() {}
@@ -51,7 +51,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         line: UInt = #line
     ) {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
-        registry.add(Registration(object, on: dispatcher, payload: ()))
+        registry.add(Registration(DelegateListener(delegate, object), on: dispatcher))
     }
 
     /// Removes a delegate, as often as it was added: on one dispatcher, or (nil) on any.
@@ -92,7 +92,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
             guard let registration, let object = registration.listener.recipient(in: registry) else {
                 return nil
             }
-            return (Self.delegate(from: object), registration.dispatcher)
+            return (Self.delegate(of: registration.listener, object), registration.dispatcher)
         }
     }
 
@@ -107,11 +107,20 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
                 line: line
             )
         }
-        return delegate as AnyObject
+        let object = delegate as AnyObject
+        guard DelegateListener.isPlainReference(delegate, to: object) else {
+            fatalError(
+                "\(Self.self) can't hold \(type) weakly, since \(Delegate.self) keeps it in a box: use a class-bound protocol",
+                file: fileID,
+                line: line
+            )
+        }
+        return object
     }
 
-    /// Every object in the registry came in as a `Delegate`, so the cast holds.
-    static func delegate(from object: AnyObject) -> Delegate {
-        object as! Delegate
+    /// The delegate of a listener, whose object the caller holds. Soundness of `unsafeDowncast`: nothing else is put into
+    /// the registry.
+    static func delegate(of listener: Listener, _ object: AnyObject) -> Delegate {
+        unsafeDowncast(listener, to: DelegateListener<Delegate>.self).delegate(object)
     }
 }

@@ -6,12 +6,12 @@ import Deferred
 /// it. What is removed is first marked, then unlinked: a delivery looks at the mark, so that what was queued earlier
 /// is not made. Listeners whose object has gone are found outside the lock, by whoever comes upon them or when their
 /// number has doubled, and removed like others.
-final class ListenerRegistry<Payload: Sendable>: Sendable {
-    private let state = LockedState(ListenerSlots<Payload>())
+final class ListenerRegistry: Sendable {
+    private let state = LockedState(ListenerSlots())
 
     /// Adds a listener after those of its priority. True if it is the first since the last take.
     @discardableResult
-    func add(_ registration: Registration<Payload>) -> Bool {
+    func add(_ registration: Registration) -> Bool {
         let (isFirst, isSweepDue) = state.withLock { state in
             state.append(registration)
             defer { state.isAwaited = true }
@@ -22,7 +22,7 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
     }
 
     /// Those whom a post goes to now, in order. There may be empty slots in between.
-    func snapshot() -> [Registration<Payload>?] {
+    func snapshot() -> [Registration?] {
         state.withLock { state in
             state.sort()
             return state.slots
@@ -30,7 +30,7 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
     }
 
     /// Takes out everyone who would get a post now. They can still be removed, and whoever took them out does so in the end.
-    func take() -> [Registration<Payload>?] {
+    func take() -> [Registration?] {
         state.withLock { state in
             state.sort()
             defer { state.emptySlots() }
@@ -41,19 +41,18 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
     /// Removes an object's registrations, on one dispatcher or on any. Also from inside the object's `deinit`.
     func remove(_ identity: ObjectIdentifier, on dispatcher: (any Dispatcher)?) {
         let registered = state.withLock { $0.index[identity] ?? [] }
-        let matching = registered.filter { registration in
-            guard let dispatcher else { return true }
-            return registration.dispatcher.map { isSameDispatcher($0, dispatcher) } ?? false
-        }
-        remove(matching.map(\.listener))
+        guard let dispatcher else { return remove(registered) }
+        remove(
+            registered.filter { registration in
+                registration.dispatcher.map { isSameDispatcher($0, dispatcher) } ?? false
+            }
+        )
     }
 
-    /// Removes registrations.
-    func remove(_ listeners: [Listener<Payload>]) {
-        let removed = listeners.filter { $0.markRemoved() }
-        if removed.isEmpty { return }
-        let unlinked = state.withLock { $0.unlink(removed) }
-        withExtendedLifetime(unlinked) {}
+    /// Removes registrations. They end after the lock, with what the caller or this holds of them.
+    func remove(_ registrations: [Registration]) {
+        let removed = registrations.filter { $0.listener.markRemoved() }
+        if !removed.isEmpty { state.withLock { $0.unlink(removed) } }
     }
 
     func removeAll() {
@@ -63,16 +62,16 @@ final class ListenerRegistry<Payload: Sendable>: Sendable {
         }
     }
 
-    /// Removes the registrations of an object that has gone, found by one of them.
-    func removeGone(_ listener: Listener<Payload>) {
+    /// Removes the registrations of an object that has gone, found by one of its listeners.
+    func removeGone(_ listener: Listener) {
         let registered = state.withLock { $0.index[listener.identity] ?? [] }
-        remove(registered.map(\.listener).filter { $0.owner == nil })
+        remove(registered.filter { $0.listener.owner == nil })
     }
 
     /// Looks for objects that have gone, and removes their registrations.
     func sweep() {
         let slots = state.withLock { $0.slots }
-        remove(slots.compactMap { $0?.listener }.filter { $0.owner == nil })
+        remove(slots.compactMap { $0 }.filter { $0.listener.owner == nil })
     }
 
     /// How many registrations a post would meet, those included whose object has gone without being come upon.

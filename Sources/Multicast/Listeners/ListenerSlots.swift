@@ -1,13 +1,13 @@
 /// What a ``ListenerRegistry`` keeps behind its lock.
 ///
-/// `slots` are those whom the next post goes to. `index` has every listener that may still be delivered to, by the
-/// identity of its object: those in slots, and those taken out of them whose turn has not come. A listener knows
-/// its place in both, so that adding and removing take constant time, whatever the number; when half of the slots
+/// `slots` are those whom the next post goes to. `index` has everyone who may still be delivered to, by the
+/// identity of its object: those in slots, and those taken out of them whose turn has not come. A registration
+/// knows its place in both, so that adding and removing take constant time, whatever the number; when half of the slots
 /// stand empty the others move up. Sorting waits for the next post: it is then one pass over what is sorted already
 /// but for a tail.
-struct ListenerSlots<Payload: Sendable> {
-    private(set) var slots: [Registration<Payload>?] = []
-    private(set) var index: [ObjectIdentifier: [Registration<Payload>]] = [:]
+struct ListenerSlots {
+    private(set) var slots: [Registration?] = []
+    private(set) var index: [ObjectIdentifier: [Registration]] = [:]
     private(set) var occupied = 0
     /// Somebody was added since all were last taken out or removed.
     var isAwaited = false
@@ -17,10 +17,10 @@ struct ListenerSlots<Payload: Sendable> {
     private var sweepAt = Self.smallestSweep
     private static var smallestSweep: Int { 64 }
 
-    mutating func append(_ registration: Registration<Payload>) {
-        registration.listener.slot = slots.count
+    mutating func append(_ registration: Registration) {
+        registration.slot = slots.count
         slots.append(registration)
-        registration.listener.placeInIndex = index[registration.listener.identity]?.count ?? 0
+        registration.placeInIndex = index[registration.listener.identity]?.count ?? 0
         index[registration.listener.identity, default: []].append(registration)
         occupied += 1
         if registration.priority > lowestPriority { isSorted = false }
@@ -35,37 +35,38 @@ struct ListenerSlots<Payload: Sendable> {
         return true
     }
 
-    /// Takes listeners out, wherever they are. Gives back what it took out, to be let go of after the lock.
-    mutating func unlink(_ listeners: [Listener<Payload>]) -> [Registration<Payload>] {
-        let unlinked = listeners.compactMap { listener in
-            vacateSlot(of: listener)
-            return removeFromIndex(listener)
+    /// Takes registrations out, wherever they are. The caller holds them until after the lock.
+    mutating func unlink(_ registrations: [Registration]) {
+        for registration in registrations {
+            vacateSlot(of: registration)
+            removeFromIndex(registration)
         }
         sweepAt = max(Self.smallestSweep, min(sweepAt, 2 * occupied))
         if slots.count > 2 * occupied + 8 { moveUp() }
-        return unlinked
     }
 
-    private mutating func vacateSlot(of listener: Listener<Payload>) {
-        let slot = listener.slot
-        guard slots.indices.contains(slot), slots[slot]?.listener === listener else { return }
-        slots[slot] = nil
+    private mutating func vacateSlot(of registration: Registration) {
+        guard slots.indices.contains(registration.slot), slots[registration.slot] === registration else {
+            return
+        }
+        slots[registration.slot] = nil
         occupied -= 1
     }
 
     /// Its place among the registrations of its object, whose order says nothing, is filled by the last of them.
-    private mutating func removeFromIndex(_ listener: Listener<Payload>) -> Registration<Payload>? {
-        let place = listener.placeInIndex
-        guard let entry = index.index(forKey: listener.identity),
+    private mutating func removeFromIndex(_ registration: Registration) {
+        let place = registration.placeInIndex
+        guard let entry = index.index(forKey: registration.listener.identity),
             index.values[entry].indices.contains(place),
-            index.values[entry][place].listener === listener
-        else { return nil }
-        let last = index.values[entry].count - 1
-        index.values[entry].swapAt(place, last)
-        index.values[entry][place].listener.placeInIndex = place
-        let removed = index.values[entry].removeLast()
-        if index.values[entry].isEmpty { index.remove(at: entry) }
-        return removed
+            index.values[entry][place] === registration
+        else { return }
+        let last = index.values[entry].removeLast()
+        if index.values[entry].isEmpty {
+            index.remove(at: entry)
+        } else if last !== registration {
+            index.values[entry][place] = last
+            last.placeInIndex = place
+        }
     }
 
     mutating func sort() {
@@ -91,11 +92,11 @@ struct ListenerSlots<Payload: Sendable> {
         return self
     }
 
-    private mutating func moveUp(_ arrange: (inout [Registration<Payload>]) -> Void = { _ in }) {
+    private mutating func moveUp(_ arrange: (inout [Registration]) -> Void = { _ in }) {
         var registrations = slots.compactMap { $0 }
         arrange(&registrations)
         for (slot, registration) in registrations.enumerated() {
-            registration.listener.slot = slot
+            registration.slot = slot
         }
         slots = registrations
     }

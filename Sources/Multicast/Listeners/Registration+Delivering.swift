@@ -1,12 +1,12 @@
 extension Registration {
-    /// Has `body` called with the listener's object and payload, at once or on its dispatcher. False if it is known
-    /// already that there is nobody to call.
+    /// Has `body` called with the object and the listener, at once or on its dispatcher. False if it is known already
+    /// that there is nobody to call.
     @discardableResult
     func deliver(
-        from registry: ListenerRegistry<Payload>,
-        _ body: @escaping @Sendable (AnyObject, Payload) -> Void
+        from registry: ListenerRegistry,
+        _ body: @escaping @Sendable (AnyObject, Listener) -> Void
     ) -> Bool {
-        guard let dispatcher else { return listener.deliver(from: registry, body) }
+        guard isHandedOver, let dispatcher else { return listener.deliver(from: registry, body) }
         guard !listener.isRemoved else { return false }
         // The registry holds the dispatcher.
         dispatcher.dispatch { [listener, weak registry] in listener.deliver(from: registry, body) }
@@ -17,17 +17,17 @@ extension Registration {
 extension Listener {
     /// The object is looked up when its turn has come, and held for as long as `body` runs.
     @discardableResult
-    fileprivate func deliver(
-        from registry: ListenerRegistry<Payload>?,
-        _ body: (AnyObject, Payload) -> Void
+    fileprivate final func deliver(
+        from registry: ListenerRegistry?,
+        _ body: (AnyObject, Listener) -> Void
     ) -> Bool {
         guard let owner = recipient(in: registry) else { return false }
-        withExtendedLifetime(owner) { body(owner, payload) }
+        withExtendedLifetime(owner) { body(owner, self) }
         return true
     }
 
     /// The object to deliver to, or nil if it was removed or has gone; in that case its registrations go too.
-    func recipient(in registry: ListenerRegistry<Payload>?) -> AnyObject? {
+    final func recipient(in registry: ListenerRegistry?) -> AnyObject? {
         if isRemoved { return nil }
         if let owner { return owner }
         registry?.removeGone(self)

@@ -1,0 +1,16 @@
+/// `swift run -c release MulticastBenchmarks [--quick]`: Multicast's types beside what one would use otherwise.
+@main
+struct MulticastBenchmarks {
+    static func main() async {
+        let arguments = CommandLine.arguments.dropFirst()
+        if let unknown = arguments.first(where: { $0 != "--quick" }) {
+            print("unknown option \(unknown); usage: MulticastBenchmarks [--quick]")
+            return
+        }
+        let rounds = arguments.isEmpty ? 31 : 7
+        print("# Multicast, medians of \(rounds) rounds taken in turn")
+        await ReadingAndWriting(rounds: rounds).run()
+        await Notifying(rounds: rounds).run()
+        await ComingAndGoing(rounds: rounds).run()
+    }
+}

@@ -1,0 +1,122 @@
+import Dispatch
+import Multicast
+import Synchronization
+
+/// A readers-writer value beside a `Mutex`, an actor, and a concurrent queue whose writes are barriers.
+///
+/// One or two threads (Tasks, for the actor) do a mix of reads and writes. A short read looks at one number; a long one
+/// adds up a few thousand, some microseconds of work.
+struct ReadingAndWriting {
+    let rounds: Int
+
+    private static let numbers = Array(0..<4_096)
+
+    private final class Locked: Sendable {
+        let numbers = Mutex(ReadingAndWriting.numbers)
+    }
+
+    private actor Isolated {
+        var numbers = ReadingAndWriting.numbers
+
+        func read(_ length: Int) -> Int { sum(numbers, length) }
+        func write(_ number: Int) { numbers[0] = number }
+    }
+
+    /// Soundness of `@unchecked Sendable`: written inside barriers only, read inside the queue only.
+    private final class Queued: @unchecked Sendable {
+        let queue = DispatchQueue(label: "numbers", attributes: .concurrent)
+        var numbers = ReadingAndWriting.numbers
+    }
+
+    func run() async {
+        print(
+            "\n## Reading and writing, ns an operation (all threads' operations over the time that passed)\n")
+        titles(["threads", "read", "reads", "SynchronizedValue", "Mutex", "actor", "barrier queue"])
+        for threads in [1, 2] {
+            for (name, length, operations) in [("short", 1, 20_000), ("long", 4_096, 1_000)] {
+                for reads in [100, 99, 90, 50, 0] {
+                    let times = await measure(threads, length, reads, operations)
+                    row(
+                        ["\(threads)", name, "\(reads)%"]
+                            + times.map { figure($0 / Double(threads * operations)) })
+                }
+            }
+        }
+    }
+
+    private func measure(_ threads: Int, _ length: Int, _ reads: Int, _ operations: Int) async -> [Double] {
+        let value = SynchronizedValue(Self.numbers)
+        let locked = Locked()
+        let isolated = Isolated()
+        let queued = Queued()
+        let pattern = (0..<operations).map { ($0 * 37) % 100 < reads }
+        return await Contender.compare(
+            [
+                Contender(name: "SynchronizedValue") {
+                    onThreads(threads) {
+                        for isRead in pattern {
+                            if isRead {
+                                consume(value.read { sum($0, length) })
+                            } else {
+                                value.write { $0[0] = 1 }
+                            }
+                        }
+                    }
+                },
+                Contender(name: "Mutex") {
+                    onThreads(threads) {
+                        for isRead in pattern {
+                            if isRead {
+                                consume(locked.numbers.withLock { sum($0, length) })
+                            } else {
+                                locked.numbers.withLock { $0[0] = 1 }
+                            }
+                        }
+                    }
+                },
+                Contender(name: "actor") {
+                    await withTaskGroup(of: Void.self) { group in
+                        for _ in 0..<threads {
+                            group.addTask {
+                                for isRead in pattern {
+                                    if isRead {
+                                        consume(await isolated.read(length))
+                                    } else {
+                                        await isolated.write(1)
+                                    }
+                                }
+                            }
+                        }
+                    }
+                },
+                Contender(name: "barrier queue") {
+                    onThreads(threads) {
+                        for isRead in pattern {
+                            if isRead {
+                                consume(queued.queue.sync { sum(queued.numbers, length) })
+                            } else {
+                                queued.queue.sync(flags: .barrier) { queued.numbers[0] = 1 }
+                            }
+                        }
+                    }
+                },
+            ],
+            rounds: rounds
+        )
+    }
+}
+
+@inline(never)
+private func sum(_ numbers: [Int], _ length: Int) -> Int {
+    var sum = 0
+    for index in 0..<length { sum = (sum &+ numbers[index]) ^ index }
+    return sum
+}
+
+@inline(never)
+private func consume(_ number: Int) {}
+
+private func onThreads(_ number: Int, _ body: @escaping @Sendable () -> Void) {
+    if number == 1 { return body() }
+    DispatchQueue.concurrentPerform(iterations: number) { _ in body() }
+}
