@@ -88,6 +88,8 @@ private final class Awaiting<Value: Sendable>: Sendable {
         }
         if case .waiting(let continuation, let consumer) = before {
             continuation.resume(returning: .failure(CancellationError()))
+            // It withdraws, and so handles nothing any more (U1).
+            consumer.goOnConsuming()
             consumer.cancel()
         }
     }

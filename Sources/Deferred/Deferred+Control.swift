@@ -51,7 +51,7 @@ extension Link {
         return shield
     }
 
-    /// The shield that this link follows upstream for was cancelled: it stays in upstream's list, with nothing to do.
+    /// What this link was to tell is over: it stays in upstream's list, with nothing to do, until its turn comes.
     func goOnConsuming() {
         var content = Content.consume
         locked { if phase == .waiting { swap(&content, &self.content) } }

@@ -52,6 +52,7 @@ extension Deferred {
 
     /// A Deferred that has fired with what `body`, which runs at once, returns or throws.
     @inlinable
+    @_disfavoredOverload
     public init(
         catching body: () throws -> Value, fileID: StaticString = #fileID, line: UInt = #line
     ) {

@@ -106,12 +106,13 @@ extension Frame {
     /// Takes a waiting link out of what it waits for without cancelling that, and settles it with no more ado.
     mutating func withdraw(_ link: Link, settlingWith outcome: Link.Content = .value(())) {
         guard let upstream = link.locked({ link.phase == .waiting ? link.upstream.retained() : nil }) else {
-            return
+            return link.goOnConsuming()
         }
         defer { withExtendedLifetime(upstream) {} }
         let word = upstream.lock()
         guard word & Word.settled == 0, upstream.phase != .bypassed, !link.withdrawn else {
-            return upstream.unlock(word)
+            upstream.unlock(word)
+            return link.goOnConsuming()
         }
         link.withdrawn = true
         var newWord = word

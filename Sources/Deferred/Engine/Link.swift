@@ -168,7 +168,7 @@ extension Link {
         case watch(ListState, index: Int)
         /// Fire another source.
         case forward(to: Link)
-        /// Nothing: it goes on consuming on behalf of a shield that was cancelled.
+        /// Nothing: it goes on consuming, for a shield that was cancelled, or until its turn comes.
         case consume
         /// A step's answer: take the outcome of this one.
         case wait(for: Link)

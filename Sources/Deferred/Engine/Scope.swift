@@ -7,11 +7,11 @@
 ///
 /// A scope holds the scopes it was opened in, so that a finalizer further downstream runs before one upstream (Z2).
 ///
-/// Sound as `@unchecked Sendable`: `finalizers` and `outcome` never change; `enclosing` changes only in the end of this
-/// scope or of one that holds the last reference to it.
+/// Sound as `@unchecked Sendable`: `outcome` never changes, the rest only in the end of this scope or of one that holds the last
+/// reference to it.
 @usableFromInline
 final class Scope: @unchecked Sendable {
-    private let finalizers: [Finalizer]
+    private var finalizers: [Finalizer]
     private let outcome: Link.Content
     private var enclosing: [Scope]
 
@@ -35,7 +35,9 @@ final class Scope: @unchecked Sendable {
     }
 
     private func finish() {
-        for finalizer in finalizers.reversed() { finalizer(outcome) }
+        let added = finalizers
+        finalizers = []
+        for finalizer in added.reversed() { finalizer(outcome) }
     }
 
     deinit {
