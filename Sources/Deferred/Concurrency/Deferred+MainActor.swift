@@ -20,8 +20,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .value(let value) = input else { return input }
-            let typed: Value = unboxed(value)
+            if input.isFailure { return input.copy() }
+            let typed: Value = input.value()
             return .catching { try MainActor.assumeIsolated { try callback(typed) } }
         }
     }
@@ -32,8 +32,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .value(let value) = input else { return input }
-            let typed: Value = unboxed(value)
+            if input.isFailure { return input.copy() }
+            let typed: Value = input.value()
             return .nesting { try MainActor.assumeIsolated { try callback(typed) } }
         }
     }
@@ -45,8 +45,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .value(let value) = input else { return input }
-            let typed: Value = unboxed(value)
+            if input.isFailure { return input.copy() }
+            let typed: Value = input.value()
             return .catching { try MainActor.assumeIsolated { try callback(typed) } }
         }
     }
@@ -57,7 +57,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input else { return input }
+            guard let error = input.error else { return input.copy() }
             return .catching { try MainActor.assumeIsolated { try callback(error) } }
         }
     }
@@ -69,7 +69,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input else { return input }
+            guard let error = input.error else { return input.copy() }
             return .nesting { try MainActor.assumeIsolated { try callback(error) } }
         }
     }
@@ -82,11 +82,8 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            switch input {
-            case .value: .value(())
-            case .failure(let error): .catching { try MainActor.assumeIsolated { try callback(error) } }
-            default: input
-            }
+            guard let error = input.error else { return .value(()) }
+            return .catching { try MainActor.assumeIsolated { try callback(error) } }
         }
     }
 
@@ -97,7 +94,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let result: Result<Value, any Error> = input.result() else { return input }
+            let result: Result<Value, any Error> = input.result()
             return .catching { try MainActor.assumeIsolated { try callback(result) } }
         }
     }
@@ -109,7 +106,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let result: Result<Value, any Error> = input.result() else { return input }
+            let result: Result<Value, any Error> = input.result()
             return .nesting { try MainActor.assumeIsolated { try callback(result) } }
         }
     }
@@ -122,7 +119,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let result: Result<Value, any Error> = input.result() else { return input }
+            let result: Result<Value, any Error> = input.result()
             return .catching { try MainActor.assumeIsolated { try callback(result) } }
         }
     }
@@ -136,7 +133,7 @@ extension Deferred where Value == Void {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard case .failure(let error) = input else { return input }
+            guard let error = input.error else { return input.copy() }
             return .catching { try MainActor.assumeIsolated { try callback(error) } }
         }
     }
