@@ -14,7 +14,7 @@ extension Deferred {
     }
 
     private func outcome() async -> Result<Value, any Error> {
-        if let result: Result<Value, any Error> = link.lookIfIdle().result() { return result }
+        if link.lookIfIdle() { return link.content.result() }
         let awaiting = Awaiting<Value>()
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { awaiting.start(link, $0) }

@@ -54,6 +54,8 @@ extension Link {
     /// What this link was to tell is over: it stays in upstream's list, with nothing to do, until its turn comes.
     func goOnConsuming() {
         var content = Content.consume
-        locked { if phase == .waiting { swap(&content, &self.content) } }
+        let word = lock()
+        if phase == .waiting { swap(&content, &self.content) }
+        unlock(word)
     }
 }

@@ -26,8 +26,7 @@ extension Deferred {
         _ finalizer: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Deferred<Value> {
         link.addFinalizer(dispatcher) { outcome in
-            guard let result: Result<Value, any Error> = outcome.result() else { return }
-            finalizer(result)
+            finalizer(outcome.result())
         }
         return self
     }
@@ -39,7 +38,7 @@ extension Link {
         let added: Finalizer =
             if let dispatcher {
                 { outcome in
-                    let work = FinalizerWork(finalizer, outcome)
+                    let work = FinalizerWork(finalizer, outcome.copy())
                     dispatcher.dispatch { work.run() }
                 }
             } else {
@@ -61,7 +60,7 @@ private final class FinalizerWork: Sendable {
     private let once: Guarded<Finalizer?>
     private let outcome: Link.Content
 
-    init(_ finalizer: @escaping Finalizer, _ outcome: Link.Content) {
+    init(_ finalizer: @escaping Finalizer, _ outcome: consuming Link.Content) {
         once = Guarded(finalizer)
         self.outcome = outcome
     }

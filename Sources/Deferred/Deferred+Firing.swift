@@ -47,7 +47,7 @@ extension Deferred {
     }
 
     @inlinable
-    func fire(_ outcome: Link.Content, _ site: DeferredDiagnostic.Location) -> Bool {
+    func fire(_ outcome: consuming Link.Content, _ site: DeferredDiagnostic.Location) -> Bool {
         if link.isFiredByHandles { return link.fire(outcome, site) }
         link.reportNotFireable(site)
         return false

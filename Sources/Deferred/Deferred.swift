@@ -51,5 +51,5 @@ extension Deferred: CustomStringConvertible {
 extension Deferred {
     /// The outcome, or `nil` while there is none. A failure that has been seen here counts as handled.
     @inlinable
-    public var currentResult: Result<Value, any Error>? { link.look().result() }
+    public var currentResult: Result<Value, any Error>? { link.look() ? link.content.result() : nil }
 }

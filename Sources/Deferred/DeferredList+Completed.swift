@@ -14,9 +14,8 @@ extension DeferredList {
     {
         let (stream, continuation) = AsyncStream<(index: Int, result: Result<Value, any Error>)>.makeStream()
         let all: Deferred<Void> = start(
-            .each { index, outcome in
-                guard let result: Result<Value, any Error> = outcome.result() else { return }
-                continuation.yield((index: index, result: result))
+            .each { index, input in
+                continuation.yield((index: index, result: input.content.result()))
             }, fileID, line
         ) { _, _ in .value(()) }
         all.finally { _ in continuation.finish() }

@@ -81,15 +81,15 @@ public struct DeferredList<Value: Sendable>: Sendable {
     public func results(
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Result<Value, any Error>]> {
-        start(.all, fileID, line) { outcomes, _ in
-            .value(outcomes.map { $0.result()! as Result<Value, any Error> })
+        start(.all, fileID, line) { inputs, _ in
+            .value(inputs.map { $0.content.result() as Result<Value, any Error> })
         }
     }
 
     /// All values, in input order; or the first error, as it is, as soon as one fails (Twisted's `gatherResults`). `[]` at
     /// once for an empty list.
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
-        start(.untilFailure, fileID, line) { outcomes, _ in .value(outcomes.map { $0.value() as Value }) }
+        start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.content.value() as Value }) }
     }
 
     /// The first value and its place in the list. Fails only when all have failed, with the error that came last; with
@@ -97,8 +97,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
     public func first(
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<(index: Int, value: Value)> {
-        start(.untilValue, fileID, line) { outcomes, index in
-            .value((index: index, value: outcomes[0].value() as Value))
+        start(.untilValue, fileID, line) { inputs, index in
+            .value((index: index, value: inputs[index].content.value() as Value))
         }
     }
 
@@ -113,7 +113,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     func start<U>(
         _ rule: ListState.Rule, _ fileID: StaticString, _ line: UInt,
-        _ finish: @escaping @Sendable (_ outcomes: [Link.Content], _ index: Int) -> Link.Content
+        _ finish: @escaping ListState.Finish
     ) -> Deferred<U> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
         func watch(_ inputs: [Deferred<Value>], onStop: (@Sendable () -> Void)? = nil) -> Deferred<U> {

@@ -15,14 +15,14 @@ public func gather<each T: Sendable>(
     let list = ListState(
         .untilFailure, count: inputs.count, consumesErrors: false, cancelsRemaining: false, site
     ) {
-        outcomes, _ in
-        var next = outcomes.makeIterator()
+        inputs, _ in
+        var next = inputs.makeIterator()
         return .value((repeat take(&next, (each T).self)))
     }
     return Deferred<(repeat each T)>(list.start(inputs, site))
 }
 
-private func take<T: Sendable>(_ outcomes: inout IndexingIterator<[Link.Content]>, _: T.Type) -> T {
-    guard let outcome = outcomes.next() else { preconditionFailure("gather has as many outcomes as inputs") }
-    return outcome.value()
+private func take<T: Sendable>(_ inputs: inout IndexingIterator<[Link]>, _: T.Type) -> T {
+    guard let input = inputs.next() else { preconditionFailure("gather has as many outcomes as inputs") }
+    return input.content.value()
 }

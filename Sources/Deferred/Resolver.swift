@@ -60,16 +60,6 @@ extension Resolver where Value == Void {
     }
 }
 
-extension Link.Content {
-    @inlinable
-    init<Value: Sendable>(_ result: Result<Value, any Error>) {
-        switch result {
-        case .success(let value): self = .value(value)
-        case .failure(let error): self = .failure(error)
-        }
-    }
-}
-
 extension Link {
     /// Makes this source fire as `other` fires, and runs what that sets off. False if it had fired.
     @usableFromInline

@@ -53,13 +53,40 @@ final class Log: @unchecked Sendable { var all: [String] = []; func add(_ s: Str
         let w: Deferred<Int> = a.fail { _ in throw E() }
         let n = a.fail { _ in Deferred.resolved(4) }
         a.fail { print($0) }
-        let n2 = a.fail { e in print(e); return Deferred.resolved(4) }
-        let v: Deferred<Int> = a.fail { e in print(e); return 4 }
+        let n2 = a.fail { e in
+            print(e); return Deferred.resolved(4)
+        }
+        let v: Deferred<Int> = a.fail { e in
+            print(e); return 4
+        }
         let t = a.fail(E.self) { _ in 5 }
         let t2 = a.fail(E.self) { _ in .resolved(5) }
         let t3 = a.fail(E.self) { _ in throw E() }
         a.cancel()
         _ = (w, n, n2, v, t, t2, t3)
         let s = a.shielded(); s.cancel()
+    }
+}
+final class Obj: Sendable { let n: Int; init(_ n: Int) { self.n = n } }
+struct Big: Sendable { let a: Obj; let b: Int64; let c: Obj?; let d: Int64 }
+struct Mid: Sendable { let a: Obj; let b: Int64 }
+@Suite struct SmokeContent {
+    @Test func kinds() async throws {
+        let d = Deferred<Big>()
+        let e = d.then { $0 }
+        d.resolve(Big(a: Obj(1), b: 2, c: Obj(3), d: 4))
+        #expect(try e.currentResult!.get().c!.n == 3)
+        let m = Deferred<Mid>()
+        let f = m.then { $0 }
+        m.resolve(Mid(a: Obj(1), b: 2))
+        #expect(try f.currentResult!.get().a.n == 1)
+        let o = Deferred<Obj>(); let p = o.then { $0 }; o.resolve(Obj(9));
+        #expect(try p.currentResult!.get().n == 9)
+        let s = Deferred<String>(); let t = s.then { $0 + "!" }; s.resolve("hello there you all");
+        #expect(try t.currentResult!.get() == "hello there you all!")
+        let (x, r) = Deferred<Big>.withResolver()
+        async let v = x.value
+        r.complete(with: .success(Big(a: Obj(1), b: 2, c: Obj(3), d: 4)))
+        #expect(try await v.c!.n == 3)
     }
 }

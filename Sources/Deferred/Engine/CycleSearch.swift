@@ -55,9 +55,9 @@ extension Link {
         }
         var links = listed(in: word)
         var list: ListState?
-        switch content {
-        case .forward(let target): links.append(target)
-        case .watch(let state, _): list = state
+        switch content.kind {
+        case .forward: links.append(content.reference(as: Link.self))
+        case .watch: list = content.reference(as: ListState.self)
         default: break
         }
         unlock(word)

@@ -104,7 +104,9 @@ extension Frame {
     }
 
     /// Takes a waiting link out of what it waits for without cancelling that, and settles it with no more ado.
-    mutating func withdraw(_ link: Link, settlingWith outcome: Link.Content = .value(())) {
+    mutating func withdraw(_ link: Link) { withdraw(link, settlingWith: .value(())) }
+
+    mutating func withdraw(_ link: Link, settlingWith outcome: consuming Link.Content) {
         guard let upstream = link.locked({ link.phase == .waiting ? link.upstream.retained() : nil }) else {
             return link.goOnConsuming()
         }
@@ -174,7 +176,7 @@ extension Link {
 
     /// A list cancels those of its inputs that are pending; one that has fired it still takes. Under the lock.
     fileprivate func rememberCancelAtTurn() {
-        if case .watch = content { return }
+        if content.kind == .watch { return }
         flags.insert(.cancelPending)
     }
 

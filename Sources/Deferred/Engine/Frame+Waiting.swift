@@ -2,7 +2,7 @@
 extension Frame {
     mutating func wait(_ link: inout Link, for inner: Link) {
         if inner === link { return settle(link, .failure(DeferredError.cycle)) }
-        if Link.isIdle(inner.word.load(ordering: .acquiring)) { return settle(link, inner.look()) }
+        if Link.isIdle(inner.word.load(ordering: .acquiring)) { return settle(link, inner.takeLook()) }
 
         // It still stands in the list that it withdrew from, so it cannot stand in another.
         if link.withdrawn { return follow(inner, by: link) }
@@ -32,7 +32,7 @@ extension Frame {
                 waiter.phase = .running
                 waiter.upstream = .none
             }
-            return settle(waiter, inner.look())
+            return settle(waiter, inner.takeLook())
         }
         let isPending = innerWord & Word.settled == 0
         inner.unlock(Link.append(waiter, to: innerWord))
@@ -118,7 +118,7 @@ extension Link {
     /// Makes a link that would take its outcome as it is wait for `inner` instead; false if it is not such a link.
     private func startLinking(to inner: Link) -> Bool {
         locked {
-            guard phase == .waiting, case .adopt = content else { return false }
+            guard phase == .waiting, content.kind == .adopt else { return false }
             phase = .linking
             upstream = Upstream(inner)
             return true

@@ -91,7 +91,7 @@ struct Frame: ~Copyable {
                     return
                 }
                 guard let consumer = batch.removeFirst() else { break }
-                if deliver(link.outcome, to: consumer) { wasPassedOn = true }
+                if deliver(link.content, to: consumer) { wasPassedOn = true }
             }
             batch = link.takeListOrBecomeIdle(wasPassedOn)
         } while !batch.isEmpty
@@ -100,7 +100,7 @@ struct Frame: ~Copyable {
 
     /// Becomes the frame of an idle link that had nobody waiting, for the one who now attaches.
     mutating func tellFirst(_ consumer: Link, of link: Link) {
-        let wasPassedOn = deliver(link.outcome, to: Unmanaged.passRetained(consumer))
+        let wasPassedOn = deliver(link.content, to: Unmanaged.passRetained(consumer))
         let batch = link.takeListOrBecomeIdle(wasPassedOn)
         if !batch.isEmpty { tell(link, batch, nil, queued) }
         run()
@@ -135,7 +135,7 @@ struct Frame: ~Copyable {
 
     /// Tells one consumer; true if it took the outcome, so that a failure is its own from now on.
     @inline(__always)
-    private mutating func deliver(_ outcome: Link.Outcome, to taken: Unmanaged<Link>) -> Bool {
+    private mutating func deliver(_ outcome: borrowing Link.Content, to taken: Unmanaged<Link>) -> Bool {
         // The only reference of this frame: whether there is a handle beside it decides L6 (see `bypass`).
         var consumer = taken.takeRetainedValue()
         if consumer.withdrawn { return false }
@@ -157,28 +157,36 @@ struct Frame: ~Copyable {
     /// Does what a link was to do with the outcome it waited for. The link is `running`, and ours.
     @inline(__always)
     mutating func perform(
-        _ content: consuming Link.Content, on link: inout Link, with outcome: Link.Outcome
+        _ content: consuming Link.Content, on link: inout Link, with outcome: borrowing Link.Content
     ) -> Bool {
-        switch content {
-        case .step(let step):
+        switch content.kind {
+        case .step:
+            let step = content.takeStep()
             conclude(&link, step(outcome))
             return true
         case .adopt:
             settle(link, outcome.copy())
             return true
-        case .handover(let handover):
+        case .handover:
+            let handover = content.takeReference(as: Handover.self)
             if let result = handover.hand(over: link, outcome.copy(), scope) { conclude(&link, result) }
             return true
-        case .watch(let list, let index):
-            settle(link, .value(()))
-            return list.receive(outcome.copy(), at: index, in: &self)
-        case .forward(let target):
+        case .watch:
+            let index = content.watchIndex
+            let list = content.takeReference(as: ListState.self)
+            let word = link.lock()
+            // The list's from now on, or nobody's (D3); in any case not the watch's.
+            link.flags.insert(.handled)
+            finish(link, word, outcome.copy())
+            return list.receive(at: index, by: link, in: &self)
+        case .forward:
+            let target = content.takeReference(as: Link.self)
             settle(link, .value(()))
             return fire(target, outcome.copy())
         case .consume:
             settle(link, .value(()))
             return false
-        case .none, .value, .failure, .wait:
+        case .none, .bitwiseValue, .object, .existential, .failure, .wait:
             preconditionFailure("a link that waits has something to do")
         }
     }
@@ -186,8 +194,7 @@ struct Frame: ~Copyable {
     /// Does what a link was to do, with a cancel in place of the outcome it waited for.
     mutating func performCancelled(_ content: consuming Link.Content, on link: inout Link) {
         let cancelled = Link.Content.failure(CancellationError())
-        let content = content
-        withUnsafePointer(to: cancelled) { _ = perform(content, on: &link, with: Link.Outcome($0)) }
+        _ = perform(content, on: &link, with: cancelled)
     }
 
     // MARK: Settling
@@ -195,9 +202,10 @@ struct Frame: ~Copyable {
     /// Takes what a link's step gave.
     @inline(__always)
     mutating func conclude(_ link: inout Link, _ result: consuming Link.Content) {
-        switch consume result {
-        case .wait(let inner): wait(&link, for: inner)
-        case let outcome: settle(link, outcome)
+        if result.kind == .wait {
+            wait(&link, for: result.takeReference(as: Link.self))
+        } else {
+            settle(link, result)
         }
     }
 
@@ -223,7 +231,7 @@ struct Frame: ~Copyable {
     @inline(__always)
     mutating func finish(_ link: Link, _ word: UInt, _ outcome: consuming Link.Content) {
         if link.rare != nil { return finishRare(link, word, outcome) }
-        link.contentAddress.initialize(to: outcome)
+        link.content = outcome
         link.phase = .settled
         if word & ~Word.flags == 0 {
             link.unlock(Word.settled)
@@ -252,7 +260,7 @@ struct Frame: ~Copyable {
         link.unlock(Word.settled | (word & Word.paused) | (batch.isEmpty ? 0 : Word.busy))
 
         var inner = Scope.join(held, scope)
-        if !finalizers.isEmpty { inner = Scope(finalizers, link.content, in: inner) }
+        if !finalizers.isEmpty { inner = Scope(finalizers, link.content.copy(), in: inner) }
         if !batch.isEmpty { enqueue(.tell(link, batch, inner)) }
         for follower in following {
             if isShielded { follower.goOnConsuming() } else { withdraw(follower) }
@@ -286,8 +294,8 @@ extension Link {
     /// Makes a waiting link `running` and gives what it is to do. Under the lock; the caller owns the step.
     @inline(__always)
     func startRunning() -> Content {
-        let content = contentAddress.move()
-        contentAddress.initialize(to: .none)
+        var content = Content.none
+        swap(&content, &self.content)
         phase = .running
         upstream = .none
         return content

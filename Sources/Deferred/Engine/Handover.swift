@@ -34,7 +34,7 @@ final class Handover: @unchecked Sendable {
 
     /// Hands the step over. Gives its result if the dispatcher ran it, or let it go, within the call: then the frame that hands
     /// over goes on with it in its turn, after the others attached to the same Deferred (F4).
-    func hand(over link: Link, _ input: Link.Content, _ scope: Scope?) -> Link.Content? {
+    func hand(over link: Link, _ input: consuming Link.Content, _ scope: Scope?) -> Link.Content? {
         self.link = link
         self.input = input
         self.scope = scope
@@ -52,9 +52,7 @@ final class Handover: @unchecked Sendable {
     private func dispatchWork() {
         let work = Work(self)
         dispatcher.dispatch {
-            work.handover.conclude { handover, input in
-                withUnsafePointer(to: input) { handover.step(Link.Outcome($0)) }
-            }
+            work.handover.conclude { $0.step($1) }
         }
     }
 
@@ -68,7 +66,7 @@ final class Handover: @unchecked Sendable {
     }
 
     /// Ends the handover, once, with what `body` gives for the outcome that the link waited for.
-    private func conclude(_ body: (Handover, Link.Content) -> Link.Content) {
+    private func conclude(_ body: (Handover, borrowing Link.Content) -> Link.Content) {
         guard
             state.compareExchange(
                 expected: State.handed, desired: State.begun, ordering: .acquiringAndReleasing
@@ -89,8 +87,8 @@ final class Handover: @unchecked Sendable {
 
     /// Takes the input, or the cancel that came while the work waited for its turn (C5).
     private func begin(_ link: Link) -> Link.Content {
-        let outcome = input
-        input = .none
+        var outcome = Link.Content.none
+        swap(&outcome, &input)
         let isCancelled = link.locked {
             link.phase = .running
             return link.flags.remove(.cancelPending) != nil

@@ -24,17 +24,23 @@ extension Link {
         }
     }
 
-    /// The outcome, if there is one; the caller has looked at it, so a failure counts as handled.
+    /// Whether there is an outcome in `content`, at which the caller looks: a failure counts as handled.
     @usableFromInline
-    func look() -> Content {
-        guard word.load(ordering: .acquiring) & Word.settled != 0 else { return .none }
-        if case .failure = content { locked { _ = flags.insert(.handled) } }
-        return content
+    func look() -> Bool {
+        guard word.load(ordering: .acquiring) & Word.settled != 0 else { return false }
+        if content.isFailure { locked { _ = flags.insert(.handled) } }
+        return true
     }
 
-    /// As `look()`, for one who would otherwise wait in turn: none while others are being told, or are held by a pause.
+    /// As `look()`, for one who would otherwise wait in turn: false while others are being told, or are held by a pause.
     @usableFromInline
-    func lookIfIdle() -> Content {
-        Link.isIdle(word.load(ordering: .acquiring)) ? look() : .none
+    func lookIfIdle() -> Bool {
+        Link.isIdle(word.load(ordering: .acquiring)) && look()
+    }
+
+    /// The outcome of a settled link, for one that takes it over.
+    func takeLook() -> Content {
+        _ = look()
+        return content.copy()
     }
 }

@@ -39,7 +39,7 @@ extension Link {
     /// The last handle that could unpause this link has gone, so it counts as unpaused. Called from `deinit`: a stand-in
     /// with the same outcome tells those who were held.
     func flushAfterPause() {
-        let standIn = Link(.settled, content, made)
+        let standIn = Link(.settled, content.copy(), made)
         let batch = Batch(takenFrom: word.load(ordering: .relaxed))
         word.store(Word.settled, ordering: .relaxed)
         standIn.word.store(Word.settled | Word.busy, ordering: .relaxed)

@@ -1,7 +1,9 @@
 extension Link {
     /// Reports a failure that has reached nobody; the last handle has gone (U1).
     func reportIfUnhandled() {
-        guard !flags.contains(.handled), let error = outcome.error, !(error is CancellationError) else { return }
+        guard !flags.contains(.handled), let error = content.error, !(error is CancellationError) else {
+            return
+        }
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 
@@ -36,7 +38,7 @@ extension Link {
 
     private func describeAlone() -> (String, next: Link?) {
         let word = lock()
-        let content = content
+        let isNested = content.kind == .adopt
         let phase = phase
         let upstream = phase == .waiting || phase == .linking ? upstream.retained() : nil
         let following = rare?.following.first
@@ -47,10 +49,9 @@ extension Link {
 
         var text: String
         var next: Link?
-        switch (phase, content) {
-        case (.settled, .value(let value)): text = "value \(value)"
-        case (.settled, .failure(let error)): text = "failure \(error)"
-        case (.source, _):
+        switch phase {
+        case .settled: text = content.describeOutcome()
+        case .source:
             if let watches = list?.watches {
                 let pending = watches.count { watch in watch.locked { watch.phase == .waiting } }
                 text = "waits for \(pending) of a list of \(watches.count)"
@@ -60,10 +61,10 @@ extension Link {
             } else {
                 text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
             }
-        case (.handedOver, _): text = "its callback waits on its dispatcher"
-        case (.running, _): text = "its callback runs"
-        case (_, .adopt): text = upstream == nil ? "waits for its turn" : "waits for a nested Deferred"
-        default: text = upstream == nil ? "waits for its turn" : "waits"
+        case .handedOver: text = "its callback waits on its dispatcher"
+        case .running: text = "its callback runs"
+        case .waiting, .linking, .bypassed:
+            text = upstream == nil ? "waits for its turn" : isNested ? "waits for a nested Deferred" : "waits"
         }
         if next == nil { next = upstream }
         if paused > 0 { text += ", paused" + (paused > 1 ? " \(paused) times" : "") }

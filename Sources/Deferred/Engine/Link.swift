@@ -66,7 +66,7 @@ final class Link: @unchecked Sendable {
     let file: UnsafePointer<UInt8>
 
     /// First what there is to do, then the outcome. Under this link's lock until settled.
-    @exclusivity(unchecked) var content: Content
+    @usableFromInline @exclusivity(unchecked) var content: Content
 
     /// Under this link's lock.
     @exclusivity(unchecked) var phase: Phase
@@ -154,29 +154,6 @@ extension Link {
         static let shielded = Flags(rawValue: 16)
     }
 
-    /// What a link holds: first what is to be done at its turn, then its outcome. Also what a step takes and gives.
     @usableFromInline
-    enum Content: Sendable {
-        case none
-        /// Run this with the outcome of what it waits for.
-        case step(Step)
-        /// As `step`, on a dispatcher.
-        case handover(Handover)
-        /// Take the outcome as it is.
-        case adopt
-        /// Tell a list.
-        case watch(ListState, index: Int)
-        /// Fire another source.
-        case forward(to: Link)
-        /// Nothing: it goes on consuming, for a shield that was cancelled, or until its turn comes.
-        case consume
-        /// A step's answer: take the outcome of this one.
-        case wait(for: Link)
-        case value(any Sendable)
-        case failure(any Error)
-    }
-
-    /// Takes the outcome of what a link waited for, and gives `value`, `failure` or `wait`.
-    @usableFromInline
-    typealias Step = @Sendable (Outcome) -> Content
+    typealias Step = Content.Step
 }

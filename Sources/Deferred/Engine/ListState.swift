@@ -1,7 +1,8 @@
 /// What a list knows of its inputs: it fires its own Deferred when they have decided the outcome.
 ///
-/// The inputs hold it, by the links that watch them, for as long as they are pending; so once the list has fired it lets go
-/// of its Deferred, whose handles are then all that keeps that.
+/// Each input is watched by a link, which takes that one's outcome and tells the list; so the watches, in the inputs' order,
+/// are the results. The inputs hold the list, by their watches, for as long as they are pending; so once it has fired it
+/// lets go of its Deferred, whose handles are then all that keeps that.
 @usableFromInline
 final class ListState: Sendable {
     enum Rule: Sendable {
@@ -12,15 +13,19 @@ final class ListState: Sendable {
         /// Waits for the first value; fails when all have failed, with the error that came last.
         case untilValue
         /// Passes each on as it settles, then fires.
-        case each(@Sendable (_ index: Int, Link.Content) -> Void)
+        case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
+    /// Makes the list's value out of its settled inputs, or of the one at `index`, which decided.
+    typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Content
+
     private struct State {
-        /// The list's own Deferred, until it is decided.
+        /// The list's own Deferred, until it fires.
         var link: Link?
-        var outcomes: [Link.Content]
         var remaining: Int
-        /// The links by which the list watches its inputs, in their order, while they may have to be cancelled.
+        /// The input that decided, and whether by failing the list.
+        var decision: (index: Int, isFailure: Bool)?
+        /// Those watched, while they are needed.
         var watches: [Link] = []
         var isStarting = true
         /// Runs once: when the list has failed or been cancelled, or needs what remains no more, before anything is cancelled.
@@ -30,40 +35,29 @@ final class ListState: Sendable {
     private let rule: Rule
     private let consumesErrors: Bool
     private let cancelsRemaining: Bool
-    /// Makes the list's value out of the outcomes that it waited for.
-    private let finish: @Sendable (_ outcomes: [Link.Content], _ index: Int) -> Link.Content
+    private let finish: Finish
     private let state: Guarded<State>
 
     init(
         _ rule: Rule, count: Int, consumesErrors: Bool, cancelsRemaining: Bool,
-        onStop: (@Sendable () -> Void)? = nil, _ site: DeferredDiagnostic.Location,
-        _ finish: @escaping @Sendable (_ outcomes: [Link.Content], _ index: Int) -> Link.Content
+        onStop: (@Sendable () -> Void)? = nil, _ site: DeferredDiagnostic.Location, _ finish: @escaping Finish
     ) {
         self.rule = rule
         self.consumesErrors = consumesErrors
         self.cancelsRemaining = cancelsRemaining
         self.finish = finish
-        let keepsAll =
-            switch rule {
-            case .all, .untilFailure: true
-            case .untilValue, .each: false
-            }
-        state = Guarded(
-            State(
-                link: Link(.source, .none, site),
-                outcomes: Array(repeating: .none, count: keepsAll ? count : 0),
-                remaining: count, onStop: onStop))
+        state = Guarded(State(link: Link(.source, .none, site), remaining: count, onStop: onStop))
     }
 
-    /// Watches the inputs, which may fire meanwhile: all are attached before any is cancelled (D3).
+    /// Watches the inputs, which may fire meanwhile: all are attached before the list fires, and before any is cancelled (D3).
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         guard let link = state.withLock({ $0.link }) else { preconditionFailure("a list starts once") }
+        var frame = Frame()
         if inputs.isEmpty {
-            var frame = Frame()
             if case .untilValue = rule {
-                decide(.failure(DeferredError.empty), isFailure: true, in: &frame)
+                fire(.failure(DeferredError.empty), in: &frame)
             } else {
-                decide(finish([], 0), isFailure: false, in: &frame)
+                fire(finish([], 0), in: &frame)
             }
             frame.run()
             return link
@@ -76,64 +70,64 @@ final class ListState: Sendable {
             watches.append(watch)
             input.attach(watch)
         }
-        let hasFired = state.withLock { state in
+        let isDecided = state.withLock { state in
             state.isStarting = false
-            let hasFired = state.link == nil
-            if !hasFired || cancelsRemaining { swap(&state.watches, &watches) }
-            return hasFired
+            swap(&state.watches, &watches)
+            return state.decision != nil
         }
-        if hasFired && cancelsRemaining {
-            var frame = Frame()
-            cancelInputs(in: &frame)
+        if isDecided {
+            decide(in: &frame)
             frame.run()
         }
         return link
     }
 
-    /// Takes the outcome of one input; true if a failure is the list's from now on.
-    func receive(_ outcome: Link.Content, at index: Int, in frame: inout Frame) -> Bool {
-        if case .each(let pass) = rule { pass(index, outcome) }
-        var decided: [Link.Content] = []
-        var failure: Link.Content?
-        let answer: (wasPending: Bool, isDecided: Bool) = state.withLock { state in
-            guard state.link != nil else { return (false, false) }
+    /// Takes notice of an input that has settled; true if its failure is the list's from now on.
+    func receive(at index: Int, by watch: Link, in frame: inout Frame) -> Bool {
+        let isFailure = watch.content.isFailure
+        var passesEach = false
+        if case .each(let pass) = rule {
+            pass(index, watch)
+            passesEach = true
+        }
+        let (isInTime, decides): (Bool, Bool) = state.withLock { state in
+            guard state.link != nil, state.decision == nil else { return (false, false) }
             state.remaining -= 1
-            var isDecided = state.remaining == 0
-            switch (rule, outcome) {
-            case (.all, _), (.untilFailure, .value):
-                state.outcomes[index] = outcome
-            case (.untilFailure, _):
-                isDecided = true
-                failure = outcome
-            case (.untilValue, .value):
-                isDecided = true
-                state.outcomes = [outcome]
-            case (.untilValue, _):
-                failure = outcome
-            case (.each, _):
-                break
-            }
-            if isDecided { swap(&decided, &state.outcomes) }
-            return (true, isDecided)
+            let isDecided =
+                switch rule {
+                case .all, .each: state.remaining == 0
+                case .untilFailure: isFailure || state.remaining == 0
+                case .untilValue: !isFailure || state.remaining == 0
+                }
+            guard isDecided else { return (true, false) }
+            let failsList =
+                switch rule {
+                case .all, .each: false
+                case .untilFailure, .untilValue: isFailure
+                }
+            state.decision = (index, failsList)
+            return (true, !state.isStarting)
         }
-        if answer.isDecided {
-            decide(failure ?? finish(decided, index), isFailure: failure != nil, in: &frame)
-        }
-        if case .each = rule { return true }
-        return answer.wasPending || consumesErrors
+        if decides { decide(in: &frame) }
+        return isInTime || passesEach || consumesErrors
     }
 
-    /// Fires the list, unless that has been done.
-    private func decide(_ outcome: Link.Content, isFailure: Bool, in frame: inout Frame) {
-        var watches: [Link] = []
-        let (link, isStarting): (Link?, Bool) = state.withLock { state in
-            if !cancelsRemaining { swap(&watches, &state.watches) }
-            return (state.link.take(), state.isStarting)
+    /// Fires the list as its inputs have decided.
+    private func decide(in frame: inout Frame) {
+        let (decision, watches) = state.withLock { state in
+            let watches = state.watches
+            if !cancelsRemaining { state.watches = [] }
+            return (state.decision, watches)
         }
-        guard let link else { return }
+        guard let (index, isFailure) = decision else { return }
         if isFailure || cancelsRemaining { stop() }
+        fire(isFailure ? watches[index].content.copy() : finish(watches, index), in: &frame)
+        if cancelsRemaining { frame.enqueue(.cancelInputs(self)) }
+    }
+
+    private func fire(_ outcome: consuming Link.Content, in frame: inout Frame) {
+        guard let link = state.withLock({ $0.link.take() }) else { return }
         _ = frame.fire(link, outcome)
-        if cancelsRemaining && !isStarting { frame.enqueue(.cancelInputs(self)) }
     }
 
     /// The list's Deferred is being cancelled.
@@ -149,7 +143,8 @@ final class ListState: Sendable {
 
     /// Cancels what the inputs still pending do for this list, in their order (D3, D4).
     func cancelInputs(in frame: inout Frame) {
-        let watches = takeWatches()
+        var watches: [Link] = []
+        state.withLock { swap(&watches, &$0.watches) }
         // An input that stands in the list twice is one consumer's, and its place is the first.
         var seen: Set<UInt> = []
         for watch in watches {
@@ -159,15 +154,9 @@ final class ListState: Sendable {
         for watch in watches { frame.cancel(watch) }
     }
 
-    private func takeWatches() -> [Link] {
-        var watches: [Link] = []
-        state.withLock { swap(&watches, &$0.watches) }
-        return watches
-    }
-
     // MARK: For searches
 
-    /// The list's own Deferred, until it is decided.
+    /// The list's own Deferred, until it fires.
     var link: Link? { state.withLock { $0.link } }
 
     /// The links by which the list watches its inputs.

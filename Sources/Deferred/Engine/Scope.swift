@@ -15,7 +15,7 @@ final class Scope: @unchecked Sendable {
     private let outcome: Link.Content
     private var enclosing: [Scope]
 
-    init(_ finalizers: [Finalizer], _ outcome: Link.Content, in enclosing: Scope?) {
+    init(_ finalizers: [Finalizer], _ outcome: consuming Link.Content, in enclosing: Scope?) {
         self.finalizers = finalizers
         self.outcome = outcome
         self.enclosing = enclosing.map { [$0] } ?? []
@@ -58,4 +58,4 @@ final class Scope: @unchecked Sendable {
 /// A finalizer as it was added. It runs once: if a dispatcher lets go of it without running it, it runs right there,
 /// since a finalizer that is lost is a resource that is lost.
 @usableFromInline
-typealias Finalizer = @Sendable (Link.Content) -> Void
+typealias Finalizer = @Sendable (borrowing Link.Content) -> Void
