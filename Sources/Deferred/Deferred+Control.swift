@@ -55,7 +55,7 @@ extension Link {
     func goOnConsuming() {
         var content = Content.consume
         let word = lock()
-        if phase == .waiting { swap(&content, &self.content) }
+        if phase == .waiting || phase == .linking { swap(&content, &self.content) }
         unlock(word)
     }
 }

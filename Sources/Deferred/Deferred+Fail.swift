@@ -21,34 +21,6 @@ extension Deferred {
         }
     }
 
-    /// The outcome of the Deferred that `errback` gives in place of the failure.
-    @inlinable
-    @_disfavoredOverload
-    public func fail(
-        on dispatcher: (any Dispatcher)? = nil,
-        _ errback: @escaping @Sendable (any Error) throws -> Deferred<Value>,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let error = input.error else { return input.copy() }
-            return .nesting { try errback(error) }
-        }
-    }
-
-    /// Done when this Deferred has succeeded or `errback` has run; a value becomes `()`. May end a chain.
-    @inlinable
-    @discardableResult
-    @_disfavoredOverload
-    public func fail(
-        on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let error = input.error else { return .value(()) }
-            return .catching { try errback(error) }
-        }
-    }
-
     /// The value that `errback` gives in place of a failure of this type; other failures pass (Twisted's `Failure.trap`).
     ///
     /// ```swift
@@ -65,20 +37,6 @@ extension Deferred {
             return .catching { try errback(matching) }
         }
     }
-
-    /// The outcome of the Deferred that `errback` gives in place of a failure of this type; other failures pass.
-    @inlinable
-    @_disfavoredOverload
-    public func fail<E: Error>(
-        _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
-        _ errback: @escaping @Sendable (E) throws -> Deferred<Value>,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let matching = input.error as? E else { return input.copy() }
-            return .nesting { try errback(matching) }
-        }
-    }
 }
 
 extension Deferred where Value == Void {
@@ -92,6 +50,63 @@ extension Deferred where Value == Void {
         attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
             guard let error = input.error else { return input.copy() }
             return .catching { try errback(error) }
+        }
+    }
+}
+
+/// The forms of `fail` that give way: where a closure could be either, as one that only throws, the form that gives a value is
+/// meant. (A type's own member is preferred to that of a protocol when nothing else tells them apart. `@_disfavoredOverload`
+/// would weigh more than that, and have a nested Deferred silently taken for something to discard.)
+public protocol _DeferredForms<Value>: Sendable {
+    associatedtype Value: Sendable
+    /// This Deferred.
+    var _deferred: Deferred<Value> { get }
+}
+
+extension Deferred: _DeferredForms {
+    @inlinable public var _deferred: Deferred<Value> { self }
+}
+
+extension _DeferredForms {
+    /// The outcome of the Deferred that `errback` gives in place of the failure.
+    @inlinable
+    public func fail(
+        on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (any Error) throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let error = input.error else { return input.copy() }
+            return .nesting { try errback(error) }
+        }
+    }
+
+    /// Done when this Deferred has succeeded or `errback` has run; a value becomes `()`. May end a chain.
+    ///
+    /// The form that gives a value is preferred, so an errback of several statements that gives nothing says so:
+    /// `{ error -> Void in … }`.
+    @inlinable
+    @discardableResult
+    public func fail(
+        on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let error = input.error else { return .value(()) }
+            return .catching { try errback(error) }
+        }
+    }
+
+    /// The outcome of the Deferred that `errback` gives in place of a failure of this type; other failures pass.
+    @inlinable
+    public func fail<E: Error>(
+        _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (E) throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let matching = input.error as? E else { return input.copy() }
+            return .nesting { try errback(matching) }
         }
     }
 }

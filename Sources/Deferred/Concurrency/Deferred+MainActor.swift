@@ -62,31 +62,6 @@ extension Deferred {
         }
     }
 
-    /// The outcome of the Deferred that `callback` gives in place of the failure.
-    public func fail(
-        on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (any Error) throws -> Deferred<Value>,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Value> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let error = input.error else { return input.copy() }
-            return .nesting { try MainActor.assumeIsolated { try callback(error) } }
-        }
-    }
-
-    /// Done when this has succeeded or `callback` has run; a value becomes `()`. May end a chain.
-    @_disfavoredOverload
-    @discardableResult
-    public func fail(
-        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
-            guard let error = input.error else { return .value(()) }
-            return .catching { try MainActor.assumeIsolated { try callback(error) } }
-        }
-    }
-
     /// What `callback` makes of the value or the error.
     public func both<U: Sendable>(
         on _: MainActor.Type,
@@ -134,6 +109,35 @@ extension Deferred where Value == Void {
     ) -> Deferred<Void> {
         attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
             guard let error = input.error else { return input.copy() }
+            return .catching { try MainActor.assumeIsolated { try callback(error) } }
+        }
+    }
+}
+
+/// The forms that give way; see ``_DeferredForms``.
+extension _DeferredForms {
+    /// The outcome of the Deferred that `callback` gives in place of the failure.
+    public func fail(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (any Error) throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) {
+            input in
+            guard let error = input.error else { return input.copy() }
+            return .nesting { try MainActor.assumeIsolated { try callback(error) } }
+        }
+    }
+
+    /// Done when this has succeeded or `callback` has run; a value becomes `()`. May end a chain.
+    @discardableResult
+    public func fail(
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) {
+            input in
+            guard let error = input.error else { return .value(()) }
             return .catching { try MainActor.assumeIsolated { try callback(error) } }
         }
     }

@@ -17,9 +17,18 @@ extension Frame {
                 origin = nil
 
             case .source:
-                guard let followed = cancelSource(link, word) else { return }
-                start = followed
-                link = followed
+                switch cancelSource(link, word) {
+                case .done:
+                    return
+                case .follows(let follower):
+                    start = follower
+                    link = follower
+                case .comesLate:
+                    guard let consumer = origin, !consumer.rememberCancel(whileWaitingFor: link) else {
+                        return
+                    }
+                    link = start
+                }
                 origin = nil
 
             case .handedOver, .linking:
@@ -74,42 +83,71 @@ extension Frame {
         performCancelled(content, on: &link)
     }
 
-    /// Runs a pending source's canceller, once, and fails it if that did not fire it; or gives the link by which it follows
-    /// another, for the cancel to go on there. The source's lock is held.
-    private mutating func cancelSource(_ source: Link, _ word: UInt) -> Link? {
+    private enum SourceCancel {
+        case done
+        /// It follows another, by this link, and the cancel goes on there.
+        case follows(Link)
+        /// It is about to fire.
+        case comesLate
+    }
+
+    /// Runs a pending source's canceller, once, and fails it if that did not fire it. Its lock is held.
+    private mutating func cancelSource(_ source: Link, _ word: UInt) -> SourceCancel {
         guard !source.flags.contains(.cancellerRuns) else {
             source.unlock(word)
-            return nil
+            return .done
         }
         if !source.flags.contains(.cancelled) { source.flags.insert([.cancelled, .absorbsLateResult]) }
-        source.flags.insert(.cancellerRuns)
-        let canceller = source.rare?.canceller.take()
-        let list = source.rare?.list
-        source.unlock(word)
-
-        canceller?(source)
-        let following = source.locked {
-            source.flags.remove(.cancellerRuns)
-            let followsOn = source.phase == .source && !source.flags.contains(.shielded)
-            return followsOn ? source.rare?.following ?? [] : []
-        }
-        guard let followed = following.first else {
-            list?.detach()
+        if let list = source.rare?.list {
+            source.unlock(word)
+            guard list.detach() else { return .comesLate }
             _ = fire(source, .failure(CancellationError()))
-            if let list { enqueue(.cancelInputs(list)) }
-            return nil
+            enqueue(.cancelInputs(list))
+            return .done
         }
+        guard let canceller = source.rare?.canceller.take() else { return cancelBareSource(source, word) }
+
+        source.flags.insert(.cancellerRuns)
+        source.unlock(word)
+        canceller(source)
+        let newWord = source.lock()
+        source.flags.remove(.cancellerRuns)
+        guard source.phase == .source else {
+            source.unlock(newWord)
+            return .done
+        }
+        return cancelBareSource(source, newWord)
+    }
+
+    /// Fails a source in the critical section in which it was found pending, so that no firing comes between (C5); or goes on to
+    /// what it follows.
+    private mutating func cancelBareSource(_ source: Link, _ word: UInt) -> SourceCancel {
+        let following = source.flags.contains(.shielded) ? [] : source.rare?.following ?? []
+        guard let followed = following.first else {
+            finish(source, word, .failure(CancellationError()))
+            return .done
+        }
+        source.unlock(word)
         for other in following.dropFirst() { enqueue(.cancel(other)) }
-        return followed
+        return .follows(followed)
     }
 
     /// Takes a waiting link out of what it waits for without cancelling that, and settles it with no more ado.
     mutating func withdraw(_ link: Link) { withdraw(link, settlingWith: .value(())) }
 
     mutating func withdraw(_ link: Link, settlingWith outcome: consuming Link.Content) {
-        guard let upstream = link.locked({ link.phase == .waiting ? link.upstream.retained() : nil }) else {
-            return link.goOnConsuming()
+        let upstreamNow: Link? = link.locked {
+            switch link.phase {
+            case .waiting:
+                return link.upstream.retained()
+            case .linking:
+                link.flags.insert(.withdrawsOnceLinked)
+                return nil
+            default:
+                return nil
+            }
         }
+        guard let upstream = upstreamNow else { return link.goOnConsuming() }
         defer { withExtendedLifetime(upstream) {} }
         let word = upstream.lock()
         guard word & Word.settled == 0, upstream.phase != .bypassed, !link.withdrawn else {

@@ -23,16 +23,18 @@ extension Frame {
         }
     }
 
-    /// Puts a `linking` link into the list of the one it is to wait for.
+    /// Puts a `linking` link into the list of the one it is to wait for, or does what it is to do if that has fired.
     private mutating func enlist(_ waiter: Link, with inner: Link) {
         let innerWord = inner.lock()
         if Link.isIdle(innerWord) {
             inner.unlock(innerWord)
-            waiter.locked {
-                waiter.phase = .running
-                waiter.upstream = .none
-            }
-            return settle(waiter, inner.takeLook())
+            var waiter = waiter
+            let word = waiter.lock()
+            let content = waiter.startRunning()
+            waiter.flags.remove(.cancelPending)
+            waiter.unlock(word)
+            if perform(content, on: &waiter, with: inner.content) { _ = inner.look() }
+            return
         }
         let isPending = innerWord & Word.settled == 0
         inner.unlock(Link.append(waiter, to: innerWord))
@@ -45,48 +47,47 @@ extension Frame {
         waiter.phase = .waiting
         if !isPending { waiter.upstream = .none }
         let isCancelled = isPending && waiter.flags.remove(.cancelPending) != nil
-        let hasConsumers = word & ~Word.flags != 0
+        let isOver = waiter.flags.contains(.withdrawsOnceLinked)
+        let isFollower = waiter.content.kind == .forward
+        let target = isFollower ? waiter.content.reference(as: Link.self) : waiter
+        let targetWord = isFollower ? target.word.load(ordering: .acquiring) : word
         waiter.unlock(word)
 
+        if isOver { return withdraw(waiter) }
         if isCancelled { cancel(waiter) }
         // Only what waits for the waiter could close a ring. Looked for after both ends are in place, so that of two
         // threads that close one ring together at least one sees it.
-        if hasConsumers && inner.waits(for: waiter) {
+        guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else { return }
+        if isFollower {
+            withdraw(waiter)
+            _ = fire(target, .failure(DeferredError.cycle))
+        } else {
             withdraw(waiter, settlingWith: .failure(DeferredError.cycle))
         }
     }
 
-    /// Makes a running link a source that fires as `inner` fires.
+    /// Makes a running link, which cannot stand in another list, a source that fires as `inner` fires.
     private mutating func follow(_ inner: Link, by link: Link) {
         holdScope(with: link)
-        let isCancelled = link.locked {
-            link.phase = .source
-            return link.flags.remove(.cancelPending) != nil
-        }
-        follow(link, inner)
-        if isCancelled { cancel(link) }
+        follow(link, inner, from: .running)
+        if link.locked({ link.flags.remove(.cancelPending) != nil }) { cancel(link) }
     }
 
     /// Makes a source fire as `other` fires, unless something else fires it first; fails it with `.cycle` if `other`
     /// waits for it. False if it had fired.
     @discardableResult
-    mutating func follow(_ source: Link, _ other: Link) -> Bool {
-        let follower = Link(.waiting, .forward(to: source), source.made)
+    mutating func follow(_ source: Link, _ other: Link, from phase: Link.Phase = .source) -> Bool {
+        let follower = Link(.linking, .forward(to: source), source.made)
+        follower.upstream = Upstream(other)
         let rare = source.ensureRare()
         let isPending = source.locked {
-            guard source.phase == .source else { return false }
+            guard source.phase == phase else { return false }
+            source.phase = .source
             rare.following.append(follower)
             return true
         }
-        guard isPending else { return false }
-        other.attach(follower)
-        // As in `enlist`: looked for once both ends are in place.
-        let hasConsumers = source.word.load(ordering: .acquiring) & ~Word.flags != 0
-        if other === source || (hasConsumers && other.waits(for: source)) {
-            withdraw(follower)
-            _ = fire(source, .failure(DeferredError.cycle))
-        }
-        return true
+        if isPending { enlist(follower, with: other) }
+        return isPending
     }
 }
 

@@ -150,6 +150,8 @@ extension Link {
         static let handled = Flags(rawValue: 8)
         /// A source whose canceller runs: cancelling it again from inside does nothing (C1).
         static let cancellerRuns = Flags(rawValue: 32)
+        /// A follower whose source fired while it was `linking`: it leaves the list as soon as it stands in it.
+        static let withdrawsOnceLinked = Flags(rawValue: 64)
         /// A source that does not pass its cancel on to what it follows.
         static let shielded = Flags(rawValue: 16)
     }

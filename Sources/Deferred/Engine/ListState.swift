@@ -55,9 +55,9 @@ final class ListState: Sendable {
         var frame = Frame()
         if inputs.isEmpty {
             if case .untilValue = rule {
-                fire(.failure(DeferredError.empty), in: &frame)
+                _ = frame.fire(link, .failure(DeferredError.empty))
             } else {
-                fire(finish([], 0), in: &frame)
+                _ = frame.fire(link, finish([], 0))
             }
             frame.run()
             return link
@@ -114,26 +114,24 @@ final class ListState: Sendable {
 
     /// Fires the list as its inputs have decided.
     private func decide(in frame: inout Frame) {
-        let (decision, watches) = state.withLock { state in
+        let (link, decision, watches) = state.withLock { state in
+            let link = state.link.take()
             let watches = state.watches
-            if !cancelsRemaining { state.watches = [] }
-            return (state.decision, watches)
+            // A cancel that came first needs them.
+            if link != nil && !cancelsRemaining { state.watches = [] }
+            return (link, state.decision, watches)
         }
-        guard let (index, isFailure) = decision else { return }
+        guard let link, let (index, isFailure) = decision else { return }
         if isFailure || cancelsRemaining { stop() }
-        fire(isFailure ? watches[index].content.copy() : finish(watches, index), in: &frame)
+        _ = frame.fire(link, isFailure ? watches[index].content.copy() : finish(watches, index))
         if cancelsRemaining { frame.enqueue(.cancelInputs(self)) }
     }
 
-    private func fire(_ outcome: consuming Link.Content, in frame: inout Frame) {
-        guard let link = state.withLock({ $0.link.take() }) else { return }
-        _ = frame.fire(link, outcome)
-    }
-
-    /// The list's Deferred is being cancelled.
-    func detach() {
+    /// The list's Deferred is being cancelled. False if it is about to fire.
+    func detach() -> Bool {
         let link = state.withLock { $0.link.take() }
         if link != nil { stop() }
+        return link != nil
     }
 
     private func stop() {

@@ -66,7 +66,13 @@ final class Producer: Sendable {
             (source.flags.contains(.cancelled), source.flags.remove(.absorbsLateResult) != nil)
         }
         let late = Late(made: source.made, fired: site, wasCancelled: wasCancelled, isAbsorbed: isAbsorbed)
-        state.withLock { $0 = .fired(late) }
+        // What it held goes after the lock: it may be the last reference.
+        let before = state.withLock { state in
+            let before = state
+            state = .fired(late)
+            return before
+        }
+        _ = consume before
         return true
     }
 
