@@ -11,7 +11,6 @@ from language import parse_step
 from twisted_runner import NotLinear, Runner
 
 NAMES = "abcd"
-LISTS = "lm"
 
 
 class ProgramMaker:
@@ -23,6 +22,7 @@ class ProgramMaker:
         self.program = []
         self.labels = 0
         self.values = 0
+        self.lists = 0
         self.names = list(NAMES[: self.random.randint(2, len(NAMES))])
         self.fireable = set()
         self.to_give_back = set(self.names)
@@ -99,10 +99,9 @@ class ProgramMaker:
         return f"mark m{self._label()}"
 
     def _new_list(self):
-        name = LISTS[sum(list_name in self.names for list_name in LISTS) % len(LISTS)]
-        if name not in self.names:
-            self.names.append(name)
-        return name
+        self.lists += 1
+        self.names.append(f"list{self.lists}")
+        return self.names[-1]
 
     def _link(self, name):
         steps = []

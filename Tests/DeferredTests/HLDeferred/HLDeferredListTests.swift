@@ -6,7 +6,7 @@ import Testing
 struct HLDeferredListTests {
     @Test("D1: an empty list that is made and dropped leaves nothing behind, and nothing to report")
     func madeAndDropped() {
-        let reports = Notes()
+        let reports = EventLog()
         DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
             _ = DeferredList<String>([]).results()
         }
@@ -67,7 +67,7 @@ struct HLDeferredListTests {
 
     @Test("F2: a callback attached to a list before it fires runs when it does")
     func callbackBeforeResolution() {
-        let notes = Notes()
+        let notes = EventLog()
         let input = Deferred<String>()
         let results = DeferredList([input]).results()
         results.then { results in notes.add("\(results.map(described))") }
@@ -101,7 +101,7 @@ struct HLDeferredListTests {
 
     @Test("D2: values fail with the first error that comes, which stays with its input")
     func valuesAfterCreation() {
-        let notes = Notes()
+        let notes = EventLog()
         let inputs = [Deferred<String>(), Deferred<String>()]
         let values = DeferredList(inputs).values()
         #expect(values.currentResult == nil)
@@ -114,8 +114,8 @@ struct HLDeferredListTests {
     @Test(
         "D3: errors that a list consumes are not reported; an input keeps its own, where HLDeferred put nil")
     func consumeErrors() {
-        let reports = Notes()
-        let notes = Notes()
+        let reports = EventLog()
+        let notes = EventLog()
         DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
             let inputs = [Deferred<String>(), Deferred<String>()]
             let results = DeferredList(inputs, consumeErrors: true).results()
@@ -131,7 +131,7 @@ struct HLDeferredListTests {
 
     @Test("D4: cancelling a list fails it with the cancellation")
     func cancel() {
-        let notes = Notes()
+        let notes = EventLog()
         let inputs = [Deferred<String>(), Deferred<String>()]
         let results = DeferredList(inputs).results()
         results.fail { error -> Void in notes.add("cancelled \(error is CancellationError)") }
@@ -143,7 +143,7 @@ struct HLDeferredListTests {
 
     @Test("D4: cancelling a list cancels its inputs after it; HLDeferred's list had to be asked to")
     func cancelDeferredsWhenCancelled() {
-        let notes = Notes()
+        let notes = EventLog()
         let inputs = (1...2).map { number in
             Deferred<String>(canceller: { resolver in
                 notes.add("canceller \(number)")

@@ -6,7 +6,7 @@ import Testing
 struct HLDeferredTests {
     @Test("A1: one that is made and dropped leaves nothing behind, and nothing to report")
     func madeAndDropped() {
-        let reports = Notes()
+        let reports = EventLog()
         DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
             let deferred = Deferred<String>()
             #expect(deferred.currentResult == nil)
@@ -16,7 +16,7 @@ struct HLDeferredTests {
 
     @Test("F2: a callback is given the result")
     func oneCallback() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         let end = deferred.then { value in
             notes.add(value)
@@ -29,7 +29,7 @@ struct HLDeferredTests {
 
     @Test("L3: each of several callbacks is given what the last one returned")
     func multipleCallbacks() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         let end =
             deferred
@@ -44,7 +44,7 @@ struct HLDeferredTests {
 
     @Test("F2: an errback is given the error")
     func oneErrback() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         deferred.fail { error -> Void in notes.add("\(error)") }
         #expect(deferred.reject(Flaw.flaw("success")))
@@ -53,7 +53,7 @@ struct HLDeferredTests {
 
     @Test("L1: an error that each errback throws on is given to all of them, and to no callback")
     func multipleErrbacks() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         var end = deferred
         for number in 1...3 {
@@ -70,7 +70,7 @@ struct HLDeferredTests {
 
     @Test("L2: pairs switch between their callbacks and errbacks as each throws or returns")
     func switchingBetweenCallbacksAndErrbacks() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         let end =
             deferred
@@ -97,7 +97,7 @@ struct HLDeferredTests {
 
     @Test("L3: what a callback throws is given to the errback below it")
     func raisingInCallbacks() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         let end =
             deferred
@@ -114,7 +114,7 @@ struct HLDeferredTests {
 
     @Test("L4: a chain that gives a Deferred back pauses until that one has run, and takes its value")
     func pausing() {
-        let notes = Notes()
+        let notes = EventLog()
         let outer = Deferred<String>()
         let inner = Deferred<String>()
         let innerEnd =
@@ -144,7 +144,7 @@ struct HLDeferredTests {
 
     @Test("L4: chain(to:) and follow hand a result on to another Deferred, and leave it to those who had it")
     func notifying() {
-        let notes = Notes()
+        let notes = EventLog()
         let first = Deferred<String>()
         let (second, resolver) = Deferred<String>.withResolver()
         let firstEnd = first.then { notes.add("first \($0)", andReturn: "first-result") }
@@ -164,7 +164,7 @@ struct HLDeferredTests {
 
     @Test("C1: a cancel runs the canceller, and the errback is given the cancellation")
     func cancel() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>(canceller: { resolver in
             notes.add("canceller")
             resolver.reject(CancellationError())
@@ -184,7 +184,7 @@ struct HLDeferredTests {
 
     @Test("Z1: a finalizer without callbacks runs once, with the result")
     func finalizerNoCallbacks() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         deferred.finally { notes.add("\($0)") }
         #expect(deferred.resolve("success"))
@@ -193,7 +193,7 @@ struct HLDeferredTests {
 
     @Test("Z1: a finalizer runs after a callback, though it was added before it")
     func finalizerOneCallback() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         deferred.finally { _ in notes.add("finalizer") }
         let end = deferred.then { value in
@@ -207,7 +207,7 @@ struct HLDeferredTests {
 
     @Test("Z2: a second finalizer is no mistake, as it was in HLDeferred; it runs before the first")
     func twoFinalizers() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         deferred.finally { _ in notes.add("first added") }
         deferred.finally { _ in notes.add("second added") }
@@ -218,7 +218,7 @@ struct HLDeferredTests {
     @Test(
         "Z3: a finalizer added once another has run is no mistake, as it was in HLDeferred; it runs at once")
     func finalizerAfterRun() {
-        let notes = Notes()
+        let notes = EventLog()
         let deferred = Deferred<String>()
         deferred.finally { _ in notes.add("before") }
         #expect(deferred.resolve(""))

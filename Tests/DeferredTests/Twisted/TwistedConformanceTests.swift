@@ -4,7 +4,7 @@ import Testing
 @Suite("What Twisted does")
 struct TwistedConformanceTests {
     @Test(
-        "The rule each names: in this scenario Deferred does what Twisted does",
+        "F1-U1: a scenario that is not marked as different does what Twisted does",
         arguments: Recording.scenarios.filter { $0.isReplayable }.filter { $0.differs == nil },
         Making.allCases)
     func sameAsTwisted(_ scenario: Scenario, making: Making) throws {
@@ -13,7 +13,7 @@ struct TwistedConformanceTests {
     }
 
     @Test(
-        "The rule each names: in this scenario Deferred parts from Twisted, on purpose and as written",
+        "F1-U1: a scenario marked as different does what is written under it, and not what Twisted does",
         arguments: Recording.scenarios.filter { $0.isReplayable }.filter { $0.differs != nil },
         Making.allCases)
     func partsFromTwisted(_ scenario: Scenario, making: Making) throws {
