@@ -1,96 +1,99 @@
+internal import Synchronization
+
 extension Deferred {
     /// The value, when it is there; throws the error if the Deferred fails.
     ///
     /// The Task is a consumer of this Deferred, and so handles its failure. If the Task is cancelled while it waits, this
     /// throws `CancellationError` at once, whatever becomes of the Deferred, and what this Deferred waits for is cancelled if
     /// nobody else consumes it (as with ``cancel()`` on a position of its own).
+    @inlinable
     public var value: Value {
-        get async throws { try await outcome().get() }
+        get async throws { try await result.get() }
     }
 
     /// The outcome, when it is there; see ``value``.
+    @inlinable
     public var result: Result<Value, any Error> {
-        get async { await outcome() }
-    }
-
-    private func outcome() async -> Result<Value, any Error> {
-        if link.lookIfIdle() { return link.content.result() }
-        let awaiting = Awaiting<Value>()
-        return await withTaskCancellationHandler {
-            await withUnsafeContinuation { awaiting.start(link, $0) }
-        } onCancel: {
-            awaiting.cancel()
+        get async {
+            if link.lookIfIdle() { return link.content.result() }
+            guard let awaiting = await link.awaitOutcome() else { return .failure(CancellationError()) }
+            return awaiting.outcome.result()
         }
     }
 }
 
+extension Link {
+    /// Waits for the outcome, and gives who has it; nil if the Task was cancelled first (C6).
+    @usableFromInline
+    func awaitOutcome() async -> Awaiting? {
+        let awaiting = Awaiting()
+        let hasOutcome = await withTaskCancellationHandler {
+            await withUnsafeContinuation { awaiting.start(self, $0) }
+        } onCancel: {
+            awaiting.cancel()
+        }
+        return hasOutcome ? awaiting : nil
+    }
+}
+
 /// A Task that waits for a link: whoever comes first, the outcome or the Task's cancel, resumes it.
-private final class Awaiting<Value: Sendable>: Sendable {
-    private typealias Outcome = Result<Value, any Error>
-    private typealias Continuation = UnsafeContinuation<Result<Value, any Error>, Never>
-
+///
+/// Sound as `@unchecked Sendable`: `continuation` and `consumer` are written by `start` before it moves `state` on from `new`,
+/// and read only by who has seen that; `outcome` is written before the Task is resumed, and read by the Task.
+@usableFromInline
+final class Awaiting: @unchecked Sendable {
     private enum State {
-        case new
-        /// The outcome came before the continuation.
-        case early(Outcome)
-        case waiting(Continuation, Link)
-        /// The Task was cancelled before it came to wait.
-        case cancelled
-        case done
+        static let new: UInt8 = 0
+        /// The consumer is being attached, and is not to be cancelled before it is.
+        static let attaching: UInt8 = 1
+        static let waiting: UInt8 = 2
+        static let resumed: UInt8 = 3
+        static let cancelled: UInt8 = 4
     }
 
-    private let state = Guarded(State.new)
+    private let state = Atomic(State.new)
+    private var continuation: UnsafeContinuation<Bool, Never>?
+    private var consumer: Link?
+    @usableFromInline private(set) var outcome = Link.Content.none
 
-    func start(_ link: Link, _ continuation: UnsafeContinuation<Result<Value, any Error>, Never>) {
-        let consumer = link.attach(
-            .step { [self] outcome in
-                finish(outcome.result())
-                return .value(())
-            }, link.made)
-        let before = state.withLock { state in
-            let before = state
-            if case .new = before { state = .waiting(continuation, consumer) } else { state = .done }
-            return before
-        }
-        switch before {
-        case .early(let outcome):
-            continuation.resume(returning: outcome)
-        case .cancelled:
-            continuation.resume(returning: .failure(CancellationError()))
-            consumer.cancel()
-        case .new, .waiting, .done:
-            break
+    fileprivate func start(_ link: Link, _ continuation: UnsafeContinuation<Bool, Never>) {
+        let consumer = Link(.waiting, .step { [self] in finish($0) }, link.made)
+        self.continuation = continuation
+        self.consumer = consumer
+        // Cancelled before it came here: a consumer that cancels all the same.
+        if !move(from: State.new, to: State.attaching) { continuation.resume(returning: false) }
+        link.attach(consumer)
+        if !move(from: State.attaching, to: State.waiting),
+            state.load(ordering: .acquiring) == State.cancelled
+        {
+            withdraw(consumer)
         }
     }
 
-    private func finish(_ outcome: Outcome) {
-        let before = state.withLock { state in
-            let before = state
-            switch before {
-            case .new: state = .early(outcome)
-            case .waiting: state = .done
-            case .early, .cancelled, .done: break
-            }
-            return before
-        }
-        if case .waiting(let continuation, _) = before { continuation.resume(returning: outcome) }
+    private func move(from old: UInt8, to new: UInt8) -> Bool {
+        state.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
     }
 
-    func cancel() {
-        let before = state.withLock { state in
-            let before = state
-            switch before {
-            case .new: state = .cancelled
-            case .waiting: state = .done
-            case .early, .cancelled, .done: break
-            }
-            return before
+    private func finish(_ outcome: borrowing Link.Content) -> Link.Content {
+        let isAwaited =
+            move(from: State.waiting, to: State.resumed) || move(from: State.attaching, to: State.resumed)
+        if isAwaited {
+            self.outcome = outcome.copy()
+            continuation?.resume(returning: true)
         }
-        if case .waiting(let continuation, let consumer) = before {
-            continuation.resume(returning: .failure(CancellationError()))
-            // It withdraws, and so handles nothing any more (U1).
-            consumer.goOnConsuming()
-            consumer.cancel()
-        }
+        return .value(())
+    }
+
+    fileprivate func cancel() {
+        let before = state.exchange(State.cancelled, ordering: .acquiringAndReleasing)
+        guard before == State.attaching || before == State.waiting else { return }
+        continuation?.resume(returning: false)
+        if before == State.waiting, let consumer { withdraw(consumer) }
+    }
+
+    /// It handles nothing any more (U1), and cancels as a consumer (C3).
+    private func withdraw(_ consumer: Link) {
+        consumer.goOnConsuming()
+        consumer.cancel()
     }
 }

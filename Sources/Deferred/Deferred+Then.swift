@@ -6,14 +6,13 @@
 /// its callback's turn the callback does not run, and `CancellationError` goes down the chain.
 extension Deferred {
     @inlinable
+    @inline(__always)
     func attach<U>(
         _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ step: @escaping Link.Step
     ) -> Deferred<U> {
-        if let dispatcher {
-            Deferred<U>(link.attach(.handover(Handover(dispatcher, step)), site))
-        } else {
-            Deferred<U>(link.attach(.step(step), site))
-        }
+        // Not `if let`, which copies the existential before it looks.
+        if case .none = dispatcher { return Deferred<U>(link.attach(.step(step), site)) }
+        return Deferred<U>(link.attach(.handover(Handover(dispatcher!, step)), site))
     }
 
     /// The value that `callback` makes of this one.

@@ -5,63 +5,83 @@ extension Link {
     /// Looked for from both ends in turn, up from here and down from `target`, since either side may be a chain of a
     /// million links: it costs no more than twice the smaller side.
     func waits(for target: Link) -> Bool {
+        if self === target { return true }
         var up = Walk(from: self)
         var down = Walk(from: target)
+        var isFound = false
         while true {
-            guard let above = up.next({ $0.waitsFor }) else { return false }
-            if above === target { return true }
-            guard let below = down.next({ $0.waitedForBy }) else { return false }
+            guard up.next({ $0.waitsFor(target, &isFound, &$1) }) != nil else { return isFound }
+            if isFound { return true }
+            guard let below = down.next({ $0.waitedForBy(&$1) }) else { return false }
             if below === self { return true }
         }
     }
 
+    /// Goes from link to link. Most chains never part, and need no memory to walk along.
     private struct Walk {
-        private var pending: [Link]
+        private var current: Link?
+        /// Where the way parted: what is still to be visited.
+        private var others: [Link] = []
+        /// What was visited since the way parted, or grew long. (Two threads may have closed a ring elsewhere that neither
+        /// has opened yet: even then this ends.)
         private var seen: Set<ObjectIdentifier> = []
+        private var steps = 0
 
-        init(from start: Link) { pending = [start] }
+        init(from start: Link) { current = start }
 
-        mutating func next(_ neighbours: (Link) -> [Link]) -> Link? {
-            while let link = pending.popLast() {
-                guard seen.insert(ObjectIdentifier(link)).inserted else { continue }
-                pending.append(contentsOf: neighbours(link))
+        /// The next link, after which the walk goes on with its neighbours: the one given back, and those appended.
+        mutating func next(_ neighbours: (Link, inout [Link]) -> Link?) -> Link? {
+            while let link = current ?? others.popLast() {
+                current = nil
+                steps += 1
+                if steps > 64 || !others.isEmpty || !seen.isEmpty {
+                    guard seen.insert(ObjectIdentifier(link)).inserted else { continue }
+                }
+                current = neighbours(link, &others)
                 return link
             }
             return nil
         }
     }
 
-    private var waitsFor: [Link] {
-        var list: ListState?
-        let links: [Link] = locked {
-            switch phase {
-            case .waiting, .linking:
-                return upstream.retained().map { [$0] } ?? []
-            case .source:
-                list = rare?.list
-                return rare?.following ?? []
-            case .handedOver, .running, .settled, .bypassed:
-                return []
-            }
+    /// What this link waits for; whether `target` is among it is told apart, since a plain source is not worth the going to.
+    private func waitsFor(_ target: Link, _ isTarget: inout Bool, _ others: inout [Link]) -> Link? {
+        let word = lock()
+        switch phase {
+        case .waiting, .linking:
+            isTarget = upstream.identity == Upstream(target).identity
+            let link = isTarget || upstream.isPlainSource ? nil : upstream.retained()
+            unlock(word)
+            return link
+        case .source:
+            let rare = rare
+            let list = rare?.list
+            if let rare { others += rare.following }
+            unlock(word)
+            if let list { others += list.watches }
+            isTarget = others.contains { $0 === target }
+            return others.popLast()
+        case .handedOver, .running, .settled, .bypassed:
+            unlock(word)
+            return nil
         }
-        return links + (list?.watches ?? [])
     }
 
-    private var waitedForBy: [Link] {
+    private func waitedForBy(_ others: inout [Link]) -> Link? {
         let word = lock()
         guard phase != .settled else {
             unlock(word)
-            return []
+            return nil
         }
-        var links = listed(in: word)
+        let first = firstListed(in: word, others: &others)
         var list: ListState?
         switch content.kind {
-        case .forward: links.append(content.reference(as: Link.self))
+        case .forward: others.append(content.reference(as: Link.self))
         case .watch: list = content.reference(as: ListState.self)
         default: break
         }
         unlock(word)
-        if let link = list?.link { links.append(link) }
-        return links
+        if let link = list?.link { others.append(link) }
+        return first ?? others.popLast()
     }
 }

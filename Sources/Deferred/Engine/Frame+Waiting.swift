@@ -83,6 +83,7 @@ extension Frame {
         let isPending = source.locked {
             guard source.phase == phase else { return false }
             source.phase = .source
+            source.hasFollowed = true
             rare.following.append(follower)
             return true
         }

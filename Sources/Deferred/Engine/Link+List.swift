@@ -38,16 +38,24 @@ extension Link {
 
     /// The consumers in the list of this one, retained. For searches, not for telling. Under the lock.
     func listed(in word: UInt) -> [Link] {
-        guard let last = Link.last(in: word) else { return [] }
         var all: [Link] = []
+        if let first = firstListed(in: word, others: &all) { all.insert(first, at: 0) }
+        return all
+    }
+
+    /// The first consumer in the list of this one; those after it are appended to `others`. Under the lock.
+    func firstListed(in word: UInt, others: inout [Link]) -> Link? {
+        guard let last = Link.last(in: word) else { return nil }
+        var first: Link?
         var current = last
         repeat {
             guard let next = current._withUnsafeGuaranteedRef({ $0.next }) else { break }
             current = next
             let link = current.takeUnretainedValue()
-            if !link.withdrawn { all.append(link) }
+            if link.withdrawn { continue }
+            if first == nil { first = link } else { others.append(link) }
         } while current.toOpaque() != last.toOpaque()
-        return all
+        return first
     }
 }
 

@@ -74,8 +74,8 @@ final class Link: @unchecked Sendable {
     /// Under this link's lock.
     @exclusivity(unchecked) var flags: Flags
 
-    /// It has left the list that it still stands in: a consumer no more. Under the lock of the list's link.
-    @exclusivity(unchecked) var withdrawn: Bool
+    /// What is asked without this link's lock; see `withdrawn` and `hasFollowed`.
+    private let marks = Atomic<UInt8>(0)
 
     /// Where the link was made; the highest bit says whether it is owned by handles that may fire it.
     let lineAndOwner: UInt32
@@ -93,11 +93,23 @@ final class Link: @unchecked Sendable {
         self.content = content
         self.phase = phase
         flags = []
-        withdrawn = false
+
         lineAndOwner = site.storedLine | (firedByHandles ? Link.firedByHandlesBit : 0)
     }
 
     static let firedByHandlesBit: UInt32 = 1 << 31
+
+    /// It has left the list that it still stands in: a consumer no more. Never taken back. Under the lock of the list's link.
+    var withdrawn: Bool {
+        get { marks.load(ordering: .relaxed) & 1 != 0 }
+        set { if newValue { marks.bitwiseOr(1, ordering: .relaxed) } }
+    }
+
+    /// It has followed another, as a source may: it may wait for more than its handles. Never taken back.
+    var hasFollowed: Bool {
+        get { marks.load(ordering: .acquiring) & 2 != 0 }
+        set { if newValue { marks.bitwiseOr(2, ordering: .releasing) } }
+    }
 
     /// Where the link was made.
     var made: DeferredDiagnostic.Location {

@@ -25,6 +25,14 @@ struct Upstream {
     /// What tells two apart. Not for following.
     var identity: UInt { bits & ~1 }
 
+    /// Whether upstream is a source that waits for nothing but its handles. Under the link's lock, which keeps its memory.
+    ///
+    /// Spares the searches a weak reference, which would make the source's every retain and release slow from then on.
+    var isPlainSource: Bool {
+        guard bits & 1 != 0, let address = UnsafeRawPointer(bitPattern: identity) else { return false }
+        return Unmanaged<Link>.fromOpaque(address)._withUnsafeGuaranteedRef { !$0.hasFollowed }
+    }
+
     /// Upstream, retained; nil if there is none, or none any more. Under the link's lock.
     func retained() -> Link? {
         guard let address = UnsafeRawPointer(bitPattern: identity) else { return nil }
