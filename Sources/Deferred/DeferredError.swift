@@ -11,6 +11,10 @@ public enum DeferredError: Error, Hashable, Sendable {
     case empty
     /// The time given for an outcome passed without one.
     case timedOut
+    /// A ``DeferredQueue`` is full: `size` elements wait in it.
+    case queueOverflow(size: Int)
+    /// A ``DeferredQueue`` is empty, and `backlog` already wait for an element.
+    case queueUnderflow(backlog: Int)
     /// An argument that cannot be meant, and what is wrong with it.
     case invalidArgument(String)
 }
@@ -23,6 +27,9 @@ extension DeferredError: CustomStringConvertible {
         case .cycle: "cycle: a callback returned a Deferred that waits for that callback's own result"
         case .empty: "empty: the list has no Deferred whose result could be the first"
         case .timedOut: "timed out"
+        case .queueOverflow(let size): "queue overflow: the queue is full, with a size of \(size)"
+        case .queueUnderflow(let backlog):
+            "queue underflow: the queue is empty, and its backlog of \(backlog) is taken"
         case .invalidArgument(let reason): "invalid argument: \(reason)"
         }
     }

@@ -26,7 +26,20 @@ public protocol DelayedDispatcher: Dispatcher {
     ///
     /// A delay of zero or less is as soon as possible, but not before this call returns.
     func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork
+
+    /// The time that this dispatcher's delays go by, since some fixed moment: what repeats keeps in step with it.
+    ///
+    /// By default that of a clock that stops while the machine sleeps, as a `DispatchQueue`'s does. A dispatcher with a time of
+    /// its own gives that.
+    var elapsed: Duration { get }
 }
+
+extension DelayedDispatcher {
+    /// The time of a clock that stops while the machine sleeps.
+    public var elapsed: Duration { machineStart.duration(to: SuspendingClock().now) }
+}
+
+private let machineStart = SuspendingClock().now
 
 /// Work that waits for its time; see ``DelayedDispatcher/dispatch(after:_:)``.
 public protocol DelayedWork: Sendable {

@@ -16,7 +16,8 @@ import Deferred
 /// has to wait. Safe from any thread.
 ///
 /// When the clock goes, what was scheduled on it goes unrun, as with any dispatcher: a Deferred that waits for it fails
-/// with `DeferredError.abandoned`.
+/// with `DeferredError.abandoned`. (What is scheduled again and again, as by `retry` and `repeating`, holds its clock, and so
+/// itself, until it is over: cancel it.)
 public final class ManualClock: Sendable {
     let schedule: Guarded<Schedule>
 
@@ -81,6 +82,9 @@ extension ManualClock: DelayedDispatcher {
         let due = schedule.withLock { $0.now } + max(delay, .zero)
         return ScheduledWork(clock: self, ticket: add(.dispatched(work), due: due))
     }
+
+    /// How far the clock has been moved.
+    public var elapsed: Duration { schedule.withLock { $0.now } }
 
     /// Holds neither the clock nor the work: that goes when the clock does.
     private final class ScheduledWork: DelayedWork {

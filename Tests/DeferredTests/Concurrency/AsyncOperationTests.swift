@@ -3,7 +3,7 @@ import DeferredTesting
 import Testing
 
 @Suite("Asynchronous operations")
-struct OperationTests {
+struct AsyncOperationTests {
     struct Oops: Error {}
     let clock = ManualClock()
 

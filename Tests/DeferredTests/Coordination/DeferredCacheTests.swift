@@ -1,0 +1,238 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite("DeferredCache")
+struct DeferredCacheTests {
+    struct Oops: Error {}
+    let clock = ManualClock()
+    let log = EventLog()
+
+    /// Requests that a test answers, by how many there were before.
+    final class Server: Sendable {
+        private let all = Guarded<[Deferred<Int>]>([])
+        var requests: [Deferred<Int>] { all.withLock { $0 } }
+        func request() -> Deferred<Int> {
+            let request = Deferred<Int>()
+            all.withLock { $0.append(request) }
+            return request
+        }
+    }
+
+    @Test("many who ask for one key share one request; other keys have their own")
+    func shares() throws {
+        let (cache, server) = (DeferredCache<String, Int>(), Server())
+        let asked = (0..<3).map { _ in cache.value(for: "a") { server.request() } }
+        let other = cache.value(for: "b") { server.request() }
+        #expect(server.requests.count == 2)
+        #expect(cache.underWayCount == 2)
+        server.requests[0].resolve(1)
+        #expect(try asked.map { try successResult(of: $0) } == [1, 1, 1])
+        try expectNoResult(other)
+        server.requests[1].resolve(2)
+        #expect(try successResult(of: other) == 2)
+        #expect(cache.underWayCount == 0 && cache.keptCount == 0)
+    }
+
+    @Test("those who ask are told in the order in which they asked, and each may ask again at once")
+    func order() throws {
+        let (cache, server) = (DeferredCache<String, Int>(), Server())
+        for number in 0..<3 {
+            cache.value(for: "a") { server.request() }.then { _ in log.add("\(number)") }
+        }
+        let again = cache.value(for: "a") { server.request() }.then { _ in
+            cache.value(for: "a") { server.request() }
+        }
+        server.requests[0].resolve(1)
+        #expect(log.all == ["0", "1", "2"])
+        #expect(server.requests.count == 2)
+        server.requests[1].resolve(2)
+        #expect(try successResult(of: again) == 2)
+    }
+
+    @Test("C3: each who asked may cancel alone; the last one out cancels the request")
+    func cancel() throws {
+        let (cache, server) = (DeferredCache<String, Int>(), Server())
+        let (first, second) = (
+            cache.value(for: "a") { server.request() }, cache.value(for: "a") { server.request() }
+        )
+        first.cancel()
+        #expect(try failureResult(of: first) is CancellationError)
+        try expectNoResult(second)
+        try expectNoResult(server.requests[0])
+        second.cancel()
+        #expect(try failureResult(of: server.requests[0]) is CancellationError)
+        #expect(try failureResult(of: second) is CancellationError)
+        #expect(cache.underWayCount == 0)
+    }
+
+    @Test("who asks after the last one left begins a new request, also from inside the canceller")
+    func askAfterCancel() throws {
+        let (cache, server) = (DeferredCache<String, Int>(), Server())
+        let again = Guarded<Deferred<Int>?>(nil)
+        let request = Deferred<Int>(canceller: { _ in
+            let asked = cache.value(for: "a") { server.request() }
+            again.withLock { $0 = asked }
+        })
+        let first = cache.value(for: "a") { request }
+        first.cancel()
+        #expect(try failureResult(of: first) is CancellationError)
+        let second = try #require(again.withLock { $0 })
+        server.requests[0].resolve(5)
+        #expect(try successResult(of: second) == 5)
+    }
+
+    @Test("a failure goes to all who shared it and is not kept, thrown or given")
+    func failure() throws {
+        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), on: clock), Server())
+        let (first, second) = (
+            cache.value(for: "a") { server.request() }, cache.value(for: "a") { server.request() }
+        )
+        server.requests[0].reject(Oops())
+        #expect(try failureResult(of: first) is Oops)
+        #expect(try failureResult(of: second) is Oops)
+        #expect(try failureResult(of: cache.value(for: "a") { throw Oops() }) is Oops)
+        #expect(cache.keptCount == 0)
+        #expect(try successResult(of: cache.value(for: "a") { .resolved(3) }) == 3)
+    }
+
+    @Test("a value is kept for the time given, then asked for anew")
+    func keeps() throws {
+        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock), Server())
+        let first = cache.value(for: "a") { server.request() }
+        server.requests[0].resolve(1)
+        clock.advance(by: .seconds(9))
+        #expect(try successResult(of: cache.value(for: "a") { server.request() }) == 1)
+        #expect(server.requests.count == 1 && cache.keptCount == 1)
+        clock.advance(by: .seconds(1))
+        #expect(cache.keptCount == 0)
+        let second = cache.value(for: "a") { server.request() }
+        #expect(server.requests.count == 2)
+        server.requests[1].resolve(2)
+        #expect(try successResult(of: second) == 2)
+        try successResult(of: first)
+    }
+
+    @Test(
+        "forget drops a kept value with its timer; a request under way is answered, but neither kept nor shared"
+    )
+    func forget() throws {
+        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock), Server())
+        try successResult(of: cache.value(for: "a") { .resolved(1) })
+        try successResult(of: cache.value(for: "b") { .resolved(1) })
+        cache.forget("a")
+        #expect(cache.keptCount == 1 && clock.scheduled.count == 1)
+        cache.forgetAll()
+        #expect(cache.keptCount == 0 && clock.scheduled.isEmpty)
+
+        let old = cache.value(for: "a") { server.request() }
+        cache.forget("a")
+        let new = cache.value(for: "a") { server.request() }
+        server.requests[0].resolve(1)
+        #expect(try successResult(of: old) == 1)
+        #expect(cache.keptCount == 0)
+        server.requests[1].resolve(2)
+        #expect(try successResult(of: new) == 2)
+        #expect(cache.keptCount == 1)
+    }
+
+    @Test("C1: a canceller that answers when the last one leaves is not kept")
+    func cancellerAnswers() throws {
+        let cache = DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock)
+        let request = Deferred<Int>(canceller: { $0.resolve(7) })
+        let only = cache.value(for: "a") { request }
+        only.cancel()
+        #expect(try failureResult(of: only) is CancellationError)
+        #expect(cache.keptCount == 0 && cache.underWayCount == 0)
+    }
+
+    @Test("one who is told may cancel the others on the way")
+    func cancelWhileTold() throws {
+        let (cache, server) = (DeferredCache<String, Int>(), Server())
+        let holder = Guarded<Deferred<Int>?>(nil)
+        let first = cache.value(for: "a") { server.request() }
+        let second = cache.value(for: "a") { server.request() }
+        holder.withLock { $0 = second }
+        first.then { _ in holder.withLock { $0 }!.cancel() }
+        let seen = diagnostics { server.requests[0].resolve(1) }
+        #expect(seen.isEmpty)
+        #expect(try failureResult(of: second) is CancellationError)
+    }
+
+    @Test("an asynchronous request is shared, and its Task cancelled by the last one out")
+    func asynchronous() async throws {
+        let cache = DeferredCache<String, Int>()
+        let clock = clock
+        let asked = (0..<3).map { _ in
+            cache.value(for: "a") {
+                try await clock.sleep(for: .seconds(1))
+                return 5
+            }
+        }
+        try await clock.whenScheduled().value
+        #expect(clock.scheduled.count == 1)
+        asked[0].cancel()
+        asked[1].cancel()
+        clock.advance(by: .seconds(1))
+        #expect(try await asked[2].value == 5)
+    }
+
+    @Test("a request that asks for its own key fails instead of waiting for itself")
+    func asksForItself() throws {
+        let cache = DeferredCache<String, Int>()
+        let asked = cache.value(for: "a") { cache.value(for: "a") { .resolved(1) } }
+        #expect(try failureResult(of: asked) as? DeferredError == .cycle)
+        #expect(cache.underWayCount == 0)
+    }
+
+    @Test("T1: racing askers and cancels: each asker has a value or its own cancel, and no request is left")
+    func threads() async throws {
+        let cache = DeferredCache<Int, Int>()
+        let wrong = Guarded(0)
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for number in 0..<500 {
+                        let key = number % 3
+                        let asked = cache.value(for: key) {
+                            await Task.yield()
+                            return key
+                        }
+                        let cancels = (worker + number) % 2 == 0
+                        if cancels { asked.cancel() }
+                        switch await asked.result {
+                        case .success(let value): if value != key { wrong.withLock { $0 += 1 } }
+                        case .failure(let error):
+                            if !cancels || !(error is CancellationError) { wrong.withLock { $0 += 1 } }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(wrong.withLock { $0 } == 0)
+        #expect(cache.underWayCount == 0)
+    }
+
+    @Test("A2: a cache that goes lets go of what it kept; its requests are answered all the same")
+    func lifetime() throws {
+        weak var watched: EventLog?
+        weak var watchedCache: DeferredCache<String, EventLog>?
+        do {
+            let object = EventLog()
+            watched = object
+            let cache = DeferredCache<String, EventLog>(keepingFor: .seconds(10), on: clock)
+            watchedCache = cache
+            try successResult(of: cache.value(for: "a") { .resolved(object) })
+        }
+        #expect(watchedCache == nil)
+        clock.advance(by: .seconds(10))
+        #expect(watched == nil)
+
+        let server = Server()
+        var cache: DeferredCache<String, Int>? = DeferredCache()
+        let asked = cache!.value(for: "a") { server.request() }
+        cache = nil
+        server.requests[0].resolve(1)
+        #expect(try successResult(of: asked) == 1)
+    }
+}

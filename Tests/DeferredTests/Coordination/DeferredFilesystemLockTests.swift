@@ -1,0 +1,188 @@
+import Deferred
+import DeferredTesting
+import Foundation
+import Testing
+
+@Suite("DeferredFilesystemLock")
+final class DeferredFilesystemLockTests {
+    struct Oops: Error {}
+    let clock = ManualClock()
+    let folder: URL
+    let path: String
+    let process = ProcessInfo.processInfo.processIdentifier
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        path = folder.appendingPathComponent("lock").path
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private func lock() -> DeferredFilesystemLock {
+        DeferredFilesystemLock(path: path, lookingEvery: .seconds(1), on: clock)
+    }
+
+    private var text: String? { try? String(contentsOfFile: path, encoding: .utf8) }
+
+    @Test("names its process in the file while it is held, and removes the file")
+    func file() throws {
+        let permit = try successResult(of: lock().acquire())
+        #expect(text == "\(process)\n")
+        #expect(permit.predecessor == nil)
+        permit.release()
+        permit.release()
+        #expect(text == nil)
+    }
+
+    @Test("another lock of the same file is refused by the owner's name, or waits and looks again")
+    func contended() throws {
+        let permit = try lock().tryAcquire()
+        let error = #expect(throws: DeferredFilesystemLock.Failure.self) { try self.lock().tryAcquire() }
+        #expect(error == .held(path: path, owner: process))
+        #expect(error?.description == "\(path) is locked by process \(process)")
+        let waiting = lock().acquire()
+        clock.advance(by: .seconds(5))
+        try expectNoResult(waiting)
+        permit.release()
+        try expectNoResult(waiting)
+        clock.advance(by: .seconds(1))
+        try successResult(of: waiting).release()
+        #expect(text == nil)
+    }
+
+    @Test("when the time given is up it fails with the owner, and looks no more")
+    func timeout() throws {
+        let permit = try lock().tryAcquire()
+        let waiting = lock().acquire(timeout: .seconds(3))
+        clock.advance(by: .seconds(2))
+        try expectNoResult(waiting)
+        clock.advance(by: .seconds(1))
+        #expect(
+            try failureResult(of: waiting) as? DeferredFilesystemLock.Failure
+                == .held(path: path, owner: process))
+        #expect(clock.scheduled.isEmpty)
+        permit.release()
+    }
+
+    @Test("within a process those who wait at one object come in order, and only one looks")
+    func inOrder() throws {
+        let (lock, log) = (lock(), EventLog())
+        let held = try self.lock().tryAcquire()
+        let runs = (0..<3).map { number in lock.run { log.add("\(number)") } }
+        #expect(clock.scheduled.count == 1)
+        held.release()
+        clock.advance(by: .seconds(1))
+        #expect(log.all == ["0", "1", "2"])
+        for run in runs { try successResult(of: run) }
+        #expect(text == nil)
+    }
+
+    @Test("run lets go on every path: value, error, throw, cancel")
+    func run() async throws {
+        let lock = lock()
+        try successResult(of: lock.run { [path] in #expect(FileManager.default.fileExists(atPath: path)) })
+        #expect(try failureResult(of: lock.run { throw Oops() }) is Oops)
+        #expect(try failureResult(of: lock.run { Deferred<Int>.rejected(Oops()) }) is Oops)
+        #expect(try await lock.run { await Task.yield() }.result.get() == ())
+        #expect(text == nil)
+        let work = Deferred<Int>()
+        let running = lock.run { work }
+        #expect(text != nil)
+        running.cancel()
+        #expect(try failureResult(of: work) is CancellationError)
+        #expect(text == nil)
+    }
+
+    @Test("C1: cancelled while it waits, in line or looking, it leaves, and what comes after goes on")
+    func cancel() throws {
+        let lock = lock()
+        let held = try self.lock().tryAcquire()
+        let (looking, inLine, staying) = (lock.acquire(), lock.acquire(), lock.acquire())
+        looking.cancel()
+        inLine.cancel()
+        #expect(try failureResult(of: looking) is CancellationError)
+        #expect(try failureResult(of: inLine) is CancellationError)
+        held.release()
+        clock.advance(by: .seconds(1))
+        try successResult(of: staying).release()
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("a permit that goes lets go of the lock")
+    func permitGoes() throws {
+        do { _ = try lock().tryAcquire() }
+        #expect(text == nil)
+        try lock().tryAcquire().release()
+    }
+
+    @Test("what cannot be a lock is refused at once, and left as it is")
+    func unusable() throws {
+        func refusal(_ path: String) throws -> String {
+            let refused = DeferredFilesystemLock(path: path, on: clock).acquire()
+            return "\(try failureResult(of: refused, as: DeferredFilesystemLock.Failure.self))"
+        }
+        let missing = folder.appendingPathComponent("no/lock").path
+        #expect(try refusal(missing) == "\(missing) cannot be used as a lock: No such file or directory")
+        #expect(try refusal(folder.path).hasSuffix("Is a directory"))
+        #expect(try refusal("a\0b").hasSuffix("the path has a NUL character in it"))
+        try "my diary".write(toFile: path, atomically: true, encoding: .utf8)
+        #expect(try refusal(path).hasSuffix("it is there and is not a lock file"))
+        #expect(text == "my diary")
+    }
+
+    @Test("a lock held by another process is seen; one that its process died with is taken over")
+    func processes() async throws {
+        let other = Process()
+        other.executableURL = URL(fileURLWithPath: "/bin/sh")
+        // Holds the kernel's lock on the file by descriptor 9 as long as it lives, and says who it is.
+        other.arguments = [
+            "-c", "exec 9<>\"$0\"; flock -n 9 && echo $$ >\"$0\" && echo ready; read line", path,
+        ]
+        let (input, output) = (Pipe(), Pipe())
+        other.standardInput = input
+        other.standardOutput = output
+        try other.run()
+        #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "ready\n")
+
+        let owner = other.processIdentifier
+        let error = #expect(throws: DeferredFilesystemLock.Failure.self) { try self.lock().tryAcquire() }
+        #expect(error == .held(path: path, owner: owner))
+        let waiting = lock().acquire()
+        clock.advance(by: .seconds(1))
+        try expectNoResult(waiting)
+
+        other.terminate()
+        other.waitUntilExit()
+        #expect(text == "\(owner)\n")
+        clock.advance(by: .seconds(1))
+        let permit = try successResult(of: waiting)
+        #expect(permit.predecessor == owner)
+        #expect(text == "\(process)\n")
+        permit.release()
+    }
+
+    @Test("T1: many locks of one file, on many threads, are never held by two")
+    func threads() async throws {
+        let inside = Guarded((now: 0, most: 0, total: 0))
+        let path = path
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let lock = DeferredFilesystemLock(path: path, lookingEvery: .microseconds(50))
+                    for _ in 0..<50 {
+                        _ = await lock.run { () async in
+                            inside.withLock {
+                                $0.now += 1; $0.most = max($0.most, $0.now); $0.total += 1
+                            }
+                            await Task.yield()
+                            inside.withLock { $0.now -= 1 }
+                        }.result
+                    }
+                }
+            }
+        }
+        #expect(inside.withLock { $0.most } == 1)
+        #expect(inside.withLock { $0.total } == 200)
+    }
+}

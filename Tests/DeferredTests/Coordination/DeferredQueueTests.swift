@@ -1,0 +1,205 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite("DeferredQueue")
+struct DeferredQueueTests {
+    struct Oops: Error {}
+    let log = EventLog()
+
+    @Test("elements come out in order, to those who wait in the order in which they asked")
+    func order() throws {
+        let queue = DeferredQueue<Int>()
+        try queue.put(1)
+        try queue.put(2)
+        #expect(queue.count == 2)
+        #expect(try successResult(of: queue.get()) == 1)
+        #expect(queue.tryGet() == 2)
+        #expect(queue.tryGet() == nil)
+        let (first, second) = (queue.get(), queue.get())
+        #expect(queue.waitingCount == 2)
+        try queue.put(3)
+        #expect(try successResult(of: first) == 3)
+        try expectNoResult(second)
+        try queue.put(4)
+        #expect(try successResult(of: second) == 4)
+        #expect(queue.count == 0 && queue.waitingCount == 0)
+    }
+
+    @Test("a full queue throws queueOverflow and keeps nothing; one with a size of zero still hands over")
+    func overflow() throws {
+        let queue = DeferredQueue<Int>(size: 1)
+        try queue.put(1)
+        #expect(throws: DeferredError.queueOverflow(size: 1)) { try queue.put(2) }
+        #expect(queue.count == 1)
+        let direct = DeferredQueue<Int>(size: 0)
+        #expect(throws: DeferredError.queueOverflow(size: 0)) { try direct.put(1) }
+        let waiting = direct.get()
+        try direct.put(2)
+        #expect(try successResult(of: waiting) == 2)
+    }
+
+    @Test("one too many who wait fails with queueUnderflow")
+    func underflow() throws {
+        let queue = DeferredQueue<Int>(backlog: 1)
+        let first = queue.get()
+        #expect(try failureResult(of: queue.get()) as? DeferredError == .queueUnderflow(backlog: 1))
+        try queue.put(1)
+        #expect(try successResult(of: first) == 1)
+        try queue.put(2)
+        #expect(try successResult(of: queue.get()) == 2)
+    }
+
+    @Test("negative limits are refused by name")
+    func invalidLimits() throws {
+        #expect(throws: DeferredError.invalidArgument("a queue's size must not be negative, is -1")) {
+            try DeferredQueue<Int>(size: -1).put(1)
+        }
+        #expect(
+            try failureResult(of: DeferredQueue<Int>(backlog: -2).get()) as? DeferredError
+                == .invalidArgument("a queue's backlog must not be negative, is -2"))
+    }
+
+    @Test("C1: cancelled while it waits, one leaves the line and takes no element")
+    func cancel() throws {
+        let queue = DeferredQueue<Int>()
+        let (leaving, staying) = (queue.get(), queue.get())
+        leaving.cancel()
+        #expect(queue.waitingCount == 1)
+        try queue.put(1)
+        #expect(try failureResult(of: leaving) is CancellationError)
+        #expect(try successResult(of: staying) == 1)
+    }
+
+    @Test("run takes one after another, each when the one before is done")
+    func run() throws {
+        let queue = DeferredQueue<Int>()
+        let works = [Deferred<Void>(), Deferred<Void>()]
+        let worker = queue.run { number -> Deferred<Void> in
+            log.add("\(number)")
+            return works[number]
+        }
+        try queue.put(0)
+        try queue.put(1)
+        #expect(log.all == ["0"])
+        works[0].resolve()
+        #expect(log.all == ["0", "1"])
+        works[1].resolve()
+        try expectNoResult(worker)
+        #expect(queue.waitingCount == 1)
+        worker.cancel()
+        #expect(try failureResult(of: worker) is CancellationError)
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test("run ends with the first failure, and leaves the rest in the queue")
+    func runFails() throws {
+        let queue = DeferredQueue<Int>()
+        for number in 0..<5 { try queue.put(number) }
+        let worker = queue.run { number in if number == 2 { throw Oops() } }
+        #expect(try failureResult(of: worker) is Oops)
+        #expect(queue.count == 2)
+    }
+
+    @Test("C4: a cancel of run cancels what its body gave")
+    func cancelRun() throws {
+        let queue = DeferredQueue<Int>()
+        let work = Deferred<Void>()
+        let worker = queue.run { _ in work }
+        try queue.put(1)
+        worker.cancel()
+        #expect(try failureResult(of: work) is CancellationError)
+        #expect(try failureResult(of: worker) is CancellationError)
+        try queue.put(2)
+        #expect(queue.count == 1)
+    }
+
+    @Test("C5: a worker that never waits stops when it is cancelled from inside")
+    func cancelBusyRun() throws {
+        let queue = DeferredQueue<Int>()
+        let holder = Guarded<Deferred<Void>?>(nil)
+        let start = Deferred<Void>()
+        let worker = start.then {
+            queue.run { number in if number == 3 { holder.withLock { $0 }?.cancel() } }
+        }
+        holder.withLock { $0 = worker }
+        for number in 0..<10 { try queue.put(number) }
+        start.resolve()
+        #expect(try failureResult(of: worker) is CancellationError)
+        #expect(queue.waitingCount == 0)
+    }
+
+    @Test("an asynchronous body is waited for")
+    func asynchronousRun() async throws {
+        let (queue, done) = (DeferredQueue<Int>(), DeferredQueue<Int>())
+        let worker = queue.run { number in
+            await Task.yield()
+            try done.put(number)
+        }
+        for number in 0..<100 { try queue.put(number) }
+        for number in 0..<100 { #expect(try await done.get().value == number) }
+        worker.cancel()
+    }
+
+    @Test(
+        "F6, L6: a hundred thousand elements, there before or one by one, take no stack",
+        .timeLimit(.minutes(5)))
+    func manyElements() async throws {
+        let queue = DeferredQueue<Int>()
+        let sum = Guarded(0)
+        for _ in 0..<50_000 { try queue.put(1) }
+        try await onSmallStack {
+            let worker = queue.run { number in sum.withLock { $0 += number } }
+            for _ in 0..<50_000 { try? queue.put(1) }
+            worker.cancel()
+        }
+        #expect(sum.withLock { $0 } == 100_000)
+    }
+
+    @Test("T1: every element is taken once, in order for each who puts, whatever threads race")
+    func threads() async throws {
+        let queue = DeferredQueue<(putter: Int, number: Int)>()
+        let taken = Guarded<[(putter: Int, number: Int)]>([])
+        let (putters, each) = (4, 2000)
+        await withTaskGroup(of: Void.self) { group in
+            for putter in 0..<putters {
+                group.addTask {
+                    for number in 0..<each {
+                        try? queue.put((putter, number))
+                        if number % 5 == 0 { queue.get().cancelIfPending(putBackInto: queue) }
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<putters * each {
+                    guard let element = try? await queue.get().value else { return }
+                    taken.withLock { $0.append(element) }
+                }
+            }
+        }
+        let all = taken.withLock { $0 }
+        #expect(all.count == putters * each)
+        #expect(Set(all.map { $0.putter * each + $0.number }).count == putters * each)
+        #expect(queue.count == 0 && queue.waitingCount == 0)
+    }
+
+    @Test("A1: when the queue goes, those who wait at it get .abandoned, workers too")
+    func queueGoes() throws {
+        var queue: DeferredQueue<Int>? = DeferredQueue()
+        weak let watched = queue
+        let waiting = queue!.get()
+        let worker = queue!.run { _ in }
+        queue = nil
+        #expect(watched == nil)
+        #expect(try failureResult(of: waiting) as? DeferredError == .abandoned)
+        #expect(try failureResult(of: worker) as? DeferredError == .abandoned)
+    }
+}
+
+extension Deferred where Value == (putter: Int, number: Int) {
+    /// Takes part for as short a time as can be: an element that it still got goes back.
+    fileprivate func cancelIfPending(putBackInto queue: DeferredQueue<Value>) {
+        cancel()
+        if case .success(let element) = currentResult { try? queue.put(element) }
+    }
+}

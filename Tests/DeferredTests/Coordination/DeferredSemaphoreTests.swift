@@ -1,0 +1,225 @@
+import Deferred
+import DeferredTesting
+import Dispatch
+import Testing
+
+@Suite("DeferredSemaphore and DeferredLock")
+struct DeferredSemaphoreTests {
+    struct Oops: Error {}
+    let log = EventLog()
+
+    @Test("lets in as many as its limit, the rest in the order in which they came")
+    func order() throws {
+        let semaphore = DeferredSemaphore(2)
+        let works = (0..<5).map { _ in Deferred<Int>() }
+        let runs = works.enumerated().map { number, work in
+            semaphore.run {
+                log.add("\(number)")
+                return work
+            }
+        }
+        #expect(log.all == ["0", "1"])
+        #expect(semaphore.available == 0)
+        #expect(semaphore.waitingCount == 3)
+        works[1].resolve(10)
+        #expect(log.all == ["0", "1", "2"])
+        #expect(try successResult(of: runs[1]) == 10)
+        works[0].resolve(0)
+        works[2].resolve(0)
+        #expect(log.all == ["0", "1", "2", "3", "4"])
+        works[3].resolve(0)
+        works[4].resolve(0)
+        #expect(semaphore.available == 2)
+        for run in runs { try successResult(of: run) }
+    }
+
+    @Test("run gives back on every path: value, error, throw, cancel, abandonment")
+    func releases() throws {
+        let lock = DeferredLock()
+        try successResult(of: lock.run { 1 })
+        #expect(try failureResult(of: lock.run { throw Oops() }) is Oops)
+        #expect(try failureResult(of: lock.run { Deferred<Int>.rejected(Oops()) }) is Oops)
+        #expect(!lock.isLocked)
+
+        let work = Deferred<Int>()
+        let cancelled = lock.run { work }
+        #expect(lock.isLocked)
+        cancelled.cancel()
+        #expect(try failureResult(of: work) is CancellationError)
+        #expect(!lock.isLocked)
+
+        let abandoned = lock.run { Deferred<Int>() }
+        #expect(try failureResult(of: abandoned) as? DeferredError == .abandoned)
+        #expect(!lock.isLocked)
+    }
+
+    @Test("an asynchronous body holds it until its Task is done")
+    func asynchronous() async throws {
+        let lock = DeferredLock()
+        let gate = Deferred<Int>()
+        let first = lock.run { try await gate.value }
+        let second = lock.run { 2 }
+        #expect(lock.waitingCount == 1)
+        gate.resolve(1)
+        #expect(try await first.value == 1)
+        #expect(try await second.value == 2)
+    }
+
+    @Test("the permit is given back before callbacks further down run")
+    func releasedFirst() throws {
+        let lock = DeferredLock()
+        let work = Deferred<Int>()
+        let seen = lock.run { work }.then { _ in lock.isLocked }
+        work.resolve(1)
+        #expect(try successResult(of: seen) == false)
+    }
+
+    @Test("C1: cancelled while it waits, one leaves the line and its body never runs")
+    func cancelWaiting() throws {
+        let lock = DeferredLock()
+        let first = Deferred<Int>()
+        let running = lock.run { first }
+        let leaving = lock.run { log.add("never") }
+        let staying = lock.run { log.add("third") }
+        leaving.cancel()
+        #expect(try failureResult(of: leaving) is CancellationError)
+        #expect(lock.waitingCount == 1)
+        first.resolve(1)
+        #expect(log.all == ["third"])
+        try successResult(of: running)
+        try successResult(of: staying)
+        #expect(!lock.isLocked)
+    }
+
+    @Test("acquire: released once only, by hand or when the permit goes")
+    func permits() throws {
+        let semaphore = DeferredSemaphore(2)
+        let permit = try successResult(of: semaphore.acquire())
+        permit.release()
+        permit.release()
+        #expect(semaphore.available == 2)
+        do {
+            let held = semaphore.tryAcquire()
+            #expect(held != nil)
+            #expect(semaphore.available == 1)
+            _ = held
+        }
+        #expect(semaphore.available == 2)
+    }
+
+    @Test("tryAcquire does not pass those who wait")
+    func tryAcquire() throws {
+        let lock = DeferredLock()
+        let held = lock.tryAcquire()
+        #expect(lock.tryAcquire() == nil)
+        let waiting = lock.acquire()
+        held?.release()
+        #expect(lock.tryAcquire() == nil)
+        try successResult(of: waiting).release()
+        #expect(lock.tryAcquire() != nil)
+    }
+
+    @Test("C5: a permit that its taker was cancelled out of comes back")
+    func lostPermit() throws {
+        let lock = DeferredLock()
+        let dispatcher = ManualDispatcher()
+        let taking = lock.acquire().then(on: dispatcher) { _ in log.add("never") }
+        taking.cancel()
+        dispatcher.run()
+        #expect(try failureResult(of: taking) is CancellationError)
+        #expect(!lock.isLocked)
+        #expect(log.all.isEmpty)
+    }
+
+    @Test("F6: a hundred thousand that wait and never wait again take no stack", .timeLimit(.minutes(5)))
+    func longLine() async throws {
+        let lock = DeferredLock()
+        let gate = Deferred<Int>()
+        let first = lock.run { gate }
+        let counter = Guarded(0)
+        let runs = (0..<100_000).map { _ in lock.run { counter.withLock { $0 += 1 } } }
+        try await onSmallStack { gate.resolve(1) }
+        #expect(counter.withLock { $0 } == 100_000)
+        #expect(!lock.isLocked)
+        try successResult(of: first)
+        try successResult(of: runs[99_999])
+    }
+
+    @Test("a hundred thousand that leave the line from the middle leave it in order")
+    func manyLeave() throws {
+        let lock = DeferredLock()
+        let gate = Deferred<Int>()
+        let first = lock.run { gate }
+        let runs = (0..<100_000).map { number in lock.run { log.add("\(number)") } }
+        for number in runs.indices where number % 1000 != 7 { runs[number].cancel() }
+        #expect(lock.waitingCount == 100)
+        gate.resolve(1)
+        #expect(log.all == (0..<100).map { "\($0 * 1000 + 7)" })
+        try successResult(of: first)
+    }
+
+    @Test("T1: never more than the limit are in, whatever threads take, leave and cancel")
+    func threads() async throws {
+        let semaphore = DeferredSemaphore(3)
+        let inside = Guarded((now: 0, most: 0, total: 0))
+        let queue = DispatchQueue(label: "work", attributes: .concurrent)
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for number in 0..<500 {
+                        let run = semaphore.run {
+                            inside.withLock {
+                                $0.now += 1
+                                $0.most = max($0.most, $0.now)
+                                $0.total += 1
+                            }
+                            return Deferred.resolved(()).then(on: queue) {
+                                inside.withLock { $0.now -= 1 }
+                            }
+                        }
+                        if (worker + number) % 7 == 0 {
+                            // Shielded from counting: what has begun goes on unseen, so let only those go who wait.
+                            let waiting = semaphore.acquire()
+                            waiting.cancel()
+                        }
+                        _ = await run.result
+                    }
+                }
+            }
+        }
+        #expect(inside.withLock { $0.most } <= 3)
+        #expect(inside.withLock { $0.total } == 4000)
+        #expect(semaphore.available == 3)
+        #expect(semaphore.waitingCount == 0)
+    }
+
+    @Test("a limit below 1 is refused by name at every use")
+    func invalidLimit() throws {
+        let semaphore = DeferredSemaphore(0)
+        let refused = semaphore.run { log.add("never") }
+        #expect(
+            try failureResult(of: refused) as? DeferredError
+                == .invalidArgument("a semaphore's limit must be 1 or more, is 0"))
+        #expect(semaphore.tryAcquire() == nil)
+        #expect(DeferredSemaphore(-3).available == 0)
+        #expect(log.all.isEmpty)
+    }
+
+    @Test("A2: the lock goes with its last user, also when somebody waited")
+    func lifetime() {
+        weak var watched: DeferredLock?
+        do {
+            let lock = DeferredLock()
+            watched = lock
+            let work = Deferred<Int>()
+            let first = lock.run { work }
+            let second = lock.run { 2 }
+            second.cancel()
+            let third = lock.run { 3 }
+            first.cancel()
+            _ = third
+            first.fail { _ in 0 }.then { _ in }
+        }
+        #expect(watched == nil)
+    }
+}

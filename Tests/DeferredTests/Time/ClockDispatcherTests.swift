@@ -1,0 +1,75 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite("Swift clocks as dispatchers")
+struct ClockDispatcherTests {
+    struct Oops: Error {}
+    let clock = ManualClock()
+
+    @Test("delayed work runs when the clock's sleep is over")
+    func delays() async throws {
+        let later = Deferred.after(.seconds(2), on: .clock(clock), value: 1)
+        try await clock.whenScheduled().value
+        #expect(clock.description == "ManualClock at 0.0 seconds, 1 scheduled: sleep in 2.0 seconds")
+        clock.advance(by: .seconds(2))
+        #expect(try await later.value == 1)
+    }
+
+    @Test("work without a delay runs soon")
+    func dispatches() async throws {
+        #expect(try await Deferred.resolved(1).then(on: .clock(clock)) { $0 + 1 }.value == 2)
+    }
+
+    @Test("C1: a cancel ends the sleep, and lets go of the work at once")
+    func cancel() async throws {
+        weak var watched: EventLog?
+        let later: Deferred<EventLog>
+        do {
+            let object = EventLog()
+            watched = object
+            later = Deferred.after(.seconds(2), on: .clock(clock), value: object)
+        }
+        try await clock.whenScheduled().value
+        later.cancel()
+        #expect(try failureResult(of: later) is CancellationError)
+        #expect(watched == nil)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("its time is that of the clock")
+    func elapsed() {
+        let dispatcher = ClockDispatcher(clock)
+        clock.advance(by: .seconds(3))
+        #expect(dispatcher.elapsed == .seconds(3))
+        let continuous = ClockDispatcher(.continuous)
+        #expect(continuous.elapsed >= .zero)
+    }
+
+    @Test("the standard clocks will do: timeouts, retries")
+    func standardClocks() async throws {
+        let never = Deferred<Int>()
+        await #expect(throws: DeferredError.timedOut) {
+            try await never.timeout(.microseconds(1), on: .clock(.continuous)).value
+        }
+        let retried = Deferred.retry(delay: .none, on: .clock(.suspending)) { number in
+            number == 3 ? .resolved(number) : .rejected(Oops())
+        }
+        #expect(try await retried.value == 3)
+        _ = never
+    }
+
+    /// A clock that breaks.
+    private struct Broken: Clock {
+        var now: ManualClock.Instant { ManualClock.Instant(offset: .zero) }
+        var minimumResolution: Duration { .zero }
+        func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws { throw Oops() }
+    }
+
+    @Test("A1: a clock that can't sleep abandons what waits for it")
+    func brokenClock() async {
+        await #expect(throws: DeferredError.abandoned) {
+            try await Deferred.after(.seconds(1), on: .clock(Broken()), value: 1).value
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite("repeating")
+struct RepeatingTests {
+    struct Oops: Error {}
+    let clock = ManualClock()
+    let log = EventLog()
+
+    private func note() { log.add("\(clock.elapsed.components.seconds)") }
+
+    @Test("runs now and at every interval, each run once")
+    func everyInterval() throws {
+        let repeating = Deferred.repeating(every: .seconds(2), on: clock) { note() }
+        clock.advance(by: .seconds(5))
+        #expect(log.all == ["0", "2", "4"])
+        try expectNoResult(repeating)
+        repeating.cancel()
+    }
+
+    @Test("with startsNow false the first run is after one interval")
+    func startsLater() {
+        let repeating = Deferred.repeating(every: .seconds(2), on: clock, startsNow: false) { note() }
+        clock.advance(by: .seconds(5))
+        #expect(log.all == ["2", "4"])
+        repeating.cancel()
+    }
+
+    @Test("ticks that pass while a run is under way are skipped, and the next is back in step")
+    func skipsMissed() {
+        let first = Deferred<Void>()
+        let repeating = Deferred.repeating(every: .seconds(2), on: clock) { () -> Deferred<Void> in
+            note()
+            return log.all.count == 1 ? first : .resolved()
+        }
+        clock.advance(by: .seconds(5))
+        #expect(log.all == ["0"])
+        first.resolve()
+        clock.advance(by: .seconds(4))
+        #expect(log.all == ["0", "6", "8"])
+        repeating.cancel()
+    }
+
+    @Test("a run that ends just on a tick has missed it")
+    func endsOnTick() {
+        let first = Deferred<Void>()
+        let repeating = Deferred.repeating(every: .seconds(2), on: clock) { () -> Deferred<Void> in
+            note()
+            return log.all.count == 1 ? first : .resolved()
+        }
+        clock.advance(by: .seconds(4))
+        first.resolve()
+        #expect(log.all == ["0"])
+        clock.advance(by: .seconds(2))
+        #expect(log.all == ["0", "6"])
+        repeating.cancel()
+    }
+
+    @Test(
+        "a timer that is early does not make a tick run twice, and one that is late does not shift the next")
+    func inaccurateTimers() {
+        let early = Inaccurate(clock: clock, error: .milliseconds(-1))
+        let repeating = Deferred.repeating(every: .seconds(2), on: early) { note() }
+        clock.advance(by: .seconds(9))
+        #expect(log.all == ["0", "1", "3", "5", "7"])
+        repeating.cancel()
+
+        let (lateClock, lateLog) = (ManualClock(), EventLog())
+        let late = Inaccurate(clock: lateClock, error: .milliseconds(300))
+        let other = Deferred.repeating(every: .seconds(2), on: late) { lateLog.add("\(lateClock.elapsed)") }
+        lateClock.advance(by: .seconds(7))
+        #expect(lateLog.all == ["0.0 seconds", "2.3 seconds", "4.3 seconds", "6.3 seconds"])
+        other.cancel()
+    }
+
+    private struct Inaccurate: DelayedDispatcher {
+        let clock: ManualClock
+        let error: Duration
+        var elapsed: Duration { clock.elapsed }
+        func dispatch(_ work: @escaping @Sendable () -> Void) { clock.dispatch(work) }
+        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
+            clock.dispatch(after: delay + error, work)
+        }
+    }
+
+    @Test("a failure ends it, thrown or given, and is its outcome")
+    func bodyFails() throws {
+        let throwing = Deferred.repeating(every: .seconds(1), on: clock) {
+            note()
+            if log.all.count == 3 { throw Oops() }
+        }
+        clock.advance(by: .seconds(10))
+        #expect(log.all == ["0", "1", "2"])
+        #expect(try failureResult(of: throwing) is Oops)
+        let failing = Deferred.repeating(every: .seconds(1), on: clock) { Deferred<Void>.rejected(Oops()) }
+        #expect(try failureResult(of: failing) is Oops)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("C4: a cancel between runs stops the timer, one during a run cancels what the body gave")
+    func cancel() throws {
+        let between = Deferred.repeating(every: .seconds(1), on: clock) { note() }
+        between.cancel()
+        #expect(try failureResult(of: between) is CancellationError)
+        #expect(clock.scheduled.isEmpty)
+
+        let body = Deferred<Void>()
+        let during = Deferred.repeating(every: .seconds(1), on: clock) { body }
+        during.cancel()
+        #expect(try failureResult(of: body) is CancellationError)
+        #expect(try failureResult(of: during) is CancellationError)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("C5: a cancel from inside a run lets it finish, and is the last")
+    func cancelFromInside() throws {
+        let holder = Guarded<Deferred<Void>?>(nil)
+        let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
+            note()
+            if log.all.count == 3 { holder.withLock { $0 }?.cancel() }
+        }
+        holder.withLock { $0 = repeating }
+        clock.advance(by: .seconds(10))
+        #expect(log.all == ["0", "1", "2"])
+        #expect(try failureResult(of: repeating) is CancellationError)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("an asynchronous body runs in a Task, and the next run waits for it")
+    func asynchronous() async throws {
+        let (entered, gate) = (DeferredQueue<Int>(), DeferredQueue<Void>())
+        let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
+            try entered.put(1)
+            try await gate.get().value
+        }
+        _ = try await entered.get().value
+        #expect(clock.scheduled.isEmpty)
+        try gate.put(())
+        try await clock.whenScheduled().value
+        clock.advance(by: .seconds(1))
+        _ = try await entered.get().value
+        repeating.cancel()
+    }
+
+    @Test("an interval of zero runs as soon as the dispatcher gets to it; a negative one is refused")
+    func intervals() throws {
+        let dispatcher = Deferred.repeating(every: .zero, on: clock) {
+            note()
+            if log.all.count == 1000 { throw Oops() }
+        }
+        #expect(log.all.count == 1)
+        clock.advance()
+        #expect(log.all.count == 1000)
+        #expect(try failureResult(of: dispatcher) is Oops)
+        let refused = Deferred.repeating(every: .seconds(-1), on: clock) { note() }
+        #expect(
+            try failureResult(of: refused) as? DeferredError
+                == .invalidArgument("repeating: the interval must not be negative, is -1.0 seconds"))
+    }
+
+    @Test("A2: nothing is held once it is over, failed or cancelled")
+    func lifetime() {
+        for ending in 0..<2 {
+            weak var watched: EventLog?
+            do {
+                let object = EventLog()
+                watched = object
+                let clock = ManualClock()
+                let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
+                    object.add("ran")
+                    if ending == 0 && object.all.count == 2 { throw Oops() }
+                }
+                clock.advance(by: .seconds(2))
+                if ending == 1 { repeating.cancel() }
+                repeating.fail { _ in }
+            }
+            #expect(watched == nil, "ending \(ending)")
+        }
+    }
+
+    @Test("keeps going on a real queue")
+    func onQueue() async {
+        let repeating = Deferred.repeating(every: .microseconds(100)) {
+            log.add("tick")
+            if log.all.count == 5 { throw Oops() }
+        }
+        await #expect(throws: Oops.self) { try await repeating.value }
+    }
+}
