@@ -35,7 +35,8 @@ public final class DataSourceManager: Sendable {
             return .rejected(DataSourceError.managerStopped, fileID: fileID, line: line)
         }
         return source.request(
-            deliveringOn: dispatcher, withPlaceIn: nil, observer: self.line, fileID, line, submit: self.line.enter)
+            deliveringOn: dispatcher, withPlaceIn: nil, observer: self.line, fileID, line,
+            submit: self.line.enter)
     }
 
     /// How many may be under way at once. A lower limit holds for those to come; what is under way goes on.

@@ -72,7 +72,9 @@ open class JSONDataSource<T: Decodable & Sendable>: ConcurrentDataSource<T>, @un
     private func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> T {
         let url = response.url ?? urlRequest.url ?? URL(fileURLWithPath: "/")
         // Nothing has changed, so there is nothing to decode.
-        if response.statusCode == 304 { throw DataSourceError.status(.init(response, url: url, body: Data())) }
+        if response.statusCode == 304 {
+            throw DataSourceError.status(.init(response, url: url, body: Data()))
+        }
         do {
             return try decoder.decode(T.self, from: data)
         } catch {

@@ -1,8 +1,10 @@
 public import Deferred
-public import Foundation
 
 #if canImport(FoundationNetworking)
+internal import Foundation
 public import FoundationNetworking
+#else
+public import Foundation
 #endif
 
 /// What may be asked again, and when: to be put together with `Deferred.retry`.
@@ -47,7 +49,8 @@ extension URLRequest {
     /// Whether to do it twice is the same as to do it once: true of `GET`, `HEAD`, `PUT`, `DELETE`, `OPTIONS` and `TRACE`, if the
     /// body is not a stream, which can be read only once.
     public var isSafeToRepeat: Bool {
-        ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET") && httpBodyStream == nil
+        ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
+            && httpBodyStream == nil
     }
 }
 
@@ -62,7 +65,9 @@ extension RetryDelay {
     ) -> RetryDelay {
         .custom { attempt, error in
             let grown = min(first * (1 << min(attempt - 1, 30)), maximum) * (1 - 0.5 * random())
-            guard case DataSourceError.status(let failure) = error, let wanted = failure.retryAfter else { return grown }
+            guard case DataSourceError.status(let failure) = error, let wanted = failure.retryAfter else {
+                return grown
+            }
             return max(grown, min(wanted, longest))
         }
     }

@@ -137,7 +137,9 @@ extension WaitingLine {
             nextNumber += 1
             entries[number] = entry
             numbers[ObjectIdentifier(entry.operation)] = number
-            if entry.stage == .waiting { lines[entry.priority, default: [:]][entry.host, default: Line()].append(number) }
+            if entry.stage == .waiting {
+                lines[entry.priority, default: [:]][entry.host, default: Line()].append(number)
+            }
             return number
         }
 
@@ -181,7 +183,9 @@ extension WaitingLine {
             for priority in lines.keys.sorted(by: >) {
                 var next: (host: String, number: Int)?
                 for host in Array(lines[priority, default: [:]].keys) {
-                    guard let number = lines[priority]?[host]?.first(where: { entries[$0]?.stage == .waiting }) else {
+                    guard
+                        let number = lines[priority]?[host]?.first(where: { entries[$0]?.stage == .waiting })
+                    else {
                         lines[priority]?[host] = nil
                         continue
                     }
