@@ -87,7 +87,9 @@ final class Connections: Sendable {
             let exchange = Exchange(request: request, socket: socket)
             let isWhole = (try? answer(request).play(exchange)) != nil
             traffic.update { $0.underWay -= 1 }
+            if exchange.isReset { return }
             guard isWhole, exchange.keepsAlive else { break }
         }
+        socket.finishSending()
     }
 }

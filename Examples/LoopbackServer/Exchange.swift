@@ -9,6 +9,8 @@ public final class Exchange {
     /// Whether the connection may serve another request when the answer has been sent.
     public var keepsAlive: Bool
 
+    private(set) var isReset = false
+
     init(request: Request, socket: Socket) {
         self.request = request
         self.socket = socket
@@ -66,6 +68,7 @@ public final class Exchange {
     /// Ends the connection with a reset.
     public func reset() throws {
         socket.resetWhenClosed()
+        isReset = true
         throw Socket.Ended()
     }
 

@@ -8,11 +8,13 @@ import Musl
 
 /// Something that holds until a test opens it: an answer waits at a gate, so that no test needs to sleep.
 ///
-/// A pipe underneath: waiting is a `poll` of its reading end, together with the connection's socket, and opening
-/// closes the writing end, which wakes everyone who waits now and lets pass everyone who comes later.
+/// A pipe underneath: waiting is a `poll` of its reading end, together with the connection's socket, and opening puts a
+/// byte in that nobody takes out, which wakes everyone who waits now and lets pass everyone who comes later. (To close the
+/// writing end would do too, unless a child process has a copy of it.)
 public final class Gate: Sendable {
     private let readingEnd: CInt
-    private let writingEnd: Monitor<CInt?>
+    private let writingEnd: CInt
+    private let isOpen = Monitor(false)
 
     /// A gate that is shut.
     public init() {
@@ -20,22 +22,24 @@ public final class Gate: Sendable {
         guard pipe(&ends) == 0 else {
             fatalError("no descriptors left for a gate: \(String(cString: strerror(errno)))")
         }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         readingEnd = ends[0]
-        writingEnd = Monitor(ends[1])
+        writingEnd = ends[1]
     }
 
     deinit {
-        open()
+        close(writingEnd)
         close(readingEnd)
     }
 
     /// Lets everyone pass from now on. Opening twice does nothing.
     public func open() {
-        let end = writingEnd.withLock { end in
-            defer { end = nil }
-            return end
+        let isFirst = isOpen.withLock { isOpen in
+            defer { isOpen = true }
+            return !isOpen
         }
-        if let end { close(end) }
+        var byte: UInt8 = 1
+        if isFirst { _ = write(writingEnd, &byte, 1) }
     }
 
     /// What `wait` came back with.
@@ -44,7 +48,7 @@ public final class Gate: Sendable {
     /// Blocks until this gate opens, the client at the other end of `socket` leaves (or the server shuts it down),
     /// or `milliseconds` have passed; negative is for ever.
     func wait(watching socket: Socket?, milliseconds: CInt = -1) -> Passage {
-        var watched = [pollfd(fd: readingEnd, events: 0, revents: 0)]
+        var watched = [pollfd(fd: readingEnd, events: CShort(POLLIN), revents: 0)]
         if let socket { watched.append(pollfd(fd: socket.descriptor, events: CShort(POLLIN), revents: 0)) }
         while true {
             let count = poll(&watched, nfds_t(watched.count), milliseconds)
@@ -61,7 +65,7 @@ public final class Gate: Sendable {
     /// Blocks until someone wants to connect to `listener` (true) or this gate opens (false).
     func waitForConnection(on listener: Socket) -> Bool {
         var watched = [
-            pollfd(fd: readingEnd, events: 0, revents: 0),
+            pollfd(fd: readingEnd, events: CShort(POLLIN), revents: 0),
             pollfd(fd: listener.descriptor, events: CShort(POLLIN), revents: 0),
         ]
         while true {

@@ -21,6 +21,7 @@ struct Socket: Sendable {
         let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
         guard descriptor >= 0 else { throw .init(call: "socket", code: errno) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let listener = Socket(descriptor: descriptor)
 
         var address = sockaddr_in()
@@ -47,6 +48,7 @@ struct Socket: Sendable {
     func accepted() -> Socket? {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0 else { return nil }
+        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
         var on: CInt = 1
         setsockopt(connection, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
         #if canImport(Darwin)
@@ -95,6 +97,11 @@ struct Socket: Sendable {
     /// Ends both directions, which wakes whoever reads, writes or polls; the descriptor stays taken.
     func shutDown() {
         shutdown(descriptor, CInt(SHUT_RDWR))
+    }
+
+    /// Says no more: the other side sees the end even if a child process has a copy of the descriptor.
+    func finishSending() {
+        shutdown(descriptor, CInt(SHUT_WR))
     }
 
     /// Makes the coming `close()` send a reset instead of an orderly end.

@@ -12,6 +12,8 @@ public enum DataSourceError: Error {
 
     /// An operation was requested for the second time, or had been started before it was requested.
     case alreadyRequested
+    /// A ``DataSourceManager`` was asked for more after it had been stopped.
+    case managerStopped
     /// A subclass does not override the method named.
     case notOverridden(String)
 
@@ -73,6 +75,15 @@ public enum DataSourceError: Error {
         /// The first bytes of the body, up to ``TransferOptions/errorByteCount``.
         public let body: Data
 
+        init(_ response: HTTPURLResponse, url: URL, body: Data) {
+            self.url = url
+            self.body = body
+            code = response.statusCode
+            var headers: [String: String] = [:]
+            for (name, value) in response.allHeaderFields { headers["\(name)"] = "\(value)" }
+            self.headers = headers
+        }
+
         /// A header's value, in whatever case its name was sent.
         public subscript(header name: String) -> String? {
             headers.first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
@@ -91,6 +102,7 @@ extension DataSourceError: CustomStringConvertible, LocalizedError {
     public var description: String {
         switch self {
         case .alreadyRequested: "this operation has been requested or started before; an operation runs once"
+        case .managerStopped: "the manager has been stopped and takes no more requests"
         case .notOverridden(let method): "\(method) is not overridden, and there is no closure to run"
         case .invalidRequest(let url, let reason): "\(url.map { "\($0.absoluteString): " } ?? "")\(reason)"
         case .cannotConnect(let url, let reason): "\(url.absoluteString): cannot connect: \(reason)"

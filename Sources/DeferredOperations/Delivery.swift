@@ -12,10 +12,10 @@ struct Delivery<Value: Sendable>: Dispatcher {
 
     /// - Parameter queue: Where the operation runs. It holds its place there until the outcome has been delivered, so to wait
     ///   for another place in the same queue might be to wait for ever: its callbacks run in the place that it has.
-    init(for operation: RequestOperation<Value>, on dispatcher: any Dispatcher, of queue: OperationQueue) {
+    init(for operation: RequestOperation<Value>, on dispatcher: any Dispatcher, of queue: OperationQueue?) {
         self.operation = operation
         if let wanted = dispatcher as? OperationQueue, wanted === queue {
-            target = queue.underlyingQueue ?? .global()
+            target = wanted.underlyingQueue ?? .global()
         } else {
             target = dispatcher
         }

@@ -119,6 +119,8 @@ open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @u
         }
     }
 
+    final override var host: String? { urlRequest.url?.host?.lowercased() }
+
     /// Stops the transfer. A subclass that overrides this calls `super`.
     open override func stop() {
         slot.stop()

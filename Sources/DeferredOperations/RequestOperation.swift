@@ -1,6 +1,14 @@
 public import Deferred
 public import Foundation
 
+/// Who keeps an operation out of its queue until it has a place there.
+protocol RequestObserver: AnyObject, Sendable {
+    /// It was cancelled before it had an outcome, on this thread, and may have to enter its queue to leave it.
+    func requestWasCancelled(_ operation: Operation)
+    /// It has finished.
+    func requestHasFinished(_ operation: Operation)
+}
+
 /// What ``DataSource`` and ``ConcurrentDataSource`` have in common: an `Operation` whose outcome is a `Deferred`.
 ///
 /// Subclass one of those two; this class has no initializer for others.
@@ -28,6 +36,7 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         var isFiring = false
         /// Whether a dispatcher has yet to run what was handed to it.
         var awaitsDispatcher = false
+        var observer: (any RequestObserver)?
         var isFinishing = false
         var isFinished = false
 
@@ -67,6 +76,15 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         on queue: OperationQueue, deliveringOn dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
+        request(deliveringOn: dispatcher, withPlaceIn: queue, observer: nil, fileID, line) { $0.enter(queue) }
+    }
+
+    /// As ``request(on:deliveringOn:fileID:line:)``, with `submit` to see to it that the operation enters a queue.
+    final func request(
+        deliveringOn dispatcher: (any Dispatcher)?, withPlaceIn queue: OperationQueue?,
+        observer: (any RequestObserver)?, _ fileID: StaticString, _ line: UInt,
+        submit: (RequestOperation<Value>) -> Void
+    ) -> Deferred<Value> {
         let (source, resolver) = Deferred<Value>.withResolver(
             canceller: { [weak self] _ in self?.cancelRequest() }, fileID: fileID, line: line)
         let isAccepted = lifecycle.withLock { lifecycle in
@@ -74,6 +92,7 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
             lifecycle.requestedAt = .now
             lifecycle.resolver = resolver
             lifecycle.awaitsDispatcher = dispatcher != nil
+            lifecycle.observer = observer
             return true
         }
         guard isAccepted else {
@@ -87,13 +106,18 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         }
         // Cancelled before it was requested: it ends at once, and passes through the queue only for those that depend on it.
         fire()
+        submit(self)
+        return delivered
+    }
+
+    /// Adds this operation to the queue on which it is to run.
+    final func enter(_ queue: OperationQueue) {
         queue.addOperation(self)
         #if !canImport(ObjectiveC)
         // A dependency that finishes, or a cancel, while the operation is being added is lost on
         // swift-corelibs-foundation: it looks again only when told to.
         if !dependencies.isEmpty { didChangeValue(forKey: "isReady") }
         #endif
-        return delivered
     }
 
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
@@ -106,6 +130,9 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
 
     /// Stops work that has been begun and has not ended, because of a cancel; once, never before `work()` has returned.
     func stopWork() {}
+
+    /// The host that the work is about, for a ``DataSourceManager`` to count.
+    var host: String? { nil }
 
     /// Decides the outcome; true if this call did.
     @discardableResult
@@ -154,6 +181,7 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         }
         super.cancel()
         guard isFirst else { return }
+        lifecycle.withLock { $0.observer }?.requestWasCancelled(self)
         if stopsNow { stopWork() }
         fire()
     }
@@ -211,6 +239,7 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         lifecycle.withLock { $0.isFinished = true }
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
+        lifecycle.withLock { $0.observer.take() }?.requestHasFinished(self)
     }
 
     /// True: the work may go on after `start()` has returned.

@@ -150,9 +150,7 @@ extension Transfer {
     private func statusFailure(_ response: HTTPURLResponse) -> DataSourceError {
         var body = Data()
         if case .sample(let sample) = state.bodyUse { body = sample }
-        var headers: [String: String] = [:]
-        for (name, value) in response.allHeaderFields { headers["\(name)"] = "\(value)" }
-        return .status(.init(url: url, code: response.statusCode, headers: headers, body: body))
+        return .status(.init(response, url: url, body: body))
     }
 
     private func follow(_ next: URLRequest) {

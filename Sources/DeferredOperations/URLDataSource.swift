@@ -61,6 +61,8 @@ open class URLDataSource: ConcurrentDataSource<URLDataSource.Response>, @uncheck
         }
     }
 
+    final override var host: String? { urlRequest.url?.host?.lowercased() }
+
     /// Stops the transfer. A subclass that overrides this calls `super`.
     open override func stop() {
         slot.stop()

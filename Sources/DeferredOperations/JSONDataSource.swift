@@ -1,0 +1,112 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+public import FoundationNetworking
+#endif
+
+/// Loads what a URL names, over HTTP, and decodes it from JSON.
+///
+/// ```swift
+/// struct Repository: Decodable { let name: String }
+///
+/// JSONDataSource<[Repository]>(url).request(on: queue, deliveringOn: .main)
+///     .then { repositories in show(repositories) }
+/// ```
+///
+/// A body that is not JSON, or not of the type wanted, is ``DataSourceError/malformedJSON(_:reason:)``, which says where in the
+/// document; what else can go wrong is as for ``URLDataSource``. Decoding runs on a background queue.
+open class JSONDataSource<T: Decodable & Sendable>: ConcurrentDataSource<T>, @unchecked Sendable {
+    /// What is asked for.
+    public let urlRequest: URLRequest
+    /// What the transfer may and may not do.
+    public let options: TransferOptions
+    private let decoder: JSONDecoder
+    private let session: TransferSession
+    private let slot = TransferSlot()
+
+    /// A data source for a request.
+    ///
+    /// - Parameter decoder: Set up as the document needs it; not to be changed afterwards.
+    public init(
+        _ request: URLRequest, decoder: JSONDecoder = JSONDecoder(), options: TransferOptions = .init(),
+        session: TransferSession = .shared
+    ) {
+        var request = request
+        if request.value(forHTTPHeaderField: "Accept") == nil {
+            request.setValue("application/json", forHTTPHeaderField: "Accept")
+        }
+        urlRequest = request
+        self.decoder = decoder
+        self.options = options
+        self.session = session
+        super.init()
+    }
+
+    /// A data source for a plain `GET`.
+    public convenience init(
+        _ url: URL, decoder: JSONDecoder = JSONDecoder(), options: TransferOptions = .init(),
+        session: TransferSession = .shared
+    ) {
+        self.init(URLRequest(url: url), decoder: decoder, options: options, session: session)
+    }
+
+    /// When things happened; complete once the Deferred has ended.
+    public final var metrics: TransferMetrics { slot.metrics }
+
+    /// Starts the transfer. A subclass that overrides this calls `super`.
+    open override func execute() throws {
+        let sink = MemorySink()
+        let transfer = Transfer(try urlRequest.checked(options), options, session, into: sink)
+        slot.run(transfer, requestedAt: requestedAt) { [self] outcome in
+            finish(with: Result { try decoded(sink.data, try outcome.get()) })
+        }
+    }
+
+    final override var host: String? { urlRequest.url?.host?.lowercased() }
+
+    /// Stops the transfer. A subclass that overrides this calls `super`.
+    open override func stop() {
+        slot.stop()
+    }
+
+    private func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> T {
+        let url = response.url ?? urlRequest.url ?? URL(fileURLWithPath: "/")
+        // Nothing has changed, so there is nothing to decode.
+        if response.statusCode == 304 {
+            throw DataSourceError.status(.init(response, url: url, body: Data()))
+        }
+        do {
+            return try decoder.decode(T.self, from: data)
+        } catch {
+            throw DataSourceError.malformedJSON(url, reason: Self.reason(for: error))
+        }
+    }
+
+    private static func reason(for error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        switch error {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            return place(context.codingPath) + context.debugDescription
+        case .keyNotFound(let key, let context):
+            return place(context.codingPath) + "there is no \"\(key.stringValue)\""
+        case .dataCorrupted(let context):
+            let underlying = (context.underlyingError as NSError?)?.userInfo["NSDebugDescription"] as? String
+            return place(context.codingPath) + (underlying ?? context.debugDescription)
+        @unknown default:
+            return "\(error)"
+        }
+    }
+
+    /// `at items[3].name: `
+    private static func place(_ path: [any CodingKey]) -> String {
+        guard !path.isEmpty else { return "" }
+        let text = path.reduce(into: "") { text, key in
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += (text.isEmpty ? "" : ".") + key.stringValue
+            }
+        }
+        return "at \(text): "
+    }
+}

@@ -1,0 +1,255 @@
+import Deferred
+import DeferredOperations
+import DeferredTesting
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Each fault ends in an error of its own.
+@Suite(.timeLimit(.minutes(1)))
+struct HostileNetworkTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    /// The name of the case, and the rest in words.
+    private func expect(
+        _ answer: Answer, _ name: String, _ words: String = "",
+        _ change: (inout URLRequest, inout TransferOptions) -> Void = { _, _ in },
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async {
+        let error = await fixture.failure(of: answer, change)
+        let actual = Mirror(reflecting: error).children.first?.label ?? "\(error)"
+        #expect(error is DataSourceError && actual == name, "\(error)", sourceLocation: sourceLocation)
+        let text = "\(error)"
+        #expect(
+            text.hasPrefix(fixture.url("/").absoluteString.dropLast()), "\(error)",
+            sourceLocation: sourceLocation)
+        #expect(words.isEmpty || text.contains(words), "\(error)", sourceLocation: sourceLocation)
+    }
+
+    @Test("O4: a refused connection")
+    func refused() async throws {
+        let port = try unusedPort()
+        let url = URL(string: "http://127.0.0.1:\(port)/")!
+        let error = await #expect(throws: DataSourceError.self) {
+            try await URLDataSource(url).request(on: fixture.queue).value
+        }
+        guard case .cannotConnect(url, _) = error else {
+            Issue.record(error!)
+            return
+        }
+    }
+
+    /// A port on which nobody listens: that of a server which has stopped.
+    private func unusedPort() throws -> UInt16 {
+        let server = try LoopbackServer()
+        defer { server.stop() }
+        return server.port
+    }
+
+    @Test("O4: a connection that is closed or reset before there is an answer")
+    func noAnswer() async {
+        await expect(.hungUp, "connectionLost", "closed without an answer")
+        await expect(.reset, "connectionLost", "reset")
+        await expect(.interim(100, then: .reset), "connectionLost", "reset")
+        await expect(.interim(100, then: .hungUp), "connectionLost", "closed without an answer")
+    }
+
+    @Test("O4: a reset in the middle of the body")
+    func resetInBody() async {
+        await expect(.reset(after: 1000, of: 100_000), "connectionLost", "reset")
+    }
+
+    @Test("O4: a body that ends early, its length announced or not")
+    func truncated() async {
+        await expect(.truncated(after: 10, of: 100), "truncated", "10 of 100 bytes")
+        await expect(.truncated(after: 0, of: 100), "truncated", "0 of 100 bytes")
+        await expect(.truncatedChunk, "truncated", "in the middle of the body")
+    }
+
+    @Test("O4: what isn't HTTP")
+    func malformed() async {
+        await expect(.malformed, "malformedResponse")
+        await expect(.malformedStatus, "malformedResponse")
+        await expect(raw("HTTP/1.1 200 OK\r\nthis is no header\r\n\r\n"), "malformedResponse")
+        await expect(raw("HTTP/1.1 200 OK\r\nContent-Length: some\r\n\r\n"), "malformedResponse")
+        await expect(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), "malformedResponse")
+    }
+
+    private func raw(_ text: String) -> Answer {
+        Answer { exchange in
+            try exchange.send(text)
+            try exchange.hangUp()
+        }
+    }
+
+    @Test("O4: headers without end, too many, or one too long")
+    func headerFlood() async throws {
+        #expect(try await fixture.load(.headerFlood(1000)).data.text == "ok")
+        await expect(.headerFlood(nil), "malformedResponse")
+        await expect(.headerFlood(100_000), "malformedResponse")
+        await expect(.longHeader(300_000), "malformedResponse")
+    }
+
+    @Test("O4: a body that is said to be gzip and isn't")
+    func badGzip() async {
+        await expect(.badGzip, "malformedContent")
+    }
+
+    @Test("O4: a body larger than the limit, announced, unannounced or without end; the rest is not read")
+    func tooLarge() async {
+        for answer in [Answer.pattern(1001), .chunked([Pattern.bytes(1001)]), .endless] {
+            await expect(answer, "tooLarge", "1000 bytes") { $1.maximumByteCount = 1000 }
+            await fixture.server.waitUntilIdle()
+        }
+        #expect(try! await fixture.load(.pattern(1000)) { $1.maximumByteCount = 1000 }.data.count == 1000)
+    }
+
+    @Test("O4: an error's body without end is read as far as it is wanted")
+    func endlessError() async {
+        let endless = Answer { exchange in
+            try exchange.sendHead(500)
+            while true { try exchange.sendPattern(0..<10_000) }
+        }
+        let error = await fixture.failure(of: endless)
+        guard case DataSourceError.status(let failure) = error else {
+            Issue.record(error)
+            return
+        }
+        #expect(failure.code == 500 && failure.body == Data(Pattern.bytes(4096)))
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("O4: a redirect loop, and a redirect to what isn't HTTP")
+    func redirects() async {
+        await expect(.redirect(to: "/it"), "tooManyRedirects", "more than 20 times")
+        #expect(fixture.server.requests.count == 21)
+        await expect(.redirect(to: "file:///etc/passwd"), "invalidRedirect", "file:///etc/passwd")
+        await expect(.redirect(to: "javascript:alert(1)"), "invalidRedirect")
+        await expect(.redirect(to: "http://"), "invalidRedirect")
+        await expect(.redirect(to: "/it"), "tooManyRedirects", "more than 0 times") {
+            $1.maximumRedirectCount = 0
+        }
+    }
+
+    @Test("O4: a redirect without a place to go is a failure with its status")
+    func redirectToNowhere() async {
+        await expect(.status(302), "status", "302")
+        await expect(.status(300, headers: [("Location", "/else")]), "status", "300")
+    }
+
+    @Test("A server that closes its connection after each answer is asked again on another")
+    func closingConnections() async throws {
+        for _ in 0..<20 {
+            #expect(try await fixture.load(.text("x").closingConnection).data.text == "x")
+        }
+        #expect(fixture.server.acceptedConnections == 20)
+    }
+
+    @Test("A server that keeps its connections open is asked again on the same one")
+    func keptConnections() async throws {
+        for _ in 0..<20 { #expect(try await fixture.load(.text("x")).data.text == "x") }
+        #expect(fixture.server.acceptedConnections < 20)
+    }
+
+    @Test("O4: what cannot be asked for at all is said before anyone is asked")
+    func invalidRequests() async {
+        for text in [
+            "ftp://127.0.0.1/x", "mailto:me@example.org", "/just/a/path", "http:///nothing", "data:,hello",
+        ] {
+            let error = await #expect(throws: DataSourceError.self) {
+                try await URLDataSource(URL(string: text)!).request(on: fixture.queue).value
+            }
+            guard case .invalidRequest = error else {
+                Issue.record(error!)
+                return
+            }
+        }
+        await expect(.text("x"), "invalidRequest", "a GET has no body") { request, _ in
+            request.httpBody = Data([1])
+        }
+        await expect(.text("x"), "invalidRequest", "cannot be read") { request, options in
+            request.httpMethod = "PUT"
+            options.uploadFile = fixture.file("nothing")
+        }
+        #expect(fixture.server.requests.isEmpty)
+    }
+
+    // MARK: Time
+
+    @Test(
+        "O4: a server that says nothing, or stops in the middle of the body, is given up after the silence allowed"
+    )
+    func stalled() async {
+        for answer in [Answer.stalled, .stalled(after: 100, of: 200), .interim(100, then: .stalled)] {
+            let clock = ManualClock()
+            fixture.server.route("/it", answer)
+            var options = TransferOptions()
+            options.timer = clock
+            options.silenceTimeout = .seconds(8)
+            let arrived = Deferred<Void>()
+            options.onProgress = { if $0.received == 100 { arrived.resolve() } }
+            let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
+            await fixture.server.waitForRequests(underWay: 1)
+            clock.advance(by: .seconds(7))
+            #expect(request.currentResult == nil)
+            clock.advance(by: .seconds(2))
+            let error = await request.result
+            #expect(throws: DataSourceError.self) { try error.get() }
+            #expect("\(error)".contains("timed out") || "\(error)".contains("timedOut"))
+            await fixture.server.waitUntilIdle()
+        }
+    }
+
+    @Test("O4: a slow drip is not silence, but the time for the whole runs out")
+    func drip() async throws {
+        let clock = ManualClock()
+        let gates = (0..<4).map { _ in Gate() }
+        fixture.server.route("/it", .drip(gates))
+        var options = TransferOptions()
+        options.timer = clock
+        options.silenceTimeout = .seconds(8)
+        options.totalTimeout = .seconds(20)
+        let seen = AsyncStream<Int64>.makeStream()
+        options.onProgress = { seen.continuation.yield($0.received) }
+        let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
+        var received = seen.stream.makeAsyncIterator()
+        await fixture.server.waitForRequests(underWay: 1)
+        for (index, gate) in gates.dropLast().enumerated() {
+            clock.advance(by: .seconds(6))
+            gate.open()
+            while let count = await received.next(), count < index + 1 {}
+        }
+        #expect(request.currentResult == nil)
+        clock.advance(by: .seconds(2))
+        let error = await #expect(throws: DataSourceError.self) { try await request.value }
+        guard case .timedOut(_, .total(.seconds(20))) = error else {
+            Issue.record(error!)
+            return
+        }
+    }
+
+    @Test("The request's own timeout is the silence allowed, and zero or less is an error")
+    func requestTimeout() async {
+        let clock = ManualClock()
+        fixture.server.route("/it", .stalled)
+        var urlRequest = URLRequest(url: fixture.url("/it"))
+        urlRequest.timeoutInterval = 0.5
+        var options = TransferOptions()
+        options.timer = clock
+        let request = URLDataSource(urlRequest, options: options).request(on: fixture.queue)
+        await fixture.server.waitForRequests(underWay: 1)
+        clock.advance(by: .milliseconds(499))
+        #expect(request.currentResult == nil)
+        clock.advance(by: .milliseconds(200))
+        let error = await #expect(throws: DataSourceError.self) { try await request.value }
+        #expect("\(error!)".hasSuffix("nothing heard for 0.5 s"))
+        await expect(.text("x"), "invalidRequest", "a timeout of 0 s") { $1.silenceTimeout = .zero }
+        await expect(.text("x"), "invalidRequest", "a timeout of -1 s") { $1.totalTimeout = .seconds(-1) }
+    }
+}
