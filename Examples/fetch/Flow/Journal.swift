@@ -24,6 +24,8 @@ final class Journal: @unchecked Sendable {
     private let writesJSON: Bool
     /// What fails, fails on purpose.
     private let isDemo: Bool
+    /// Why the fetcher itself cancels.
+    private let ownCancelReason: String
     private let start = ContinuousClock.now
     private let lock = NSLock()
     private var state: State
@@ -33,6 +35,10 @@ final class Journal: @unchecked Sendable {
         keepsTimeline = options.waterfall != nil || options.action == .demo
         writesJSON = options.writesJSON
         isDemo = options.action == .demo
+        ownCancelReason =
+            options.takesFirst
+            ? "cancelled: another mirror was first"
+            : options.failsFast ? "cancelled: another URL failed" : "cancelled"
         state = State(progress: ProgressState(continues: options.existing == .resume))
         if case .bars(let style) = display.manner {
             display.show { [weak self] columns, rows in
@@ -169,7 +175,7 @@ final class Journal: @unchecked Sendable {
             report.file = fetched.file
             if fetched.wasThere, fetched.status == nil { report.attempts = 0 }
         case .failure(let error) where error is CancellationError:
-            report.end = .cancelled(reason: state.cancelReason ?? "cancelled")
+            report.end = .cancelled(reason: state.cancelReason ?? ownCancelReason)
         case .failure(let error):
             report.end = .failed(reason: Reason.inWords(error, about: transfer.text))
             report.status = Reason.status(in: error)

@@ -30,12 +30,12 @@ struct Run: Sendable {
         let start = Deferred<Void>()
         let whole = start.then { work() }
         let interrupts = Interrupts {
-            journal.note(cancelReason: "interrupted")
+            journal.note(cancelReason: "cancelled: interrupted")
             whole.cancel()
         }
         display.brokenOutput.then { failure in
             display.complain("fetch: \(failure)")
-            journal.note(cancelReason: failure.description)
+            journal.note(cancelReason: "cancelled: \(failure)")
             whole.cancel()
         }
         start.resolve()

@@ -45,7 +45,7 @@ enum Reason {
     private static func words(for error: CocoaError) -> String {
         if let underlying = error.underlying as? POSIXError { return words(for: underlying.code.rawValue) }
         return switch error.code {
-        case .fileNoSuchFile, .fileReadNoSuchFile: "no such file or folder"
+        case .fileNoSuchFile, .fileReadNoSuchFile: "no such file or directory"
         case .fileReadNoPermission, .fileWriteNoPermission: "permission denied"
         case .fileWriteOutOfSpace: "no space left on device"
         case .fileWriteFileExists: "a file of that name exists"
