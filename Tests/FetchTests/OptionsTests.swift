@@ -17,7 +17,9 @@ struct OptionsTests {
         var expected = Options()
         expected.urls = ["u"]
         expected.jobs = 8
-        for arguments in [["-j", "8", "u"], ["-j8", "u"], ["u", "--jobs", "8"], ["--jobs=8", "u"], ["-j", "8", "--", "u"]] {
+        for arguments in [
+            ["-j", "8", "u"], ["-j8", "u"], ["u", "--jobs", "8"], ["--jobs=8", "u"], ["-j", "8", "--", "u"],
+        ] {
             #expect(try Options(parsing: arguments) == expected)
         }
         #expect(try Options(parsing: ["--", "-j"]).urls == ["-j"])
@@ -26,7 +28,8 @@ struct OptionsTests {
     @Test("Every option reaches what it is for")
     func values() throws {
         let options = try Options(parsing: [
-            "a", "-d", "dir", "--overwrite", "--input", "list", "-H", "A: b: c", "--header=X-Empty:", "--timeout", "0.5",
+            "a", "-d", "dir", "--overwrite", "--input", "list", "-H", "A: b: c", "--header=X-Empty:",
+            "--timeout", "0.5",
             "--max-time=90", "--retry", "3", "--fail-fast", "--json", "-q", "--waterfall", "w.svg", "b",
         ])
         #expect(options.urls == ["a", "b"])
@@ -46,8 +49,10 @@ struct OptionsTests {
 
     @Test("An unknown option is named, with the one that was likely meant")
     func unknown() {
-        #expect(problem("--overwite", "u") == "fetch: unknown option '--overwite'; did you mean '--overwrite'?")
-        #expect(problem("--max-tim=3", "u") == "fetch: unknown option '--max-tim'; did you mean '--max-time'?")
+        #expect(
+            problem("--overwite", "u") == "fetch: unknown option '--overwite'; did you mean '--overwrite'?")
+        #expect(
+            problem("--max-tim=3", "u") == "fetch: unknown option '--max-tim'; did you mean '--max-time'?")
         #expect(problem("-output", "x", "u") == "fetch: unknown option '-output'; did you mean '--output'?")
         #expect(problem("--zzzzzz", "u") == "fetch: unknown option '--zzzzzz'; see 'fetch --help'")
         #expect(problem("-x", "u").hasPrefix("fetch: unknown option '-x'"))
@@ -60,13 +65,28 @@ struct OptionsTests {
             (["-j", "0"], "'0' is no value for -j; it takes a whole number from 1 to 1000"),
             (["-jx"], "'x' is no value for -j; it takes a whole number from 1 to 1000"),
             (["--retry", "-1"], "'-1' is no value for --retry; it takes a whole number from 0 to 1000"),
-            (["--timeout", "0"], "'0' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"),
-            (["--timeout=nan"], "'nan' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"),
-            (["--max-time", "inf"], "'inf' is no value for --max-time; it takes seconds above 0, such as 10 or 0.5"),
+            (
+                ["--timeout", "0"],
+                "'0' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"
+            ),
+            (
+                ["--timeout=nan"],
+                "'nan' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"
+            ),
+            (
+                ["--max-time", "inf"],
+                "'inf' is no value for --max-time; it takes seconds above 0, such as 10 or 0.5"
+            ),
             (["-H", "novalue"], "the header 'novalue' has no colon; a header is written as 'Name: value'"),
-            (["-H", "a b: c"], "'a b' in 'a b: c' is no name for a header; a header is written as 'Name: value'"),
+            (
+                ["-H", "a b: c"],
+                "'a b' in 'a b: c' is no name for a header; a header is written as 'Name: value'"
+            ),
             (["-H", ": c"], "'' in ': c' is no name for a header; a header is written as 'Name: value'"),
-            (["-H", "a: b\r\nc: d"], "the value of the header 'a' has a control character in it; a header is written as 'Name: value'"),
+            (
+                ["-H", "a: b\r\nc: d"],
+                "the value of the header 'a' has a control character in it; a header is written as 'Name: value'"
+            ),
             (["--quiet=yes"], "--quiet takes no value, and was given 'yes'; see 'fetch --help'"),
             (["-d"], "-d needs a value; write it as -d DIR"),
             (["-d", "--json"], "-d needs a value; write it as -d DIR"),
@@ -84,7 +104,10 @@ struct OptionsTests {
     @Test(
         "Options that contradict each other are named",
         arguments: [
-            (["u", "--overwrite", "--skip-existing"], "--overwrite and --skip-existing contradict each other"),
+            (
+                ["u", "--overwrite", "--skip-existing"],
+                "--overwrite and --skip-existing contradict each other"
+            ),
             (["u", "--continue", "--overwrite"], "--continue and --overwrite contradict each other"),
             (["u", "--first", "--fail-fast"], "--first and --fail-fast contradict each other"),
             (["u", "--first", "--continue"], "--first and --continue contradict each other"),

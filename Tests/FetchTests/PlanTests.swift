@@ -7,11 +7,16 @@ struct PlanTests {
     @Test(
         "A file is named by the last path component, decoded, and never leaves its folder",
         arguments: [
-            ("http://h/a/b.txt", "b.txt"), ("http://h/a%20b.txt?q=/x#/y", "a b.txt"), ("http://h", "index.html"),
-            ("http://h/", "index.html"), ("http://h/a/", "index.html"), ("http://h/a/..", "__"), ("http://h/.", "_"),
-            ("http://h/%2e%2e", "__"), ("http://h/%2E", "_"), ("http://h/..%2f..%2fetc%2fpasswd", ".._.._etc_passwd"),
-            ("http://h/..%5cx", ".._x"), ("http://h/a%00b%0Ac%1B%7F", "a_b_c__"), ("http://h/%C3%A4.txt", "ä.txt"),
-            ("http://h/%FF%FE", "%FF%FE"), ("http://h/...", "..."), ("http://h/evil%E2%80%AEgpj.exe", "evil_gpj.exe"),
+            ("http://h/a/b.txt", "b.txt"), ("http://h/a%20b.txt?q=/x#/y", "a b.txt"),
+            ("http://h", "index.html"),
+            ("http://h/", "index.html"), ("http://h/a/", "index.html"), ("http://h/a/..", "__"),
+            ("http://h/.", "_"),
+            ("http://h/%2e%2e", "__"), ("http://h/%2E", "_"),
+            ("http://h/..%2f..%2fetc%2fpasswd", ".._.._etc_passwd"),
+            ("http://h/..%5cx", ".._x"), ("http://h/a%00b%0Ac%1B%7F", "a_b_c__"),
+            ("http://h/%C3%A4.txt", "ä.txt"),
+            ("http://h/%FF%FE", "%FF%FE"), ("http://h/...", "..."),
+            ("http://h/evil%E2%80%AEgpj.exe", "evil_gpj.exe"),
             ("http://h/a%2520b", "a%20b"),
         ])
     func names(url: String, expected: String) throws {
@@ -20,7 +25,8 @@ struct PlanTests {
 
     @Test("A name too long for file systems is cut, its ending kept")
     func longNames() throws {
-        let name = FileName.of(try WebAddress.parse("http://h/" + String(repeating: "%C3%A4", count: 200) + ".tar"))
+        let name = FileName.of(
+            try WebAddress.parse("http://h/" + String(repeating: "%C3%A4", count: 200) + ".tar"))
         #expect(name.utf8.count <= 200)
         #expect(name.hasPrefix("ää") && name.hasSuffix("ä.tar"))
     }
@@ -28,10 +34,15 @@ struct PlanTests {
     @Test("A second URL of the same name gets a number, in the order given, and no two names are the same")
     func uniqueNames() {
         var names = UniqueNames()
-        #expect(["a", "a", "a.1", "b", "a", "a.1"].map { names.make($0) } == ["a", "a.1", "a.1.1", "b", "a.2", "a.1.2"])
+        #expect(
+            ["a", "a", "a.1", "b", "a", "a.1"].map { names.make($0) } == [
+                "a", "a.1", "a.1.1", "b", "a.2", "a.1.2",
+            ])
     }
 
-    @Test("--input has a URL on each line; blank lines, comments, line ends and a byte order mark are passed over")
+    @Test(
+        "--input has a URL on each line; blank lines, comments, line ends and a byte order mark are passed over"
+    )
     func input() {
         let text = "\u{FEFF}http://a\r\n\n  # a comment\n#another\nhttp://b  \n\t\rhttp://c#fragment"
         #expect(InputList.parse(Array(text.utf8)) == ["http://a", "http://b", "http://c#fragment"])
@@ -50,7 +61,8 @@ struct PlanTests {
             ("http://", "not a URL: it has no host"), ("http:///a", "not a URL: it has no host"),
             ("http:/a", "not a URL: it has no host"),
             ("http://[::1", "not a URL: the '[' of its host is never closed"),
-            ("http://h:x/", "not a URL: 'x' is no port"), ("http://h:99999/", "not a URL: 99999 is no port (1 to 65535)"),
+            ("http://h:x/", "not a URL: 'x' is no port"),
+            ("http://h:99999/", "not a URL: 99999 is no port (1 to 65535)"),
             ("http://a b/", "not a URL: its host 'a b' has a space in it"),
             ("", "not a URL: it is empty"),
         ])

@@ -36,7 +36,8 @@ struct Option: Sendable {
         options.directory = value
     }
 
-    private static let overwrite = existing("--overwrite", .overwrite, "replace files that exist, once the new one is whole")
+    private static let overwrite = existing(
+        "--overwrite", .overwrite, "replace files that exist, once the new one is whole")
     private static let skipExisting = existing("--skip-existing", .skip, "leave files that exist as they are")
     private static let resume = existing(
         "--continue", .resume,
@@ -55,19 +56,22 @@ struct Option: Sendable {
 
     private static let input = Option(
         names: ["--input"], placeholder: "FILE",
-        help: "URLs from FILE, or from standard input with '-', one a line;\nblank lines and lines that begin with '#' are passed over"
+        help:
+            "URLs from FILE, or from standard input with '-', one a line;\nblank lines and lines that begin with '#' are passed over"
     ) { value, options in
         options.input = value
     }
 
     private static let header = Option(
-        names: ["-H", "--header"], placeholder: "'Name: value'", help: "send this header too; may be given again"
+        names: ["-H", "--header"], placeholder: "'Name: value'",
+        help: "send this header too; may be given again"
     ) { value, options throws(UsageError) in
         options.headers.append(try .parsed(value))
     }
 
     private static let first = Option(
-        names: ["--first"], help: "the URLs are mirrors of one thing: the first to finish wins,\nthe rest are cancelled"
+        names: ["--first"],
+        help: "the URLs are mirrors of one thing: the first to finish wins,\nthe rest are cancelled"
     ) { _, options in
         options.takesFirst = true
     }
@@ -92,7 +96,8 @@ struct Option: Sendable {
 
     private static let retry = Option(
         names: ["--retry"], placeholder: "N",
-        help: "more tries, each after a longer pause, of what may pass:\n5xx, 408, 429, broken or silent connections (0)"
+        help:
+            "more tries, each after a longer pause, of what may pass:\n5xx, 408, 429, broken or silent connections (0)"
     ) { value, options throws(UsageError) in
         options.retries = try wholeNumber(value, "--retry", in: 0...1000)
     }
@@ -116,7 +121,8 @@ struct Option: Sendable {
     }
 
     private static let waterfall = Option(
-        names: ["--waterfall"], placeholder: "FILE.svg", help: "a picture of when each transfer waited and ran"
+        names: ["--waterfall"], placeholder: "FILE.svg",
+        help: "a picture of when each transfer waited and ran"
     ) { value, options in
         options.waterfall = value
     }

@@ -15,7 +15,8 @@ extension Option {
         // A day more than ten years: any longer is a slip of the pen, and `Duration` has an end too.
         guard let number = Double(text), number > 0, number <= 315_532_800 else {
             throw UsageError(
-                problem: "'\(text)' is no value for \(option)", hint: "it takes seconds above 0, such as 10 or 0.5")
+                problem: "'\(text)' is no value for \(option)",
+                hint: "it takes seconds above 0, such as 10 or 0.5")
         }
         return .seconds(number)
     }
@@ -35,7 +36,8 @@ extension Options.Header {
         let value = text[text.index(after: colon)...]
         // A line break would let a value end the header and begin another.
         guard value.unicodeScalars.allSatisfy({ $0 == "\t" || ($0.value >= 0x20 && $0.value != 0x7F) }) else {
-            throw UsageError(problem: "the value of the header '\(name)' has a control character in it", hint: hint)
+            throw UsageError(
+                problem: "the value of the header '\(name)' has a control character in it", hint: hint)
         }
         return Self(name: name, value: String(value.trimmingPrefix { $0 == " " || $0 == "\t" }))
     }

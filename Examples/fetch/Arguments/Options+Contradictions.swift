@@ -11,7 +11,8 @@ extension Options {
             throw UsageError(problem: "no URL was given", hint: "try 'fetch --demo', or see 'fetch --help'")
         }
         if takesFirst, failsFast {
-            throw .contradiction("--first and --fail-fast", "with --first a failed mirror is what the others are for")
+            throw .contradiction(
+                "--first and --fail-fast", "with --first a failed mirror is what the others are for")
         }
         if takesFirst, existing == .resume {
             throw .contradiction("--first and --continue", "which mirror a part file came from can't be told")

@@ -15,7 +15,8 @@ extension Options {
                 continue
             }
             guard argument != "-" else {
-                throw UsageError(problem: "'-' is no URL", hint: "URLs come from standard input with '--input -'")
+                throw UsageError(
+                    problem: "'-' is no URL", hint: "URLs come from standard input with '--input -'")
             }
             let (name, attached) = Self.split(argument)
             guard let option = Option.named(name) else { throw .unknown(name) }
@@ -65,8 +66,12 @@ extension UsageError {
     fileprivate static func unknown(_ name: String) -> UsageError {
         let problem = "unknown option '\(name)'"
         let known = Option.groups.flatMap(\.options).flatMap(\.names)
-        let closest = known.map { (name: $0, distance: editDistance($0, name)) }.min { $0.distance < $1.distance }
-        guard let closest, closest.distance <= max(1, name.count / 3) else { return UsageError(problem: problem) }
+        let closest = known.map { (name: $0, distance: editDistance($0, name)) }.min {
+            $0.distance < $1.distance
+        }
+        guard let closest, closest.distance <= max(1, name.count / 3) else {
+            return UsageError(problem: problem)
+        }
         return UsageError(problem: problem, hint: "did you mean '\(closest.name)'?")
     }
 

@@ -8,6 +8,7 @@ enum WebAddress {
     }
 
     static func parse(_ text: String) throws(Invalid) -> URL {
+        guard !text.isEmpty else { throw Invalid(description: "not a URL: it is empty") }
         guard let scheme = scheme(of: text) else {
             // "example.org/a", "localhost:8080/a" and "//example.org/a" are what browsers take.
             let rest = text.trimmingPrefix("//")

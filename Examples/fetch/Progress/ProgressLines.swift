@@ -13,7 +13,10 @@ struct ProgressLines {
         let shown = running.count <= room ? running[...] : running.prefix(max(0, room - 1))
         var lines = shown.map { line(for: $0, at: time) }
         if shown.count < running.count, room > 0 {
-            lines.append(style.paint("and \(running.count - shown.count) more".cut(to: usable, ellipsis: style.ellipsis), .faint))
+            lines.append(
+                style.paint(
+                    "and \(running.count - shown.count) more".cut(to: usable, ellipsis: style.ellipsis),
+                    .faint))
         }
         if height > 0 { lines.append(overallLine(state, at: time)) }
         return lines
@@ -28,12 +31,14 @@ struct ProgressLines {
     private var gap: String { isNarrow ? " " : "  " }
 
     private func line(for transfer: ProgressState.Transfer, at time: Duration) -> String {
-        let name = transfer.name.printable.cut(to: nameColumns, ellipsis: style.ellipsis).padded(to: nameColumns)
+        let name = transfer.name.printable.cut(to: nameColumns, ellipsis: style.ellipsis).padded(
+            to: nameColumns)
         let rest = usable - nameColumns - gap.count
         guard rest > 0 else { return name.cut(to: usable, ellipsis: style.ellipsis) }
         switch transfer.phase {
         case .asking:
-            return name + gap + style.paint("waiting for an answer".cut(to: rest, ellipsis: style.ellipsis), .faint)
+            return name + gap
+                + style.paint("waiting for an answer".cut(to: rest, ellipsis: style.ellipsis), .faint)
         case .pausing(let reason, let until):
             let seconds = max(0, (until - time) / .seconds(1)).rounded(.up)
             let text = "again in \(Int(seconds)) s: \(reason.printable)"
@@ -57,7 +62,8 @@ struct ProgressLines {
 
     private func overallLine(_ state: ProgressState, at time: Duration) -> String {
         var counts = isNarrow ? "\(state.ended)/\(state.total)" : "\(state.ended) of \(state.total) done"
-        let failures = state.failed == 0 ? "" : (isNarrow ? " \(state.failed) failed" : ", \(state.failed) failed")
+        let failures =
+            state.failed == 0 ? "" : (isNarrow ? " \(state.failed) failed" : ", \(state.failed) failed")
         let amounts = amounts(state.received, state.rate.rate(at: time), timeLeft: timeLeft(state, at: time))
         let room = usable - amounts.columnCount - gap.count
         guard room > 0 else { return amounts.cut(to: usable, ellipsis: style.ellipsis) }
@@ -68,8 +74,11 @@ struct ProgressLines {
             failures.isEmpty || !counts.hasSuffix(failures)
             ? counts : String(counts.dropLast(failures.count)) + style.paint(failures, .red)
         let filling = String(repeating: " ", count: columns - counts.columnCount)
-        guard barColumns >= 3 else { return painted + String(repeating: " ", count: room - counts.columnCount) + gap + amounts }
-        let bar = style.bar(barColumns, filledTo: state.total == 0 ? 1 : Double(state.ended) / Double(state.total))
+        guard barColumns >= 3 else {
+            return painted + String(repeating: " ", count: room - counts.columnCount) + gap + amounts
+        }
+        let bar = style.bar(
+            barColumns, filledTo: state.total == 0 ? 1 : Double(state.ended) / Double(state.total))
         return painted + filling + gap + bar + gap + amounts
     }
 

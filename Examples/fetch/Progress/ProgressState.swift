@@ -15,12 +15,16 @@ struct ProgressState: Sendable {
         var received: Int64 = 0
         var expected: Int64?
         var rate = RateMeter()
+        /// What of this try is in the overall figure.
+        fileprivate var counted: Int64 = 0
     }
 
-    enum End: Sendable { case fetched, skipped, failed, cancelled }
+    typealias End = Timeline.End
 
     /// How many transfers there are in all.
-    var total: Int
+    private(set) var total: Int
+    /// Transfers may begin with what was there from an earlier run.
+    private let continues: Bool
     private(set) var fetched = 0
     private(set) var skipped = 0
     private(set) var failed = 0
@@ -31,7 +35,10 @@ struct ProgressState: Sendable {
     private var transfers: [Int: Transfer] = [:]
     private var order: [Int] = []
 
-    init(total: Int) { self.total = total }
+    init(total: Int = 0, continues: Bool = false) {
+        self.total = total
+        self.continues = continues
+    }
 
     var ended: Int { fetched + skipped + failed + cancelled }
 
@@ -45,8 +52,13 @@ struct ProgressState: Sendable {
 
     mutating func receive(_ index: Int, _ received: Int64, of expected: Int64?, at time: Duration) {
         guard var transfer = transfers.removeValue(forKey: index) else { return }
-        // The beginning of a file that is continued was not received now.
-        if case .receiving = transfer.phase { self.received += max(0, received - transfer.received) }
+        // What a file that is continued begins with did not come now; how much that is, is known in the end.
+        let isBeginning = transfer.phase != .receiving
+        if !(isBeginning && continues) {
+            let new = max(0, received - transfer.received)
+            transfer.counted += new
+            self.received += new
+        }
         transfer.phase = .receiving
         transfer.received = received
         transfer.expected = expected
@@ -58,14 +70,20 @@ struct ProgressState: Sendable {
     /// The transfer is asked for again.
     mutating func ask(_ index: Int) {
         transfers[index]?.phase = .asking
+        transfers[index]?.received = 0
+        transfers[index]?.counted = 0
     }
 
     mutating func pause(_ index: Int, reason: String, until: Duration) {
         transfers[index]?.phase = .pausing(reason: reason, until: until)
     }
 
-    mutating func end(_ index: Int, _ end: End) {
-        if transfers.removeValue(forKey: index) != nil { order.removeAll { $0 == index } }
+    /// - Parameter received: How much came in the last try, if that is known.
+    mutating func end(_ index: Int, _ end: End, received: Int64? = nil) {
+        if let transfer = transfers.removeValue(forKey: index) {
+            order.removeAll { $0 == index }
+            if let received { self.received += received - transfer.counted }
+        }
         switch end {
         case .fetched: fetched += 1
         case .skipped: skipped += 1
@@ -73,4 +91,7 @@ struct ProgressState: Sendable {
         case .cancelled: cancelled += 1
         }
     }
+
+    /// There is one more.
+    mutating func addOne() { total += 1 }
 }

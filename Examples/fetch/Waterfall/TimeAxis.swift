@@ -10,7 +10,10 @@ struct TimeAxis {
         span = max(seconds, 0.001)
         let rough = span / Double(count)
         let magnitude = pow(10, floor(log10(rough)))
-        let candidates = rough > 30 ? [30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400] : [1, 2, 5, 10].map { $0 * magnitude }
+        let candidates =
+            rough > 30
+            ? [30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400]
+            : [1, 2, 5, 10].map { $0 * magnitude }
         step = candidates.first { $0 >= rough * 0.999 } ?? candidates[candidates.count - 1]
     }
 
@@ -26,7 +29,9 @@ struct TimeAxis {
         case ..<30: return Self.trimmed(tick) + " s"
         default:
             let whole = Int(tick)
-            if whole >= 3600 { return "\(whole / 3600):\(whole / 60 % 60 < 10 ? "0" : "")\(whole / 60 % 60) h" }
+            if whole >= 3600 {
+                return "\(whole / 3600):\(whole / 60 % 60 < 10 ? "0" : "")\(whole / 60 % 60) h"
+            }
             return whole % 60 == 0 ? "\(whole / 60) min" : "\(whole / 60):\(whole % 60) min"
         }
     }

@@ -39,6 +39,7 @@ struct WaterfallPicture {
             #"<rect class="paper" width="100%" height="100%"/>"#,
             #"<text class="title" x="16" y="30">\#(Self.escaped(title))</text>"#,
             legend,
+            stripes,
             grid(axis, bottom: bottom),
         ]
         parts += timeline.rows.enumerated().map { row($1, at: top + Double($0) * rowHeight, axis) }
@@ -73,7 +74,7 @@ struct WaterfallPicture {
         func add(_ name: String, _ symbol: (Double) -> String) {
             parts.append(symbol(x))
             parts.append(#"<text class="legend" x="\#(text(x + 26))" y="\#(text(y + 4))">\#(name)</text>"#)
-            x += 46 + Double(name.count) * 6.2
+            x += 50 + Double(name.count) * 5.6
         }
         let entries: [(Timeline.Phase, String)] = [
             (.waiting, "waiting for its turn"), (.asking, "connecting, until the first byte"),
@@ -83,6 +84,17 @@ struct WaterfallPicture {
         add("failed") { cross($0 + 10, y) }
         add("cancelled") { stop($0 + 8, y, 12) }
         return parts.joined()
+    }
+
+    /// Every other one of wide rows, or five of ten narrow ones, so that the eye stays in its row.
+    private var stripes: String {
+        let rowsAtOnce = hasNames ? 1 : 5
+        return stride(from: 0, to: timeline.rows.count, by: 2 * rowsAtOnce).map { first in
+            let height = Double(min(rowsAtOnce, timeline.rows.count - first)) * rowHeight
+            let y = top + Double(first) * rowHeight
+            return
+                #"<rect class="stripe" y="\#(text(y))" width="\#(text(width))" height="\#(text(height))"/>"#
+        }.joined(separator: "\n")
     }
 
     private func grid(_ axis: TimeAxis, bottom: Double) -> String {
@@ -103,11 +115,6 @@ struct WaterfallPicture {
         let baseline = text(middle + fontSize * 0.36)
         let end = row.end?.rawValue ?? ""
         var parts = ["<g><title>\(Self.escaped(details(of: row)))</title>"]
-        // Every other one of wide rows, or five of ten narrow ones, so that the eye stays in its row.
-        let number = Int(((y - top) / rowHeight).rounded())
-        if hasNames ? number % 2 == 0 : number % 10 < 5 {
-            parts.append(#"<rect class="stripe" x="0" y="\#(text(y))" width="\#(text(width))" height="\#(text(rowHeight))"/>"#)
-        }
         if hasNames {
             let columns = Int((left - 30) / (fontSize * 0.58))
             let name = Self.escaped(row.name.cut(to: columns, ellipsis: "…"))
@@ -118,7 +125,8 @@ struct WaterfallPicture {
             let width = x(span.end / .seconds(1), axis) - start
             // What took no time to speak of is not drawn, unless it is where bytes came.
             guard width >= 0.3 || span.phase == .receiving else { continue }
-            parts.append(bar(span.phase, x: start, width: max(width, 1.5), middle: middle, height: rowHeight * 0.6))
+            parts.append(
+                bar(span.phase, x: start, width: max(width, 1.5), middle: middle, height: rowHeight * 0.6))
         }
         let last = x((row.spans.last?.end ?? .zero) / .seconds(1), axis)
         switch row.end {
@@ -129,14 +137,17 @@ struct WaterfallPicture {
         if hasNames {
             let columns = Int((right - 24) / (fontSize * 0.56))
             let note = Self.escaped(row.note.cut(to: columns, ellipsis: "…"))
-            parts.append(#"<text class="\#(end)" x="\#(text(width - right + 16))" y="\#(baseline)">\#(note)</text>"#)
+            parts.append(
+                #"<text class="\#(end)" x="\#(text(width - right + 16))" y="\#(baseline)">\#(note)</text>"#)
         }
         parts.append("</g>")
         return parts.joined()
     }
 
     /// Waiting is a thread, asking a slim bar, receiving a full one, pausing dots.
-    private func bar(_ phase: Timeline.Phase, x: Double, width: Double, middle: Double, height: Double) -> String {
+    private func bar(_ phase: Timeline.Phase, x: Double, width: Double, middle: Double, height: Double)
+        -> String
+    {
         func rectangle(_ x: Double, _ width: Double, _ height: Double) -> String {
             """
             <rect class="\(phase)" x="\(text(x))" y="\(text(middle - height / 2))" width="\(text(width))" \
@@ -169,7 +180,9 @@ struct WaterfallPicture {
     private func x(_ seconds: Double, _ axis: TimeAxis) -> Double { left + seconds / axis.span * chartWidth }
 
     private func details(of row: Timeline.Row) -> String {
-        let phases = row.spans.filter { $0.end > $0.start }.map { "\($0.phase) \(Amount.span($0.end - $0.start))" }
+        let phases = row.spans.filter { $0.end > $0.start }.map {
+            "\($0.phase) \(Amount.span($0.end - $0.start))"
+        }
         return ([row.url, row.note] + phases).filter { !$0.isEmpty }.joined(separator: "\n")
     }
 

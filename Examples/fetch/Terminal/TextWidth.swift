@@ -25,10 +25,14 @@ extension String {
     }
 
     /// Filled up with spaces on the right.
-    func padded(to columns: Int) -> String { self + String(repeating: " ", count: max(0, columns - columnCount)) }
+    func padded(to columns: Int) -> String {
+        self + String(repeating: " ", count: max(0, columns - columnCount))
+    }
 
     /// Filled up with spaces on the left.
-    func aligned(to columns: Int) -> String { String(repeating: " ", count: max(0, columns - columnCount)) + self }
+    func aligned(to columns: Int) -> String {
+        String(repeating: " ", count: max(0, columns - columnCount)) + self
+    }
 
     /// With what would move the cursor or change colours on a terminal shown as `?`: names and reasons come from strangers.
     var printable: String {

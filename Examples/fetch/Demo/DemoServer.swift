@@ -1,0 +1,21 @@
+import LoopbackServer
+
+/// The server of `--demo`, in this process: slow enough to watch, and not always in order.
+enum DemoServer {
+    static func start() throws -> LoopbackServer {
+        let server = try LoopbackServer()
+        let index = #"["a.jpg", "b.jpg", "c.jpg"]"#
+        server.route("/index.json", .delayed(milliseconds: 80, then: .json(index)))
+        server.route("/a.jpg", .drip(900_000, atOnce: 60_000, everyMilliseconds: 25))
+        server.route("/b.jpg", .drip(1_500_000, atOnce: 150_000, everyMilliseconds: 60))
+        let slow = Answer.drip(500_000, atOnce: 50_000, everyMilliseconds: 20)
+        server.route("/c.jpg", .delayed(milliseconds: 150, then: slow))
+        // There is no "original.txt".
+        server.route("/copy.txt", .delayed(milliseconds: 60, then: .text("the copy\n")))
+        server.route("/flaky.bin", .status(503), .truncated(after: 60_000, of: 200_000), .pattern(200_000))
+        server.route("/near.iso", .drip(800_000, atOnce: 100_000, everyMilliseconds: 30))
+        server.route("/far.iso", .drip(800_000, atOnce: 10_000, everyMilliseconds: 30))
+        server.route("/endless.log", .drip(1_000_000_000, atOnce: 100_000, everyMilliseconds: 20))
+        return server
+    }
+}

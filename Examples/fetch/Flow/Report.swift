@@ -1,0 +1,62 @@
+import Foundation
+
+/// What became of one URL.
+struct Report: Sendable {
+    enum End: Equatable, Sendable {
+        case fetched
+        /// The file was there, and was to be left.
+        case skipped
+        case failed(reason: String)
+        case cancelled(reason: String)
+    }
+
+    let url: String
+    var end: End
+    /// The server's last answer, if there was one.
+    var status: Int?
+    /// Received, in the last try.
+    var byteCount: Int64 = 0
+    /// Where it is now.
+    var file: String?
+    var duration = Duration.zero
+    var attempts = 0
+
+    /// As one line of JSON, its keys always the same and in the same order, `error` where there is one.
+    var json: String {
+        let members: [(String, String?)] = [
+            ("url", Self.quoted(url)), ("status", status.map(String.init) ?? "null"),
+            ("bytes", String(byteCount)),
+            ("file", file.map(Self.quoted) ?? "null"),
+            ("seconds", String(format: "%.3f", duration / .seconds(1))), ("attempts", String(attempts)),
+            ("error", error.map(Self.quoted)),
+        ]
+        return "{"
+            + members.compactMap { name, value in value.map { "\"\(name)\":\($0)" } }.joined(separator: ",")
+            + "}"
+    }
+
+    var error: String? {
+        switch end {
+        case .fetched, .skipped: nil
+        case .failed(let reason), .cancelled(let reason): reason
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            // Also what JSON allows and some readers of lines take for the end of one.
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                quoted += String(format: "\\u%04x", scalar.value)
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

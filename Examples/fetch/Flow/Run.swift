@@ -1,0 +1,89 @@
+import Deferred
+import Foundation
+
+/// One run of the program, whatever it fetches: who looks on, what may cut it short, and what is left to do in the end.
+struct Run: Sendable {
+    let options: Options
+    let display: Display
+    let journal: Journal
+    let fetcher: Fetcher
+    private let stage: Stage
+
+    init(_ options: Options) {
+        self.options = options
+        display = Display(options.isQuiet ? .errors : Terminal(.standardError).manner)
+        journal = Journal(options, display)
+        stage = Stage(options)
+        fetcher = Fetcher(options, journal, stage)
+    }
+
+    /// How it ended.
+    struct Ending: Sendable {
+        let result: Result<Void, any Error>
+        /// Ctrl-C or its like.
+        let signal: CInt?
+    }
+
+    /// Does what `work` begins, until it is done, Ctrl-C is pressed, or nobody reads standard output any more.
+    func perform(_ work: @escaping @Sendable () -> Deferred<Void>) async -> Ending {
+        // The chain is built before it is set off: so whoever may cancel it has it in hand from the start.
+        let start = Deferred<Void>()
+        let whole = start.then { work() }
+        let interrupts = Interrupts {
+            journal.note(cancelReason: "cancelled: interrupted")
+            whole.cancel()
+        }
+        display.brokenOutput.then { failure in
+            display.complain("fetch: \(failure)")
+            journal.note(cancelReason: "cancelled: \(failure)")
+            whole.cancel()
+        }
+        start.resolve()
+        let result = await whole.result
+        fetcher.waitUntilIdle()
+        stage.clear()
+        return Ending(result: result, signal: interrupts.received)
+    }
+
+    /// Draws the picture, if there is to be one; false if it can't be written.
+    func drawWaterfall() -> Bool {
+        guard let path = options.waterfall else { return true }
+        let picture = WaterfallPicture(
+            timeline: journal.timeline, title: "\(journal.summary), at most \(options.jobs) at once")
+        do {
+            try Data(picture.svg.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            return true
+        } catch {
+            display.complain("fetch: \(path): \(Reason.inWords(error))")
+            return false
+        }
+    }
+}
+
+extension Run {
+    /// Fetches what `options` name. Gives 0 if all is well, 1 if something failed, 128 and the signal's number after a signal.
+    static func exitStatus(_ options: Options) async throws(UsageError) -> CInt {
+        var urls = options.urls
+        if let input = options.input { urls += try InputList.read(input) }
+        let transfers = try Transfer.plan(urls, options)
+
+        let run = Run(options)
+        run.journal.add(transfers)
+        let ending = await run.perform { run.fetcher.fetch(transfers) }
+        run.journal.endRest(transfers)
+        let isDrawn = run.drawWaterfall()
+        run.display.finish(saying: (ending.signal == nil ? "" : "interrupted: ") + run.journal.summary)
+
+        if let signal = ending.signal { return 128 + signal }
+        return isDrawn && run.isSuccess(ending) ? 0 : 1
+    }
+
+    /// With `--first` one is enough.
+    private func isSuccess(_ ending: Ending) -> Bool {
+        let progress = journal.progress
+        guard display.brokenOutput.currentResult == nil else { return false }
+        return options.takesFirst
+            ? progress.total == 0 || progress.fetched + progress.skipped > 0
+            : progress.failed + progress.cancelled == 0
+    }
+}

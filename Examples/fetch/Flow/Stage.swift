@@ -1,0 +1,112 @@
+import DeferredOperations
+import Foundation
+
+/// Where what is fetched waits until it is put in its place, if it can't be there from the start.
+///
+/// A file goes to its place by itself. What is for standard output is whole before any of it is written there, in a temporary
+/// folder; and mirrors of one thing each have a file of their own, in a hidden folder beside the destination, of which the
+/// first to be whole is moved there.
+///
+/// Sound as `@unchecked Sendable`: what changes is touched only with `lock` held.
+final class Stage: @unchecked Sendable {
+    private let options: Options
+    private let lock = NSLock()
+    private var folder: URL?
+    private var hasWinner = false
+
+    init(_ options: Options) { self.options = options }
+
+    /// Where to download to.
+    func place(for transfer: Transfer) throws -> URL {
+        switch transfer.destination {
+        case .standardOutput:
+            return try waitingFolder { FileManager.default.temporaryDirectory }
+                .appendingPathComponent(String(transfer.index))
+        case .file(let path):
+            if let folder = options.directory { try Self.makeFolder(folder) }
+            let destination = URL(fileURLWithPath: path)
+            guard options.takesFirst else { return destination }
+            // There is no sense in a race if its prize can't be put in place.
+            if options.existing == .fail, Self.exists(destination) {
+                throw DataSourceError.destinationExists(destination)
+            }
+            if options.existing == .skip, Self.exists(destination) { return destination }
+            return try waitingFolder { destination.deletingLastPathComponent() }
+                .appendingPathComponent(String(transfer.index))
+        }
+    }
+
+    /// Does with a whole file what is to be done with it.
+    func putInPlace(_ file: DownloadDataSource.File, _ transfer: Transfer) throws -> Fetched {
+        let status = file.response?.statusCode
+        switch transfer.destination {
+        case .standardOutput:
+            try Self.copyToStandardOutput(file.url)
+            return Fetched(file: nil, byteCount: file.byteCount, status: status)
+        case .file(let path):
+            if options.takesFirst, !file.wasKept { try award(file.url, URL(fileURLWithPath: path)) }
+            return Fetched(
+                file: path, byteCount: file.byteCount,
+                received: file.wasKept ? 0 : file.byteCount - file.resumedAt,
+                status: status, wasThere: file.wasKept)
+        }
+    }
+
+    /// Takes away what is left.
+    func clear() {
+        guard let folder = lock.withLock({ folder }) else { return }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Moves the file, if no other was first.
+    private func award(_ file: URL, _ destination: URL) throws {
+        try lock.withLock {
+            guard !hasWinner else { throw CancellationError() }
+            if options.existing != .overwrite, Self.exists(destination) {
+                throw DataSourceError.destinationExists(destination)
+            }
+            guard rename(file.path, destination.path) == 0 else {
+                throw DataSourceError.cannotWrite(destination, reason: Reason.words(for: errno))
+            }
+            hasWinner = true
+        }
+    }
+
+    /// The folder of this run, made when it is first needed.
+    private func waitingFolder(in parent: () -> URL) throws -> URL {
+        try lock.withLock {
+            if let folder { return folder }
+            let name = ".fetch-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+            let made = parent().appendingPathComponent(name, isDirectory: true)
+            do {
+                try FileManager.default.createDirectory(
+                    at: made, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw DataSourceError.cannotWrite(parent(), reason: Reason.inWords(error))
+            }
+            folder = made
+            return made
+        }
+    }
+
+    private static func makeFolder(_ path: String) throws {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw DataSourceError.cannotWrite(URL(fileURLWithPath: path), reason: Reason.inWords(error))
+        }
+    }
+
+    /// Whether something is there, a link that leads nowhere included.
+    private static func exists(_ file: URL) -> Bool {
+        (try? FileManager.default.attributesOfItem(atPath: file.path)) != nil
+    }
+
+    private static func copyToStandardOutput(_ file: URL) throws {
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        while let piece = try handle.read(upToCount: 1 << 16), !piece.isEmpty {
+            try OutputStream.standardOutput.write(piece)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+/// The built `fetch`, run as a user runs it, in a folder of its own.
+final class FetchProgram: Sendable {
+    /// What a run came to.
+    struct Outcome: Sendable {
+        let status: Int32
+        /// Whether a signal ended it, whose number `status` is.
+        let wasKilled: Bool
+        let output: Data
+        let errors: String
+
+        var text: String { String(decoding: output, as: UTF8.self) }
+        var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+        /// The objects of `--json`, by URL.
+        var objects: [String: [String: Any]] {
+            let parsed = text.split(separator: "\n").compactMap {
+                try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+            }
+            return Dictionary(parsed.map { ($0["url"] as? String ?? "", $0) }) { first, _ in first }
+        }
+    }
+
+    /// Where it runs, and what is in there goes with this object.
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("FetchTests-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// The program beside the test bundle, of whatever build that is.
+    static var url: URL {
+        get throws {
+            let arguments =
+                CommandLine.arguments + [Bundle.main.executablePath ?? ""]
+                + Bundle.allBundles.map(\.bundlePath)
+            for argument in arguments {
+                var folder = URL(fileURLWithPath: argument)
+                while folder.path.count > 1 {
+                    folder.deleteLastPathComponent()
+                    let program = folder.appendingPathComponent("fetch")
+                    var isFolder: ObjCBool = false
+                    if FileManager.default.fileExists(atPath: program.path, isDirectory: &isFolder),
+                        !isFolder.boolValue,
+                        FileManager.default.isExecutableFile(atPath: program.path)
+                    {
+                        return program
+                    }
+                }
+            }
+            throw NotFound()
+        }
+    }
+
+    struct NotFound: Error {}
+
+    /// Runs it to its end.
+    func run(_ arguments: String..., input: String? = nil) async throws -> Outcome {
+        try await start(arguments, input: input).outcome
+    }
+
+    /// Begins a run.
+    func start(
+        _ arguments: [String], input: String? = nil, output: RunningProgram.Sink = .kept,
+        errors: RunningProgram.Sink = .kept, environment: [String: String] = [:]
+    ) throws -> RunningProgram {
+        // Neither the terminal nor the wishes of whoever runs the tests must matter.
+        let dropped: Set = ["NO_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"]
+        let inherited = ProcessInfo.processInfo.environment.filter {
+            !dropped.contains($0.key) && !$0.key.hasSuffix("_proxy")
+        }
+        return try RunningProgram(
+            Self.url, arguments, in: folder, input: input, output: output, errors: errors,
+            environment: inherited.merging(environment) { $1 })
+    }
+
+    /// What is in the folder, or one in there, sorted.
+    func files(_ path: String = "") -> [String] {
+        let folder = path.isEmpty ? folder : folder.appendingPathComponent(path)
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+    }
+
+    func contents(_ name: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: folder.appendingPathComponent(name).path).map(Array.init)
+    }
+
+    func text(_ name: String) -> String? {
+        contents(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+    }
+}

@@ -1,0 +1,295 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+/// The program as its users know it: URLs in, files and an exit status out.
+@Suite(.timeLimit(.minutes(2)))
+struct FetchingTests {
+    let server: LoopbackServer
+    let fetch: FetchProgram
+
+    init() throws {
+        server = try LoopbackServer()
+        fetch = try FetchProgram()
+        server.route("/a.txt", .text("first\n"))
+        server.route("/sub/a.txt", .text("second\n"))
+        server.route("/big.bin", .pattern(3_000_000))
+    }
+
+    @Test(
+        "Several URLs are fetched, each to a file named by its path, no two to the same, and the exit status is 0"
+    )
+    func several() async throws {
+        let outcome = try await fetch.run(
+            server.url("/a.txt"), server.url("/big.bin?x=1"), server.url("/sub/a.txt"))
+        #expect(outcome.status == 0)
+        #expect(outcome.output.isEmpty)
+        #expect(fetch.files() == ["a.txt", "a.txt.1", "big.bin"])
+        #expect(fetch.text("a.txt") == "first\n")
+        #expect(fetch.text("a.txt.1") == "second\n")
+        let big = try #require(fetch.contents("big.bin"))
+        #expect(big.count == 3_000_000)
+        #expect(Pattern.matches(big, at: 0))
+        #expect(outcome.errorLines.count == 4)
+        #expect(outcome.errorLines.last?.hasPrefix("3 of 3 fetched, 3.0 MB in ") == true, "\(outcome.errors)")
+    }
+
+    @Test(
+        "Each failure is one line that names URL and reason, the others are fetched, and the exit status is 1"
+    )
+    func failures() async throws {
+        server.route("/down", .status(500))
+        server.route("/reset", .reset)
+        server.route("/short", .truncated(after: 10, of: 20))
+        server.route("/loop", .redirect(to: "/loop"))
+        try FileManager.default.createDirectory(
+            at: fetch.folder.appendingPathComponent("down"), withIntermediateDirectories: false)
+        let refused = "http://127.0.0.1:1/x"
+        let paths = ["/none", "/reset", "/short", "/loop", "/down"].map { server.url($0) }
+        let others = [refused, "http://host.invalid/", "ftp://h/a", "nonsense", "http://[::1"]
+        let outcome = try await fetch.start(paths + others + [server.url("/a.txt"), "-j", "2"]).outcome
+        #expect(outcome.status == 1)
+        #expect(fetch.files() == ["a.txt", "down"])
+        #expect(fetch.files("down").isEmpty)
+        for (url, reason) in [
+            (server.url("/none"), "404 Not Found"), (server.url("/reset"), "connection lost"),
+            (server.url("/short"), "truncated: 10 of 20 bytes"),
+            (server.url("/loop"), "redirected more than"),
+            (server.url("/down"), "exists"), (refused, "cannot connect"),
+            ("http://host.invalid/", "cannot connect"),
+            ("ftp://h/a", "only http and https"), ("nonsense", "not a URL"), ("http://[::1", "not a URL"),
+        ] {
+            let lines = outcome.errorLines.filter { $0.hasPrefix("fetch: \(url): ") }
+            #expect(lines.count == 1, "\(url): \(outcome.errors)")
+            #expect(lines.first?.contains(reason) == true, "\(lines)")
+        }
+        #expect(outcome.errorLines.last?.hasSuffix("; 10 failed") == true)
+    }
+
+    @Test("-o names the file, in -d if that is given, and '-o -' is standard output with nothing else there")
+    func output() async throws {
+        #expect(try await fetch.run("-o", "b.txt", server.url("/a.txt")).status == 0)
+        #expect(try await fetch.run("-d", "new/dir", "-o", "c.txt", server.url("/a.txt")).status == 0)
+        let outcome = try await fetch.run("-o", "-", server.url("/big.bin"))
+        #expect(outcome.status == 0)
+        #expect(outcome.output.count == 3_000_000)
+        #expect(Pattern.matches(outcome.output, at: 0))
+        #expect(fetch.files() == ["b.txt", "new"])
+        #expect(fetch.files("new/dir") == ["c.txt"])
+        let failed = try await fetch.run("-o", "-", server.url("/none"), "--quiet")
+        #expect(failed.status == 1)
+        #expect(failed.output.isEmpty)
+        #expect(failed.errors == "fetch: \(server.url("/none")): 404 Not Found\n")
+    }
+
+    @Test("What exists stays unless --overwrite; --skip-existing and --continue count it as done")
+    func existing() async throws {
+        try fetch.write("mine", to: "a.txt")
+        let refused = try await fetch.run(server.url("/a.txt"))
+        #expect(refused.status == 1)
+        #expect(
+            refused.errors.contains("'a.txt' exists; choose --overwrite, --skip-existing or --continue"),
+            "\(refused.errors)")
+        for option in ["--skip-existing", "--continue"] {
+            let outcome = try await fetch.run(option, "--json", server.url("/a.txt"))
+            #expect(outcome.status == 0)
+            #expect(outcome.objects[server.url("/a.txt")]?["attempts"] as? Int == 0)
+        }
+        #expect(server.requests.isEmpty)
+        #expect(fetch.text("a.txt") == "mine")
+        #expect(try await fetch.run("--overwrite", server.url("/none"), "-o", "a.txt").status == 1)
+        #expect(fetch.text("a.txt") == "mine")
+        #expect(try await fetch.run("--overwrite", server.url("/a.txt")).status == 0)
+        #expect(fetch.text("a.txt") == "first\n")
+        #expect(fetch.files() == ["a.txt"])
+    }
+
+    @Test("-j N is N at once, to one host too, and never more", arguments: [1, 3, 16])
+    func jobs(count: Int) async throws {
+        let gate = Gate()
+        for index in 0..<20 { server.route("/\(index)", .held(by: gate, then: .text("x"))) }
+        let program = try fetch.start(["-j", "\(count)"] + (0..<20).map { server.url("/\($0)") })
+        await server.waitForRequests(underWay: count)
+        gate.open()
+        #expect(await program.outcome.status == 0)
+        #expect(server.mostRequestsUnderWay == count)
+        #expect(fetch.files().count == 20)
+    }
+
+    @Test("A silent server is given up after --timeout, a slow one after --max-time, and nothing is left")
+    func timeouts() async throws {
+        server.route("/silent", .stalled)
+        server.route("/stalls", .stalled(after: 1000, of: 2000))
+        server.route("/slow", .drip(1000, atOnce: 1, everyMilliseconds: 20))
+        let silent = try await fetch.run("--timeout", "0.3", server.url("/silent"), server.url("/stalls"))
+        #expect(silent.status == 1)
+        #expect(
+            silent.errorLines.filter { $0.contains("nothing heard for 0.3 s") }.count == 2, "\(silent.errors)"
+        )
+        let slow = try await fetch.run("--max-time", "0.5", server.url("/slow"))
+        #expect(slow.status == 1)
+        #expect(
+            slow.errors.contains("fetch: \(server.url("/slow")): not done after 0.50 s (--max-time)"),
+            "\(slow.errors)")
+        #expect(fetch.files().isEmpty)
+    }
+
+    @Test("--retry tries again what may pass, says so, and not what will not pass")
+    func retry() async throws {
+        server.route("/flaky", .status(503), .truncated(after: 5, of: 10), .text("whole"))
+        server.route("/broken", .status(500))
+        let outcome = try await fetch.run(
+            "--retry", "2", "--json", server.url("/flaky"), server.url("/none"), server.url("/broken"))
+        #expect(outcome.status == 1)
+        #expect(fetch.files() == ["flaky"])
+        #expect(fetch.text("flaky") == "whole")
+        #expect(outcome.objects[server.url("/flaky")]?["attempts"] as? Int == 3)
+        #expect(outcome.objects[server.url("/none")]?["attempts"] as? Int == 1)
+        #expect(outcome.objects[server.url("/broken")]?["attempts"] as? Int == 3)
+        #expect(outcome.objects[server.url("/broken")]?["status"] as? Int == 500)
+        #expect(
+            outcome.objects[server.url("/broken")]?["error"] as? String
+                == "500 Internal Server Error (3 tries)")
+        #expect(
+            outcome.errors.contains("\(server.url("/flaky")): 503 Service Unavailable; again in "),
+            "\(outcome.errors)")
+    }
+
+    @Test("Headers of -H are sent, after those of a redirect too")
+    func headers() async throws {
+        server.route("/e", .echo)
+        let outcome = try await fetch.run(
+            "-H", "X-One: 1: 2", "-H", "Accept: text/x", "-o", "-", server.url("/e"))
+        #expect(outcome.text.contains("\r\nX-One: 1: 2\r\n"))
+        #expect(outcome.text.contains("\r\nAccept: text/x\r\n"))
+    }
+
+    @Test("--input gives URLs from a file or standard input, after those of the command line")
+    func input() async throws {
+        try fetch.write("# two\n\n\(server.url("/a.txt"))\r\n  \(server.url("/sub/a.txt"))", to: "list")
+        #expect(try await fetch.run("--input", "list", "-d", "x").status == 0)
+        #expect(fetch.files("x") == ["a.txt", "a.txt.1"])
+        let outcome = try await fetch.run(
+            "--input", "-", "-d", "y", server.url("/sub/a.txt"), input: "\(server.url("/a.txt"))\n")
+        #expect(outcome.status == 0)
+        #expect(fetch.text("y/a.txt") == "second\n")
+        #expect(fetch.text("y/a.txt.1") == "first\n")
+        let empty = try await fetch.run("--input", "-", input: "# none\n")
+        #expect(empty.status == 0)
+    }
+
+    @Test("--fail-fast stops at the first failure, and each URL is accounted for")
+    func failFast() async throws {
+        let gate = Gate()
+        server.route("/held", .pattern(100_000, heldAfter: 50_000, by: gate))
+        server.route("/fails", .held(by: gate, then: .status(404)), .status(404))
+        let urls = ["/held", "/fails", "/a.txt"].map { server.url($0) }
+        let program = try fetch.start(["--fail-fast", "--json", "-j", "2"] + urls)
+        await server.waitForRequests(underWay: 2)
+        server.route("/held", .stalled)
+        gate.open()
+        let outcome = await program.outcome
+        #expect(outcome.status == 1)
+        #expect(outcome.objects.count == 3)
+        #expect(outcome.objects[urls[1]]?["error"] as? String == "404 Not Found")
+        #expect(outcome.objects[urls[2]]?["error"] as? String == "cancelled: another URL failed")
+        #expect(!fetch.files().contains("a.txt"))
+        #expect(!fetch.files().contains { $0.hasSuffix(".part") })
+    }
+
+    @Test("--first takes the mirror that is whole first, cancels the rest, and leaves one file")
+    func first() async throws {
+        server.route("/slow/f", .stalled(after: 1000, of: 2000))
+        server.route("/good/f", .pattern(500_000))
+        let urls = ["/none/f", "/slow/f", "/good/f"].map { server.url($0) }
+        let outcome = try await fetch.start(["--first", "--json"] + urls).outcome
+        #expect(outcome.status == 0)
+        #expect(fetch.files() == ["f"])
+        #expect(fetch.contents("f")?.count == 500_000)
+        #expect(outcome.objects[urls[0]]?["error"] as? String == "404 Not Found")
+        #expect(outcome.objects[urls[1]]?["error"] as? String == "cancelled: another mirror was first")
+        #expect(outcome.objects[urls[2]]?["file"] as? String == "f")
+
+        let failed = try await fetch.run("--first", "-o", "g", server.url("/none"), server.url("/none/f"))
+        #expect(failed.status == 1)
+        #expect(failed.errorLines.filter { $0.hasSuffix(": 404 Not Found") }.count == 2)
+        let refused = try await fetch.start(["--first"] + urls).outcome
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("'f' exists"))
+        #expect(fetch.files() == ["f"])
+    }
+
+    @Test("--continue keeps a part file when a transfer breaks, and goes on with it in the next run")
+    func resume() async throws {
+        let head = ("ETag", "\"v1\"")
+        server.route(
+            "/r", .resource(100_000, etag: head.1, breakingOffAfter: 40_000), .resource(100_000, etag: head.1)
+        )
+        #expect(try await fetch.run("--continue", server.url("/r")).status == 1)
+        #expect(fetch.files().contains("r.part"))
+        #expect(!fetch.files().contains("r"))
+        let outcome = try await fetch.run("--continue", server.url("/r"))
+        #expect(outcome.status == 0)
+        #expect(server.requests.last?[header: "Range"] == "bytes=40000-")
+        #expect(fetch.files() == ["r"])
+        #expect(Pattern.matches(try #require(fetch.contents("r")), at: 0))
+        #expect(outcome.errors.contains("1 of 1 fetched, 60.0 kB"), "\(outcome.errors)")
+    }
+
+    @Test("--json has an object for each URL, and --quiet leaves errors alone")
+    func json() async throws {
+        let outcome = try await fetch.run(
+            "--json", "--quiet", "-d", "d", server.url("/a.txt"), server.url("/none"), "bad")
+        #expect(outcome.status == 1)
+        #expect(outcome.text.split(separator: "\n").count == 3)
+        let fetched = try #require(outcome.objects[server.url("/a.txt")])
+        #expect(fetched["status"] as? Int == 200)
+        #expect(fetched["bytes"] as? Int == 6)
+        #expect(fetched["file"] as? String == "d/a.txt")
+        #expect(fetched["error"] == nil)
+        #expect(fetched["seconds"] as? Double ?? -1 >= 0)
+        #expect(outcome.objects["bad"]?["attempts"] as? Int == 0)
+        #expect(outcome.errorLines.count == 2)
+    }
+
+    @Test("--waterfall draws a picture with a row for each URL, and failing to write it is a failure")
+    func waterfall() async throws {
+        let outcome = try await fetch.run("--waterfall", "w.svg", server.url("/a.txt"), server.url("/none"))
+        #expect(outcome.status == 1)
+        let svg = try #require(fetch.text("w.svg"))
+        #expect(svg.hasPrefix("<svg ") && svg.contains("404 Not Found"))
+        let refused = try await fetch.run("--waterfall", "no/w.svg", "-d", "x", server.url("/a.txt"))
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("fetch: no/w.svg: no such file or directory"), "\(refused.errors)")
+    }
+
+    @Test("Bad usage is named, exits with 2, and nothing is fetched")
+    func usage() async throws {
+        for arguments in [
+            ["--jsn"], ["-j", "x"], ["-H", "x"], ["--input", "nowhere"], ["--json", "-o", "-"],
+            ["-o", "x", "y"], ["--input", "."],
+        ] {
+            let outcome = try await fetch.start(arguments + [server.url("/a.txt")]).outcome
+            #expect(outcome.status == 2, "\(arguments)")
+            #expect(outcome.errorLines.count == 1)
+            #expect(outcome.errors.hasPrefix("fetch: "))
+        }
+        #expect(try await fetch.run().status == 2)
+        #expect(server.requests.isEmpty)
+        #expect(fetch.files().isEmpty)
+        let help = try await fetch.run("--help")
+        #expect(help.status == 0)
+        #expect(help.text.hasPrefix("usage: fetch [options] URL...\n"))
+        #expect(help.errors.isEmpty)
+    }
+
+    @Test("A name from a URL never leads out of the folder")
+    func names() async throws {
+        server.route("/..%2f..%2fescaped", .text("x"))
+        server.route("/a/%2e%2e", .text("x"))
+        let outcome = try await fetch.run(
+            "-d", "in", server.url("/..%2f..%2fescaped"), server.url("/a/%2e%2e"))
+        #expect(fetch.files() == ["in"])
+        #expect(fetch.files("in") == [".._.._escaped", "__"], "\(outcome.errors)")
+    }
+}

@@ -1,0 +1,200 @@
+import Foundation
+
+/// A program that is under way, what it writes, and how it ends.
+///
+/// Sound as `@unchecked Sendable`: what changes is touched only with `lock` held.
+final class RunningProgram: @unchecked Sendable {
+    /// Where what it writes goes.
+    enum Sink: Sendable {
+        /// It is kept.
+        case kept
+        /// Nobody reads it: the other end of the pipe is closed already.
+        case closedPipe
+        /// A file or device.
+        case path(String)
+        /// A terminal of its own; what comes there is kept.
+        case terminal(PseudoTerminal)
+    }
+
+    /// What is known so far.
+    struct Progress: Sendable {
+        var output = Data()
+        var errors = Data()
+        /// Whether both have come to their end.
+        var openStreams = 0
+        /// As `waitpid` gives it.
+        var waitStatus: Int32?
+
+        var outcome: FetchProgram.Outcome? {
+            guard openStreams == 0, let waitStatus else { return nil }
+            let signal = waitStatus & 0x7F
+            return FetchProgram.Outcome(
+                status: signal == 0 ? (waitStatus >> 8) & 0xFF : signal, wasKilled: signal != 0,
+                output: output,
+                errors: String(decoding: errors, as: UTF8.self))
+        }
+    }
+
+    let identifier: pid_t
+    private let lock = NSLock()
+    private var progress = Progress()
+    private var waiters:
+        [(isSatisfied: @Sendable (Progress) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+
+    init(
+        _ program: URL, _ arguments: [String], in folder: URL, input: String? = nil, output: Sink = .kept,
+        errors: Sink = .kept, environment: [String: String]
+    ) throws {
+        let inputEnds = try Self.pipeEnds()
+        let (outputSource, outputTarget) = try Self.open(output)
+        let (errorSource, errorTarget) = try Self.open(errors)
+        var files: posix_spawn_file_actions_t = .init()
+        posix_spawn_file_actions_init(&files)
+        posix_spawn_file_actions_adddup2(&files, inputEnds.reading, 0)
+        posix_spawn_file_actions_adddup2(&files, outputTarget, 1)
+        posix_spawn_file_actions_adddup2(&files, errorTarget, 2)
+        // A server's sockets and gates in this process would be kept open by a program that inherited them.
+        #if !canImport(Darwin)
+        for descriptor in 3..<Int32(min(4096, sysconf(Int32(_SC_OPEN_MAX)))) {
+            posix_spawn_file_actions_addclose(&files, descriptor)
+        }
+        #endif
+        var attributes: posix_spawnattr_t = .init()
+        posix_spawnattr_init(&attributes)
+        // As from a shell, whatever the runner of the tests has done with signals.
+        var defaults = sigset_t()
+        sigfillset(&defaults)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        posix_spawnattr_setsigmask(&attributes, &blocked)
+        var flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+        #if canImport(Darwin)
+        flags |= POSIX_SPAWN_CLOEXEC_DEFAULT
+        #endif
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        defer {
+            posix_spawn_file_actions_destroy(&files)
+            posix_spawnattr_destroy(&attributes)
+            for descriptor in [inputEnds.reading, outputTarget, errorTarget] { close(descriptor) }
+        }
+
+        var spawned: pid_t = 0
+        // A shell changes the folder and is then replaced by the program.
+        let shell = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.path]
+        let words = Self.cStrings(shell + [program.path] + arguments)
+        let variables = Self.cStrings(environment.map { "\($0)=\($1)" })
+        defer { (words + variables).forEach { free($0) } }
+        let code = posix_spawn(&spawned, shell[0], &files, &attributes, words, variables)
+        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+        identifier = spawned
+
+        feed(input ?? "", to: inputEnds.writing)
+        progress.openStreams = [outputSource, errorSource].compactMap(\.self).count
+        if let outputSource { read(outputSource) { $0.output += $1 } }
+        if let errorSource { read(errorSource) { $0.errors += $1 } }
+        Thread.detachNewThread { [self, identifier] in
+            var status: Int32 = 0
+            while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+            update { $0.waitStatus = status }
+        }
+    }
+
+    func send(_ signal: Int32) { kill(identifier, signal) }
+
+    /// What it came to; waits for its end.
+    var outcome: FetchProgram.Outcome {
+        get async {
+            await wait { $0.outcome != nil }
+            return lock.withLock { progress.outcome! }
+        }
+    }
+
+    /// Waits until standard error has `text` in it, or the program is over.
+    func waitForErrors(containing text: String) async {
+        await wait { String(decoding: $0.errors, as: UTF8.self).contains(text) || $0.outcome != nil }
+    }
+
+    /// Waits until it is so, or the program is over.
+    func wait(until isSatisfied: @escaping @Sendable (Progress) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isReady = lock.withLock {
+                if isSatisfied(progress) || progress.outcome != nil { return true }
+                waiters.append((isSatisfied, continuation))
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
+    private func update(_ change: (inout Progress) -> Void) {
+        let ready = lock.withLock {
+            change(&progress)
+            let isOver = progress.outcome != nil
+            let ready = waiters.filter { isOver || $0.isSatisfied(progress) }
+            waiters.removeAll { isOver || $0.isSatisfied(progress) }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume() }
+    }
+
+    private func read(_ descriptor: Int32, _ take: @escaping @Sendable (inout Progress, Data) -> Void) {
+        Thread.detachNewThread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = Foundation.read(descriptor, &buffer, buffer.count)
+                if count > 0 {
+                    update { take(&$0, Data(buffer[..<count])) }
+                } else if count == 0 || errno != EINTR {
+                    // A terminal whose other end is closed gives EIO.
+                    break
+                }
+            }
+            close(descriptor)
+            update { $0.openStreams -= 1 }
+        }
+    }
+
+    private func feed(_ input: String, to descriptor: Int32) {
+        Thread.detachNewThread {
+            var rest = Array(input.utf8)[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+                guard count > 0 else { break }
+                rest = rest.dropFirst(count)
+            }
+            close(descriptor)
+        }
+    }
+
+    /// What to read from, if anything, and what the program is to write to.
+    private static func open(_ sink: Sink) throws -> (source: Int32?, target: Int32) {
+        switch sink {
+        case .kept:
+            let ends = try pipeEnds()
+            return (ends.reading, ends.writing)
+        case .closedPipe:
+            let ends = try pipeEnds()
+            close(ends.reading)
+            return (nil, ends.writing)
+        case .path(let path):
+            let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+            return (nil, descriptor)
+        case .terminal(let terminal):
+            return (dup(terminal.master), try terminal.opened())
+        }
+    }
+
+    /// Both closed in programs that are started, so that an end is seen when it comes.
+    private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        texts.map { strdup($0) } + [nil]
+    }
+}

@@ -1,0 +1,71 @@
+/// What a terminal shows after some bytes: enough of one for what the fetcher sends, and an error for anything else.
+struct Screen {
+    let columns: Int
+    /// All lines there have been, those that scrolled away too.
+    private var lines: [[Character]] = [[]]
+    private var row = 0
+    private var column = 0
+    /// What it did not understand.
+    private(set) var unknown: [String] = []
+
+    init(columns: Int) { self.columns = columns }
+
+    /// The text, without the spaces and empty lines that end it.
+    var text: [String] {
+        var text = lines.map { line in
+            var line = line
+            while line.last == " " { line.removeLast() }
+            return String(line)
+        }
+        while text.last == "" { text.removeLast() }
+        return text
+    }
+
+    mutating func show(_ bytes: String) {
+        var rest = Substring(bytes)
+        while let character = rest.popFirst() {
+            switch character {
+            case "\r\n":
+                newLine()
+                column = 0
+            case "\n": newLine()
+            case "\r": column = 0
+            case "\u{1B}":
+                guard let match = rest.prefixMatch(of: /\[([0-9;]*)([A-Za-z])/) else {
+                    unknown.append(String(rest.prefix(8)))
+                    continue
+                }
+                rest = rest[match.range.upperBound...]
+                control(String(match.2), Int(match.1))
+            default: put(character)
+            }
+        }
+    }
+
+    private mutating func newLine() {
+        row += 1
+        if row == lines.count { lines.append([]) }
+    }
+
+    private mutating func put(_ character: Character) {
+        if column == columns {
+            newLine()
+            column = 0
+        }
+        while lines[row].count <= column { lines[row].append(" ") }
+        lines[row][column] = character
+        column += 1
+    }
+
+    private mutating func control(_ letter: String, _ number: Int?) {
+        switch letter {
+        case "A": row = max(0, row - (number ?? 1))
+        case "J":
+            lines[row].removeSubrange(min(column, lines[row].count)...)
+            lines.removeSubrange((row + 1)...)
+        case "K": lines[row].removeSubrange(min(column, lines[row].count)...)
+        case "m": break
+        default: unknown.append("[\(number.map(String.init) ?? "")\(letter)")
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import fetch
+
+struct TerminalTests {
+    @Test("A frame is drawn over the last one, without clearing it first")
+    func redraw() {
+        var frame = Frame()
+        #expect(frame.redraw(["one", "two"], columns: 80) == "one\u{1B}[K\ntwo\u{1B}[K\n")
+        #expect(frame.redraw(["ONE"], columns: 80) == "\r\u{1B}[2AONE\u{1B}[K\n\u{1B}[J")
+        #expect(frame.redraw([], columns: 80) == "\r\u{1B}[1A\u{1B}[J")
+        #expect(!frame.isShown)
+        #expect(frame.redraw([], columns: 80) == "")
+    }
+
+    @Test("What stays goes above the frame")
+    func above() {
+        var frame = Frame()
+        _ = frame.redraw(["bar"], columns: 80)
+        #expect(
+            frame.redraw(["bar"], above: "done\n", columns: 80) == "\r\u{1B}[1A\u{1B}[Jdone\nbar\u{1B}[K\n")
+    }
+
+    @Test("Lines that a narrower terminal has folded are counted with all their rows")
+    func resized() {
+        var frame = Frame()
+        _ = frame.redraw(
+            [
+                String(repeating: "x", count: 79), "\u{1B}[32m\(String(repeating: "y", count: 41))\u{1B}[0m",
+                "",
+            ], columns: 80)
+        #expect(frame.redraw([], columns: 40) == "\r\u{1B}[5A\u{1B}[J")
+    }
+
+    @Test("A text too wide loses its middle, and wide characters count as two columns")
+    func cutting() {
+        #expect("abcdefghij".cut(to: 10, ellipsis: "…") == "abcdefghij")
+        #expect("abcdefghij".cut(to: 6, ellipsis: "…") == "abc…ij")
+        #expect("日本語日本語".cut(to: 6, ellipsis: "…") == "日…語")
+        #expect("日本語".columnCount == 6)
+        #expect("e\u{301}👩‍👩‍👧x".columnCount == 4)
+        #expect("abc".cut(to: 0, ellipsis: "…") == "")
+        #expect("a\u{1B}[2Jb\u{9B}c".printable == "a?[2Jb?c")
+    }
+
+    @Test("Colour and bars depend on the environment, and need a terminal")
+    func environment() {
+        let nowhere = OutputStream(descriptor: -1)
+        #expect(!Terminal(nowhere, environment: ["TERM": "xterm"]).canDraw)
+        #expect(Terminal(nowhere, environment: ["LANG": "de_DE.UTF-8"]).style.usesUnicode)
+        #expect(!Terminal(nowhere, environment: ["LC_ALL": "C", "LANG": "de_DE.UTF-8"]).style.usesUnicode)
+    }
+}
