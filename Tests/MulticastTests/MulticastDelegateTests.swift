@@ -215,7 +215,7 @@ struct MulticastDelegateTests {
             MulticastDelegate<any Error>().add(Described(), on: nil)
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(message.contains("can't hold Described weakly"))
+        #expect(message.contains("can't hold a Described weakly"))
     }
     #endif
 

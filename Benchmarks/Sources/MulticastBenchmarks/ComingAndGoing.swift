@@ -62,6 +62,6 @@ struct ComingAndGoing {
                 }
             )
         }
-        return await Contender.compare(contenders, rounds: max(3, rounds / (count / 1_000)))
+        return await Contender.compare(contenders, by: .thread, rounds: max(3, rounds / (count / 1_000)))
     }
 }

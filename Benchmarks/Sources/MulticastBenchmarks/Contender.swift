@@ -1,3 +1,19 @@
+import Foundation
+
+/// What a job is timed by.
+enum Timebase {
+    /// The time that passes, for jobs on several threads.
+    case elapsed
+    /// The processor time of the calling thread, for jobs that stay on it: what else the machine does doesn't count.
+    case thread
+
+    var now: Double {
+        var time = timespec()
+        clock_gettime(self == .elapsed ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+    }
+}
+
 /// One way of doing a job, timed beside others.
 struct Contender {
     let name: String
@@ -6,16 +22,15 @@ struct Contender {
 
     /// Takes turns with the others, round by round, so that all share the machine's moods, and gives each one's median
     /// time for one job, in nanoseconds.
-    static func compare(_ contenders: [Contender], rounds: Int) async -> [Double] {
+    static func compare(_ contenders: [Contender], by timebase: Timebase, rounds: Int) async -> [Double] {
         var times: [[Double]] = contenders.map { _ in [] }
         for contender in contenders { await contender.run() }
-        let clock = ContinuousClock()
         for round in 0..<rounds {
             for offset in contenders.indices {
                 let index = (round + offset) % contenders.count
-                let start = clock.now
+                let start = timebase.now
                 await contenders[index].run()
-                times[index].append((clock.now - start) / .nanoseconds(1))
+                times[index].append(timebase.now - start)
             }
         }
         return times.map { $0.sorted()[$0.count / 2] }

@@ -63,6 +63,7 @@ struct Notifying {
                 },
                 Contender(name: "array") { for _ in 0..<posts { for closure in heldArray { closure() } } },
             ],
+            by: .thread,
             rounds: rounds
         )
         for token in tokens { center.removeObserver(token) }

@@ -31,6 +31,7 @@ struct ReadingAndWriting {
     func run() async {
         print(
             "\n## Reading and writing, ns an operation (all threads' operations over the time that passed)\n")
+        print("Two threads that share nothing get \(await parallelism()) times the work of one done.\n")
         titles(["threads", "read", "reads", "SynchronizedValue", "Mutex", "actor", "barrier queue"])
         for threads in [1, 2] {
             for (name, length, operations) in [("short", 1, 20_000), ("long", 4_096, 1_000)] {
@@ -42,6 +43,22 @@ struct ReadingAndWriting {
                 }
             }
         }
+    }
+
+    /// What a second thread can bring at all here and now: 2 on two idle processors.
+    private func parallelism() async -> Double {
+        let work: @Sendable () -> Void = {
+            for _ in 0..<2_000 { consume(sum(Self.numbers, Self.numbers.count)) }
+        }
+        let times = await Contender.compare(
+            [
+                Contender(name: "one thread") { onThreads(1, work) },
+                Contender(name: "two threads") { onThreads(2, work) },
+            ],
+            by: .elapsed,
+            rounds: rounds
+        )
+        return (20 * times[0] / times[1]).rounded() / 10
     }
 
     private func measure(_ threads: Int, _ length: Int, _ reads: Int, _ operations: Int) async -> [Double] {
@@ -101,6 +118,7 @@ struct ReadingAndWriting {
                     }
                 },
             ],
+            by: .elapsed,
             rounds: rounds
         )
     }
@@ -113,10 +131,24 @@ private func sum(_ numbers: [Int], _ length: Int) -> Int {
     return sum
 }
 
-@inline(never)
+@_optimize(none)
 private func consume(_ number: Int) {}
 
+/// Threads of their own, which all start when all are there: `concurrentPerform` may leave everything to the first.
 private func onThreads(_ number: Int, _ body: @escaping @Sendable () -> Void) {
     if number == 1 { return body() }
-    DispatchQueue.concurrentPerform(iterations: number) { _ in body() }
+    let arrived = Arrivals()
+    let group = DispatchGroup()
+    for _ in 0..<number {
+        DispatchQueue(label: "thread").async(group: group) {
+            arrived.count.add(1, ordering: .relaxed)
+            while arrived.count.load(ordering: .relaxed) < number {}
+            body()
+        }
+    }
+    group.wait()
+}
+
+private final class Arrivals: Sendable {
+    let count = Atomic(0)
 }

@@ -96,26 +96,19 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         }
     }
 
-    /// Whether `type(of:)` is a class is the one thing that `Delegate` can't be asked for at compile time: an
-    /// existential of a class-bound protocol doesn't satisfy `AnyObject` as a constraint.
+    /// That it is an object is the one thing that `Delegate` can't be asked for at compile time: an existential of a
+    /// class-bound protocol doesn't satisfy `AnyObject` as a constraint.
     private static func object(of delegate: Delegate, fileID: StaticString, line: UInt) -> AnyObject {
-        let type = type(of: delegate as Any)
-        guard type is AnyClass else {
-            fatalError(
-                "A delegate is held weakly, so it must be an object; \(type), given to \(Self.self), is not a class",
-                file: fileID,
-                line: line
-            )
-        }
         let object = delegate as AnyObject
-        guard DelegateListener.isPlainReference(delegate, to: object) else {
-            fatalError(
-                "\(Self.self) can't hold \(type) weakly, since \(Delegate.self) keeps it in a box: use a class-bound protocol",
-                file: fileID,
-                line: line
-            )
-        }
-        return object
+        if DelegateListener.isPlainReference(delegate, to: object) { return object }
+        let type = type(of: delegate as Any)
+        fatalError(
+            type is AnyClass
+                ? "\(Self.self) can't hold a \(type) weakly, since \(Delegate.self) keeps it in a box: use a class-bound protocol"
+                : "A delegate is held weakly, so it must be an object; \(type), given to \(Self.self), is not a class",
+            file: fileID,
+            line: line
+        )
     }
 
     /// The delegate of a listener, whose object the caller holds. Soundness of `unsafeDowncast`: nothing else is put into
