@@ -38,12 +38,6 @@ struct Scenario: Decodable, Sendable, CustomTestStringConvertible {
     }
 
     var testDescription: String { "\(rule): \(name)" }
-
-    /// Locks and queues have yet to come.
-    var isReplayable: Bool {
-        let verbs = ["lock", "semaphore", "queue"]
-        return !program.contains { line in verbs.contains { line.hasPrefix($0) || line.contains("{ \($0)") } }
-    }
 }
 
 /// A generated program and the trace that Twisted gave.

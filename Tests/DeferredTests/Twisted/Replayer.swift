@@ -20,6 +20,9 @@ final class Replayer: @unchecked Sendable {
     var producers: [String: Producer] = [:]
     /// The handles that a name stood for when it was paused: an unpause is for the latest of them.
     var paused: [String: [Handle]] = [:]
+    var primitives: [String: Primitive] = [:]
+    /// What is held of a lock or semaphore, longest first.
+    var permits: [String: [DeferredSemaphore.Permit]] = [:]
     var reports: [DeferredDiagnostic] = []
 
     private init(making: Making) {
@@ -42,8 +45,8 @@ final class Replayer: @unchecked Sendable {
 
     /// Lets go of everything: what still waits is abandoned, and the cycle through its callbacks is broken.
     private func letGo() {
-        let everything = (handles, producers, paused)
-        (handles, producers, paused) = ([:], [:], [:])
+        let everything = (handles, producers, paused, permits, primitives)
+        (handles, producers, paused, permits, primitives) = ([:], [:], [:], [:], [:])
         withExtendedLifetime(everything) {}
     }
 
@@ -88,6 +91,14 @@ final class Replayer: @unchecked Sendable {
         case "timeout": try timeout(word(0), word(1), step.items.count > 2 ? step.block : nil)
         case "later": try later(word(0), word(1), word(2))
         case "advance": try clock.advance(by: seconds(word(0)))
+        case "lock": try primitives[word(0)] = .lock(DeferredLock())
+        case "semaphore": try makeSemaphore(word(0), word(1))
+        case "acquire": try acquire(word(0), word(1))
+        case "release": try release(word(0))
+        case "run": try runHolding(word(0), word(1), step.links[2])
+        case "queue": try primitives[word(0)] = .queue(DeferredQueue())
+        case "put": try queue(word(0)).put(.word(word(1)))
+        case "get": try setNewest(word(0), .token(queue(word(1)).get()))
         default: throw UnreadableStep(line: step.verb, reason: "no such step")
         }
     }
