@@ -2,6 +2,7 @@
 /// turn has come, follows what `body` makes; whoever watches the list watches the slots.
 final class LimitedInputs<Value: Sendable>: Sendable {
     private struct Slot: Sendable {
+        let deferred: Deferred<Value>
         let resolver: Resolver<Value>
         let begin: @Sendable () -> Deferred<Value>
     }
@@ -18,22 +19,18 @@ final class LimitedInputs<Value: Sendable>: Sendable {
     }
 
     let slots: [Deferred<Value>]
-    private let fileID: StaticString
-    private let line: UInt
     private let state: Guarded<State>
 
     init<Input: Sendable>(
         _ inputs: [Input], _ limit: Int, _ body: @escaping @Sendable (Input) -> Deferred<Value>,
         _ fileID: StaticString, _ line: UInt
     ) {
-        self.fileID = fileID
-        self.line = line
         var slots: [Deferred<Value>] = []
         var waiting: [Slot] = []
         for input in inputs {
             let (deferred, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
             slots.append(deferred)
-            waiting.append(Slot(resolver: resolver) { body(input) })
+            waiting.append(Slot(deferred: deferred, resolver: resolver) { body(input) })
         }
         waiting.reverse()
         self.slots = slots
@@ -62,15 +59,14 @@ final class LimitedInputs<Value: Sendable>: Sendable {
                 leave()
                 continue
             }
-            let ended = slot.begin().both(
-                { [self] (result: Result<Value, any Error>) throws -> Value in
-                    giveBack()
-                    beginSlots()
-                    return try result.get()
-                }, fileID: fileID, line: line)
+            let begun = slot.begin()
+            // Attached after those who watch for the list: the next begins when they have been told.
+            slot.deferred.link.observe { [self] in
+                giveBack()
+                beginSlots()
+            }
             // Cancelled while `body` ran: what that made is cancelled at once, as a callback's would be (C5).
-            let follows = slot.resolver.producer.source?.follow(ended.link) ?? false
-            if !follows { ended.cancel() }
+            if !slot.deferred.link.follow(begun.link) { begun.cancel() }
             leave()
         }
     }

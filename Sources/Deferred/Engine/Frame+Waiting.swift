@@ -31,9 +31,13 @@ extension Frame {
             var waiter = waiter
             let word = waiter.lock()
             let content = waiter.startRunning()
-            waiter.flags.remove(.cancelPending)
+            let isCancelled = waiter.flags.remove(.cancelPending) != nil
             waiter.unlock(word)
-            if perform(content, on: &waiter, with: inner.content) { _ = inner.look() }
+            if isCancelled {
+                performCancelled(content, on: &waiter)
+            } else if perform(content, on: &waiter, with: inner.content) {
+                _ = inner.look()
+            }
             return
         }
         let isPending = innerWord & Word.settled == 0

@@ -151,7 +151,7 @@ struct Frame: ~Copyable {
             performCancelled(content, on: &consumer)
             return false
         }
-        return perform(content, on: &consumer, with: outcome)
+        return perform(content, on: &consumer, with: outcome) && !consumer.onlyObserves
     }
 
     /// Does what a link was to do with the outcome it waited for. The link is `running`, and ours.

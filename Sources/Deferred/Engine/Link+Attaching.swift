@@ -7,6 +7,18 @@ extension Link {
         return consumer
     }
 
+    /// Has `body` run at this link's turn to tell, after those attached before, without being a consumer of it.
+    func observe(_ body: @escaping @Sendable () -> Void) {
+        let observer = Link(
+            .waiting,
+            .step { _ in
+                body()
+                return .value(())
+            }, made)
+        observer.onlyObserves = true
+        attach(observer)
+    }
+
     /// Attaches a new link that nobody else knows of yet.
     func attach(_ consumer: Link) {
         let word = lock()

@@ -117,8 +117,10 @@ extension Link {
         guard let last = Link.last(in: word) else { return false }
         var previous = last
         while let current = previous._withUnsafeGuaranteedRef({ $0.next }) {
-            let (withdrawn, isConsumer) = current._withUnsafeGuaranteedRef { ($0.withdrawn, $0 === consumer) }
-            if !withdrawn && !isConsumer { return true }
+            let (withdrawn, isOther) = current._withUnsafeGuaranteedRef {
+                ($0.withdrawn, $0 !== consumer && !$0.onlyObserves)
+            }
+            if !withdrawn && isOther { return true }
             let isLast = current.toOpaque() == Link.last(in: word)?.toOpaque()
             if withdrawn && !isLast {
                 previous._withUnsafeGuaranteedRef { p in p.next = current._withUnsafeGuaranteedRef { $0.next }

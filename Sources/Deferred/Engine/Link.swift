@@ -74,7 +74,7 @@ final class Link: @unchecked Sendable {
     /// Under this link's lock.
     @exclusivity(unchecked) var flags: Flags
 
-    /// What is asked without this link's lock; see `withdrawn` and `hasFollowed`.
+    /// What is asked without this link's lock; see `withdrawn`, `onlyObserves` and `hasFollowed`.
     private let marks = Atomic<UInt8>(0)
 
     /// Where the link was made; the highest bit says whether it is owned by handles that may fire it.
@@ -103,6 +103,12 @@ final class Link: @unchecked Sendable {
     var withdrawn: Bool {
         get { marks.load(ordering: .relaxed) & 1 != 0 }
         set { if newValue { marks.bitwiseOr(1, ordering: .relaxed) } }
+    }
+
+    /// It is told as a consumer is, and is none: it neither protects from a cancel nor handles a failure. Set before it is attached.
+    var onlyObserves: Bool {
+        get { marks.load(ordering: .relaxed) & 4 != 0 }
+        set { if newValue { marks.bitwiseOr(4, ordering: .relaxed) } }
     }
 
     /// It has followed another, as a source may: it may wait for more than its handles. Never taken back.
