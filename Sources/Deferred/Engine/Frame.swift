@@ -230,7 +230,7 @@ struct Frame: ~Copyable {
     /// Gives a locked link, which has nothing to do any more, its outcome, unlocks it and enqueues the telling.
     @inline(__always)
     mutating func finish(_ link: Link, _ word: UInt, _ outcome: consuming Link.Content) {
-        if link.rare != nil { return finishRare(link, word, outcome) }
+        if link.rare != nil || link.flags.contains(.hasClaim) { return finishRare(link, word, outcome) }
         link.content = outcome
         link.phase = .settled
         if word & ~Word.flags == 0 {
@@ -244,9 +244,16 @@ struct Frame: ~Copyable {
 
     @inline(never)
     private mutating func finishRare(_ link: Link, _ word: UInt, _ outcome: consuming Link.Content) {
-        let rare = link.rare!
+        let claim = link.takeClaim()
+        let flags = link.flags
         link.content = outcome
         link.phase = .settled
+        defer { claim?.end(link, flags, fired: nil) }
+        guard let rare = link.rare else {
+            let batch = Batch(takenFrom: word)
+            link.unlock(Word.settled | (batch.isEmpty ? 0 : Word.busy))
+            return enqueueTelling(link, batch, scope)
+        }
         // Taken out under the lock, let go after it: what goes may be a user's.
         let canceller = rare.canceller.take()
         let list = rare.list.take()
@@ -255,18 +262,22 @@ struct Frame: ~Copyable {
         var finalizers: [Finalizer] = []
         swap(&finalizers, &rare.finalizers)
         let held = rare.heldScope.take()
-        let isShielded = link.flags.contains(.shielded)
+        let isShielded = flags.contains(.shielded)
         let batch = Batch(takenFrom: word)
         link.unlock(Word.settled | (word & Word.paused) | (batch.isEmpty ? 0 : Word.busy))
 
         var inner = Scope.join(held, scope)
         if !finalizers.isEmpty { inner = Scope(finalizers, link.content.copy(), in: inner) }
-        if !batch.isEmpty { enqueue(.tell(link, batch, inner)) }
+        enqueueTelling(link, batch, inner)
         for follower in following {
             if isShielded { follower.goOnConsuming() } else { withdraw(follower) }
         }
         _ = consume canceller
         _ = consume list
+    }
+
+    private mutating func enqueueTelling(_ link: Link, _ batch: Batch, _ scope: Scope?) {
+        if !batch.isEmpty { enqueue(.tell(link, batch, scope)) }
     }
 
     /// Holds the present scope open until `link` is done.

@@ -13,9 +13,12 @@ extension Link {
             }
             return false
         }
+        let claim = takeClaim()
+        let flags = flags
         fired = site
         var frame = Frame()
         frame.finish(self, word, outcome)
+        claim?.end(self, flags, fired: site)
         frame.run()
         return true
     }

@@ -170,6 +170,8 @@ extension Link {
         static let cancellerRuns = Flags(rawValue: 32)
         /// A follower whose source fired while it was `linking`: it leaves the list as soon as it stands in it.
         static let withdrawsOnceLinked = Flags(rawValue: 64)
+        /// A source whose producers have a claim on it.
+        static let hasClaim = Flags(rawValue: 128)
         /// A source that does not pass its cancel on to what it follows.
         static let shielded = Flags(rawValue: 16)
     }

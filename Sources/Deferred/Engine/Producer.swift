@@ -1,37 +1,23 @@
 /// The right to fire a source, for those that are not fired by their handles: shared by the copies of a ``Resolver``. When the
 /// last of them goes nothing is left that could fire the source, and it fails with ``DeferredError/abandoned`` (A1).
-///
-/// Once it has fired, it lets go of the source, whose handles are then all that keeps that.
 @usableFromInline
 final class Producer: Sendable {
-    private enum State {
-        case owning(Link)
-        case fired(Late)
-    }
-
-    /// What is to be known when a source that has been let go is fired again.
-    private struct Late {
-        let made: DeferredDiagnostic.Location
-        let fired: DeferredDiagnostic.Location
-        let wasCancelled: Bool
-        /// The first late result after a cancel is dropped without a word (C2).
-        var isAbsorbed: Bool
-    }
-
-    private let state: Guarded<State>
+    private let claim: Claim
 
     /// A canceller's own right to fire ends with the cancel, which settles the source in any case.
     private let abandons: Bool
 
+    /// The producer of a new source.
     @usableFromInline
     init(_ link: Link) {
-        state = Guarded(.owning(link))
+        claim = Claim(link)
         abandons = true
+        link.keep(claim)
     }
 
     @usableFromInline
     init(forCancellerOf link: Link) {
-        state = Guarded(.owning(link))
+        claim = Claim(link)
         abandons = false
     }
 
@@ -39,52 +25,95 @@ final class Producer: Sendable {
         if abandons { source?.abandon() }
     }
 
-    /// The source, unless this has fired it.
+    /// The source, while it is pending.
     @usableFromInline
-    var source: Link? {
-        state.withLock { if case .owning(let link) = $0 { link } else { nil } }
-    }
+    var source: Link? { claim.source }
 
     /// Whether the source was cancelled (C2).
     @usableFromInline
-    var isCancelled: Bool {
-        if let source { return source.isCancelled }
-        return state.withLock { if case .fired(let late) = $0 { late.wasCancelled } else { false } }
-    }
+    var isCancelled: Bool { claim.isCancelled }
 
     /// Fires the source; see `Link.fire`.
     @usableFromInline
     func fire(_ outcome: consuming Link.Content, _ site: DeferredDiagnostic.Location) -> Bool {
         guard let source else {
-            reportLate(site)
+            claim.reportLate(site)
             return false
         }
-        guard source.fire(outcome, site) else { return false }
-        // A canceller's result is none of the producer's: the source goes on knowing what to do with that.
-        guard abandons else { return true }
-        let (wasCancelled, isAbsorbed) = source.locked {
-            (source.flags.contains(.cancelled), source.flags.remove(.absorbsLateResult) != nil)
-        }
-        let late = Late(made: source.made, fired: site, wasCancelled: wasCancelled, isAbsorbed: isAbsorbed)
-        // What it held goes after the lock: it may be the last reference.
-        let before = state.withLock { state in
-            let before = state
-            state = .fired(late)
-            return before
-        }
-        _ = consume before
-        return true
+        return source.fire(outcome, site)
+    }
+}
+
+/// What keeps a source alive for its producers while it is pending. The source knows its claim, and ends it when it settles,
+/// whoever it was that fired it: from then on its handles are all that keeps it.
+final class Claim: Sendable {
+    private enum State {
+        case pending(Link)
+        case settled(Late)
     }
 
-    private func reportLate(_ site: DeferredDiagnostic.Location) {
+    /// What is to be known when a source that has settled is fired again.
+    private struct Late {
+        let made: DeferredDiagnostic.Location
+        let fired: DeferredDiagnostic.Location?
+        let wasCancelled: Bool
+        /// The first late result after a cancel is dropped without a word (C2).
+        var isAbsorbed: Bool
+    }
+
+    private let state: Guarded<State>
+
+    init(_ link: Link) { state = Guarded(.pending(link)) }
+
+    var source: Link? {
+        state.withLock { if case .pending(let link) = $0 { link } else { nil } }
+    }
+
+    var isCancelled: Bool {
+        if let source { return source.isCancelled }
+        return state.withLock { if case .settled(let late) = $0 { late.wasCancelled } else { false } }
+    }
+
+    /// The source has settled, with these flags.
+    func end(_ source: Link, _ flags: Link.Flags, fired: DeferredDiagnostic.Location?) {
+        let late = Late(
+            made: source.made, fired: fired, wasCancelled: flags.contains(.cancelled),
+            isAbsorbed: flags.contains(.absorbsLateResult))
+        let before = state.withLock { state in
+            let before = state
+            state = .settled(late)
+            return before
+        }
+        // What it held goes after the lock: it may be the last reference.
+        _ = consume before
+    }
+
+    func reportLate(_ site: DeferredDiagnostic.Location) {
         let late: Late? = state.withLock { state in
-            guard case .fired(var late) = state else { return nil }
+            guard case .settled(var late) = state else { return nil }
             let answer = late
             late.isAbsorbed = false
-            state = .fired(late)
+            state = .settled(late)
             return answer
         }
         guard let late, !late.isAbsorbed else { return }
         DeferredDiagnostics.report(.alreadyFired(made: late.made, firedFirst: late.fired, again: site))
+    }
+}
+
+extension Link {
+    /// Gives a new source the claim of its producers, to be ended when it settles.
+    ///
+    /// A pending source stands in no list, so this is kept, retained, in the word that others use for that.
+    fileprivate func keep(_ claim: Claim) {
+        next = Unmanaged.fromOpaque(Unmanaged.passRetained(claim).toOpaque())
+        flags.insert(.hasClaim)
+    }
+
+    /// Takes the claim, for the one who settles the source. Under its lock.
+    func takeClaim() -> Claim? {
+        guard flags.remove(.hasClaim) != nil, let kept = next else { return nil }
+        next = nil
+        return Unmanaged<Claim>.fromOpaque(kept.toOpaque()).takeRetainedValue()
     }
 }
