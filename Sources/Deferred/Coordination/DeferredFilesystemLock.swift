@@ -79,7 +79,16 @@ public final class DeferredFilesystemLock: Sendable {
         run(timeout: timeout, { Deferred<T>(catching: body) }, fileID: fileID, line: line)
     }
 
-    /// As the form above, for an asynchronous `body`, which runs in a Task; a cancel cancels that.
+    /// Done when `body` has run. May be left alone: a failure that nobody handles is reported.
+    @discardableResult
+    public func run(
+        timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        run(timeout: timeout, { Deferred<Void>(catching: body) }, fileID: fileID, line: line)
+    }
+
+    /// What an asynchronous `body` gives, which runs in a Task; a cancel cancels that.
     @_disfavoredOverload
     public func run<T: Sendable>(
         timeout: Duration? = nil, _ body: @escaping @Sendable () async throws -> T,

@@ -20,7 +20,16 @@ extension DeferredSemaphore {
         run({ Deferred<T>(catching: body) }, fileID: fileID, line: line)
     }
 
-    /// As the form above, for an asynchronous `body`, which runs in a Task; a cancel cancels that.
+    /// Done when `body` has run. May be left alone: a failure that nobody handles is reported.
+    @discardableResult
+    public func run(
+        _ body: @escaping @Sendable () throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        run({ Deferred<Void>(catching: body) }, fileID: fileID, line: line)
+    }
+
+    /// What an asynchronous `body` gives, which runs in a Task; a cancel cancels that.
     @_disfavoredOverload
     public func run<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,

@@ -65,6 +65,14 @@ struct DeferredSemaphoreTests {
         #expect(try await second.value == 2)
     }
 
+    @Test("a body that gives nothing may be left alone")
+    func void() {
+        let lock = DeferredLock()
+        lock.run { log.add("ran") }
+        DeferredSemaphore(2).run { log.add("and ran") }
+        #expect(log.all == ["ran", "and ran"])
+    }
+
     @Test("the permit is given back before callbacks further down run")
     func releasedFirst() throws {
         let lock = DeferredLock()
