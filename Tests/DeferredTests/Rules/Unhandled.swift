@@ -58,7 +58,7 @@ extension Rules {
             #expect(before.isEmpty)
             let nested = unhandled {
                 let inner = Deferred<Int>()
-                Deferred.resolved(0).then { _ in inner }.fail { _ in }
+                _ = Deferred.resolved(0).then { _ in inner }.fail { _ in 0 }
                 let follower = Deferred<Int>()
                 follower.follow(inner)
                 follower.fail { _ in }
