@@ -49,7 +49,8 @@ extension Rules {
         func positionsKeepNothing() {
             var source: Deferred<Int>? = Deferred<Int>()
             let positions = [
-                source!.then { $0 }, source!.fail { _ in 0 }, source!.shielded(), source!.both { try $0.get() },
+                source!.then { $0 }, source!.fail { _ in 0 }, source!.shielded(),
+                source!.both { try $0.get() },
                 source!.finally { _ in }.then { $0 },
             ]
             source = nil
@@ -117,8 +118,11 @@ extension Rules {
             let dispatched = inner!.fail(on: queue) { _ in 5 }
             inner = nil
             queue.runAll()
-            #expect([outcome(nested), outcome(follower), outcome(values)] == Array(repeating: "abandoned", count: 3))
-            #expect([outcome(results), outcome(gathered), outcome(dispatched)] == ["abandoned", "abandoned", "5"])
+            #expect(
+                [outcome(nested), outcome(follower), outcome(values)]
+                    == Array(repeating: "abandoned", count: 3))
+            #expect(
+                [outcome(results), outcome(gathered), outcome(dispatched)] == ["abandoned", "abandoned", "5"])
         }
 
         @Test("A1: a list's input that is abandoned counts as failed")
@@ -150,7 +154,9 @@ extension Rules {
             #expect(outcome(position) == "1")
         }
 
-        @Test("A1, T1: the last handle that goes on one thread, with a cancel or an attach on another, ends the chain once")
+        @Test(
+            "A1, T1: the last handle that goes on one thread, with a cancel or an attach on another, ends the chain once"
+        )
         func race() {
             for round in 0..<300 {
                 let log = Log()

@@ -364,7 +364,9 @@ extension Rules {
                     }
                     // Whoever came first, the cancel has stopped one of the two.
                     #expect(outcome(last) == "cancelled")
-                    #expect(outcome(source) == "cancelled" || outcome(inner) == "cancelled" && log.entries == ["inner"])
+                    #expect(
+                        outcome(source) == "cancelled"
+                            || outcome(inner) == "cancelled" && log.entries == ["inner"])
                 }
             }
         }

@@ -4,7 +4,9 @@ import Testing
 
 extension Rules {
     @Suite("Rules Z1, Z2, Z3: finalizers") struct Finalizers {
-        @Test("Z1: a finalizer runs once, with the outcome, on value, failure, cancel and abandonment; finally gives the same handle")
+        @Test(
+            "Z1: a finalizer runs once, with the outcome, on value, failure, cancel and abandonment; finally gives the same handle"
+        )
         func everyOutcome() {
             let log = Log()
             var source: Deferred<Int>? = Deferred<Int>()
@@ -23,7 +25,9 @@ extension Rules {
             #expect(log.entries == ["1", "Boom(1)", "canceller", "cancelled", "abandoned"])
         }
 
-        @Test("Z1: it runs after every callback attached by then, before or after it, and all downstream of them")
+        @Test(
+            "Z1: it runs after every callback attached by then, before or after it, and all downstream of them"
+        )
         func outlivesCallbacks() {
             let log = Log()
             let source = Deferred<Int>()
@@ -55,7 +59,9 @@ extension Rules {
             #expect(outcome(kept) == "abandoned")
         }
 
-        @Test("Z1: it outlives a nested wait, added before or after the callback that waits", arguments: [true, false])
+        @Test(
+            "Z1: it outlives a nested wait, added before or after the callback that waits",
+            arguments: [true, false])
         func outlivesNestedWait(isAddedFirst: Bool) {
             let log = Log()
             let source = Deferred<Int>()
@@ -78,7 +84,9 @@ extension Rules {
             let queue = HandDispatcher()
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
-            source.then(on: queue) { log("dispatched"); return $0 }.then(on: queue) { _ in log("again") }
+            source.then(on: queue) {
+                log("dispatched"); return $0
+            }.then(on: queue) { _ in log("again") }
             source.resolve(1)
             queue.runNext()
             #expect(log.entries == ["dispatched"])
@@ -266,12 +274,16 @@ extension Rules {
             }
         }
 
-        @Test("Z2: several on one Deferred run latest added first; one further downstream before one upstream of it")
+        @Test(
+            "Z2: several on one Deferred run latest added first; one further downstream before one upstream of it"
+        )
         func order() {
             let log = Log()
             let source = Deferred<Int>()
             source.finally { _ in log("first") }
-            let middle = source.then { log("callback"); return $0 }
+            let middle = source.then {
+                log("callback"); return $0
+            }
             middle.finally { _ in log("middle's") }
             let last = middle.then { $0 }
             last.finally { _ in log("last's 1") }

@@ -77,7 +77,9 @@ extension Rules {
             }.fail { log(name(of: $0)) }.then { log("void fail") }
             source.then { _ in inner }.then({ log("pair \($0)") }, fail: { log(name(of: $0)) })
             source.then { _ in inner.then { log("inner's \($0)") } }.then { log("void") }
-            source.then { _ in inner.then { log("inner's \($0)") } }.fail { log(name(of: $0)) }.then { log("void") }
+            source.then { _ in inner.then { log("inner's \($0)") } }.fail { log(name(of: $0)) }.then {
+                log("void")
+            }
             #expect(log.entries == ["statements"])
             inner.resolve("x")
             #expect(log.entries.count == 11)
@@ -104,7 +106,9 @@ extension Rules {
             #expect(outcome(never) == "1")
         }
 
-        @Test("Names: fail chooses plain, nested or Void by what its closure gives; of these plain is preferred")
+        @Test(
+            "Names: fail chooses plain, nested or Void by what its closure gives; of these plain is preferred"
+        )
         func fail() {
             let log = Log()
             let plain = failed.fail { _ in 0 }
@@ -184,14 +188,34 @@ extension Rules {
             let inner = inner
             let plain = source.then({ "\($0)" }, fail: { _ in "e" })
             expectType(plain, Deferred<String>.self)
-            let trailing = source.then { "\($0)" } fail: { _ in "e" }
+            let trailing = source.then {
+                "\($0)"
+            } fail: { _ in
+                "e"
+            }
             expectType(trailing, Deferred<String>.self)
-            let nested = source.then { _ in inner } fail: { _ in inner }
+            let nested = source.then { _ in
+                inner
+            } fail: { _ in
+                inner
+            }
             expectType(nested, Deferred<String>.self)
             #expect(outcome(nested) == "inner")
-            source.then { log("\($0)") } fail: { log(name(of: $0)) }
-            source.then(on: InlineDispatcher()) { log("on \($0)") } fail: { log(name(of: $0)) }
-            let rethrown = failed.then { $0 + 1 } fail: { throw $0 }
+            source.then {
+                log("\($0)")
+            } fail: {
+                log(name(of: $0))
+            }
+            source.then(on: InlineDispatcher()) {
+                log("on \($0)")
+            } fail: {
+                log(name(of: $0))
+            }
+            let rethrown = failed.then {
+                $0 + 1
+            } fail: {
+                throw $0
+            }
             expectType(rethrown, Deferred<Int>.self)
             #expect(outcome(rethrown) == "Boom(1)")
             #expect(log.entries == ["1", "on 1"])
@@ -214,7 +238,9 @@ extension Rules {
             source.finally(on: .global()) { _ in }
         }
 
-        @Test("Names: a trailing closure makes a Deferred with a resolver; the canceller goes by its label only")
+        @Test(
+            "Names: a trailing closure makes a Deferred with a resolver; the canceller goes by its label only"
+        )
         func makers() {
             let log = Log()
             let body = Deferred<Int> { resolver in resolver.resolve(1) }
@@ -279,13 +305,18 @@ extension Rules {
 
         @Test("Names: from generic code each form resolves as its types say")
         func generic() {
-            func twice<T>(_ deferred: Deferred<T>, _ combine: @escaping @Sendable (T, T) -> T) -> Deferred<T> {
+            func twice<T>(_ deferred: Deferred<T>, _ combine: @escaping @Sendable (T, T) -> T) -> Deferred<T>
+            {
                 deferred.then { combine($0, $0) }
             }
-            func mapped<T, U: Sendable>(_ deferred: Deferred<T>, _ transform: @escaping @Sendable (T) throws -> U) -> Deferred<U> {
+            func mapped<T, U: Sendable>(
+                _ deferred: Deferred<T>, _ transform: @escaping @Sendable (T) throws -> U
+            ) -> Deferred<U> {
                 deferred.then(transform)
             }
-            func flat<T, U>(_ deferred: Deferred<T>, _ transform: @escaping @Sendable (T) throws -> Deferred<U>) -> Deferred<U> {
+            func flat<T, U>(
+                _ deferred: Deferred<T>, _ transform: @escaping @Sendable (T) throws -> Deferred<U>
+            ) -> Deferred<U> {
                 deferred.then(transform)
             }
             func recovered<T>(_ deferred: Deferred<T>, _ value: T) -> Deferred<T> {

@@ -70,7 +70,9 @@ extension Rules {
             source.unpause()
             #expect(log.entries == ["1"])
             var line: UInt = 0
-            let found = reports { source.unpause(); line = #line }
+            let found = reports {
+                source.unpause(); line = #line
+            }
             guard case .unbalancedUnpause(let made, let at)? = found.first else {
                 Issue.record("not reported as unbalanced: \(found)")
                 return
@@ -153,7 +155,9 @@ extension Rules {
             #expect(log.entries == ["first", "second"])
         }
 
-        @Test("P1, F4: however often it is paused from inside, nothing further downstream runs before the last callback")
+        @Test(
+            "P1, F4: however often it is paused from inside, nothing further downstream runs before the last callback"
+        )
         func pausedTwiceFromInside() {
             let log = Log()
             let source = Deferred<Int>()
@@ -192,7 +196,9 @@ extension Rules {
         func upstreamRunsOn() {
             let log = Log()
             let source = Deferred<Int>()
-            let paused = source.then { log("upstream"); return $0 }
+            let paused = source.then {
+                log("upstream"); return $0
+            }
             paused.pause()
             paused.then { _ in log("downstream") }
             source.then { _ in log("beside") }
@@ -203,7 +209,9 @@ extension Rules {
             #expect(log.entries == ["upstream", "beside", "downstream"])
         }
 
-        @Test("P1: when the last handle that could unpause it goes, it counts as unpaused: fired before, or after")
+        @Test(
+            "P1: when the last handle that could unpause it goes, it counts as unpaused: fired before, or after"
+        )
         func lastHandleGoes() {
             for isFiredBefore in [true, false] {
                 let log = Log()
@@ -225,7 +233,9 @@ extension Rules {
             }
         }
 
-        @Test("P1: a paused source whose last handle goes counts as unpaused; its Resolver could not unpause it")
+        @Test(
+            "P1: a paused source whose last handle goes counts as unpaused; its Resolver could not unpause it"
+        )
         func lastHandleOfSourceGoes() {
             let log = Log()
             var deferred: Deferred<Int>?
@@ -250,7 +260,9 @@ extension Rules {
             keep(firedResolver)
         }
 
-        @Test("P1: a paused list's Deferred whose last handle goes counts as unpaused, though inputs are pending")
+        @Test(
+            "P1: a paused list's Deferred whose last handle goes counts as unpaused, though inputs are pending"
+        )
         func lastHandleOfListGoes() {
             let log = Log()
             let (one, two) = (Deferred<Int>(), Deferred<Int>())
@@ -306,7 +318,9 @@ extension Rules {
             #expect(log.entries == ["two", "one"])
         }
 
-        @Test("P1, T1: pauses and unpauses from many threads while it fires lose no callback, and keep the order")
+        @Test(
+            "P1, T1: pauses and unpauses from many threads while it fires lose no callback, and keep the order"
+        )
         func race() {
             for _ in 0..<100 {
                 let source = Deferred<Int>()
