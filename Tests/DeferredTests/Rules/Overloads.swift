@@ -69,6 +69,8 @@ extension Rules {
             let inner = Deferred<String>()
             source.then { _ in inner }.then { log("then \($0)") }
             _ = source.then { _ in inner }.fail { _ in "recovered" }.then { log("fail \($0)") }
+            source.then { _ in inner }.fail { _ in log("not called") }.then { log("void fail") }
+            source.then { _ in inner }.fail { log(name(of: $0)) }.then { log("void fail") }
             source.then { _ in inner }.both { log("both \(outcome($0))") }
             source.then { _ in inner }.finally { log("finally \(outcome($0))") }
             source.then { value in
@@ -82,7 +84,7 @@ extension Rules {
             }
             #expect(log.entries == ["statements"])
             inner.resolve("x")
-            #expect(log.entries.count == 11)
+            #expect(log.entries.count == 13)
         }
 
         @Test("Names: a closure that always throws, or never returns, resolves")
@@ -155,7 +157,7 @@ extension Rules {
             let void = failed.fail { _ in }
             expectType(void, Deferred<Void>.self)
             let inner = Deferred<Void>()
-            let nested = failed.fail { _ -> Deferred<Void> in inner }
+            let nested = failed.fail { _ in inner }
             #expect(outcome(nested) == "pending")
             inner.resolve()
             #expect(outcome(nested) == "()")

@@ -60,6 +60,7 @@ extension Rules {
         @Test("P1: pauses nest; one unpause too many is ignored and reported")
         func nests() {
             let log = Log()
+            let madeAt = UInt(#line) + 1
             let source = Deferred<Int>()
             source.then { log("\($0)") }
             source.pause()
@@ -69,16 +70,14 @@ extension Rules {
             #expect(log.entries.isEmpty)
             source.unpause()
             #expect(log.entries == ["1"])
-            var line: UInt = 0
-            let found = reports {
-                source.unpause(); line = #line
-            }
+            let line = UInt(#line) + 1
+            let found = reports { source.unpause() }
             guard case .unbalancedUnpause(let made, let at)? = found.first else {
                 Issue.record("not reported as unbalanced: \(found)")
                 return
             }
             #expect(found.count == 1)
-            #expect(made == DeferredDiagnostic.Location(line: #line - 16))
+            #expect(made == DeferredDiagnostic.Location(line: madeAt))
             #expect(at == DeferredDiagnostic.Location(line: line))
             source.pause()
             source.then { log("\($0)") }
