@@ -1,0 +1,227 @@
+import Deferred
+import Testing
+
+extension Rules {
+    @Suite("Rules C3, C6, P1, A1, U1: awaiting", .enabled(if: Rules.hasImmediateTasks)) struct Awaiting {
+        @Test("C6: value gives the value or throws the error, result gives either; fired before or after")
+        func awaits() async throws {
+            #expect(try await Deferred.resolved(1).value == 1)
+            await #expect(throws: Boom(1)) { try await Deferred<Int>.rejected(Boom(1)).value }
+            #expect(outcome(await Deferred<Int>.rejected(Boom(2)).result) == "Boom(2)")
+            let later = Deferred<Int>()
+            let (value, result) = (
+                begin { try await later.value }, begin { await later.result }
+            )
+            later.reject(Boom(3))
+            #expect(outcome(await value.result) == "Boom(3)")
+            #expect(outcome(try await result.value) == "Boom(3)")
+        }
+
+        @Test("C6: awaits are told in the order in which everything was attached")
+        func awaitsInOrder() async throws {
+            let log = Log()
+            let source = Deferred<Int>()
+            source.then { log("before \($0)") }
+            let task = begin { try await source.value }
+            source.then { log("after \($0)") }
+            source.resolve(1)
+            #expect(log.entries == ["before 1", "after 1"])
+            #expect(try await task.value == 1)
+        }
+
+        @Test("C6: a cancelled Task's await throws CancellationError and cancels what nobody else consumes")
+        func taskCancelled() async {
+            let log = Log()
+            let source = Deferred<Int>(canceller: { _ in log("canceller") })
+            let position = source.then { $0 }
+            let task = begin { try await position.value }
+            task.cancel()
+            #expect(log.entries == ["canceller"])
+            #expect([outcome(source), outcome(position)] == ["cancelled", "cancelled"])
+            #expect(outcome(await task.result) == "cancelled")
+        }
+
+        @Test("C6: a cancelled Task's await of a shared Deferred throws, and the others go on")
+        func taskCancelledOthersGoOn() async throws {
+            let source = Deferred<Int>()
+            let other = source.then { $0 }
+            let (one, two) = (begin { try await source.value }, begin { await source.result })
+            one.cancel()
+            #expect(outcome(await one.result) == "cancelled")
+            #expect(outcome(source) == "pending")
+            source.resolve(1)
+            #expect(outcome(other) == "1")
+            #expect(outcome(try await two.value) == "1")
+        }
+
+        @Test("C6: the await throws at once, whatever the Deferred then becomes")
+        func throwsAtOnce() async throws {
+            let recovered = Deferred<Int>(canceller: { $0.resolve(5) })
+            let task = begin { try await recovered.value }
+            task.cancel()
+            #expect(outcome(await task.result) == "cancelled")
+            #expect(outcome(recovered) == "5")
+
+            let pending = Deferred<Int>()
+            let source = Deferred<Int>()
+            let stays = source.fail { _ in pending }
+            let task2 = begin { await stays.result }
+            task2.cancel()
+            #expect(outcome(try await task2.value) == "cancelled")
+            #expect(outcome(stays) == "pending")
+            pending.resolve(2)
+            #expect(outcome(stays) == "2")
+        }
+
+        @Test("C6: a Task that was cancelled before it came to await cancels all the same")
+        func cancelledBefore() async {
+            let source = Deferred<Int>()
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await source.value
+            }
+            #expect(outcome(await task.result) == "cancelled")
+            #expect(outcome(source) == "cancelled")
+        }
+
+        @Test("C6: a Task cancelled after its await has ended cancels nothing")
+        func cancelledAfter() async throws {
+            let log = Log()
+            let source = Deferred<Int>()
+            let position = source.then { _ in Deferred<Int>(canceller: { _ in log("canceller") }) }
+            let gate = Deferred<Void>()
+            let task = begin {
+                let value = try await source.value
+                try await gate.value
+                return value
+            }
+            source.resolve(1)
+            gate.resolve()
+            #expect(try await task.value == 1)
+            task.cancel()
+            #expect(log.entries.isEmpty)
+            keep(position)
+        }
+
+        @Test("C3: an await counts as a consumer")
+        func awaitCounts() async throws {
+            let source = Deferred<Int>()
+            let position = source.then { $0 }
+            let task = begin { try await source.value }
+            position.cancel()
+            #expect([outcome(source), outcome(position)] == ["pending", "cancelled"])
+            source.resolve(1)
+            #expect(try await task.value == 1)
+        }
+
+        @Test(
+            "C3: an await and a position that leave, in either order, cancel the source",
+            arguments: [true, false])
+        func awaitLeaves(isFirst: Bool) async {
+            let source = Deferred<Int>()
+            let position = source.then { $0 }
+            let task = begin { try await source.value }
+            if isFirst { task.cancel() } else { position.cancel() }
+            #expect(outcome(source) == "pending")
+            if isFirst { position.cancel() } else { task.cancel() }
+            #expect(outcome(source) == "cancelled")
+            #expect(outcome(await task.result) == "cancelled")
+        }
+
+        @Test("P1: an await of a paused Deferred, pending or fired, is told when it is unpaused")
+        func pausedAwait() async throws {
+            for isFired in [true, false] {
+                let log = Log()
+                let source = Deferred<Int>()
+                source.pause()
+                if isFired { source.resolve(1) }
+                let task = begin {
+                    let value = try await source.value
+                    log("awaited")
+                    return value
+                }
+                if !isFired { source.resolve(1) }
+                source.then { _ in log("callback") }
+                #expect(log.entries.isEmpty)
+                source.unpause()
+                #expect(try await task.value == 1)
+                #expect(log.entries.contains("callback"))
+            }
+        }
+
+        @Test(
+            "C5: a Task that is cancelled while its await is held by a pause throws, and cancels nothing that has fired"
+        )
+        func pausedAwaitCancelled() async {
+            let source = Deferred<Int>()
+            source.pause()
+            source.resolve(1)
+            let task = begin { try await source.value }
+            task.cancel()
+            #expect(outcome(await task.result) == "cancelled")
+            source.unpause()
+            #expect(outcome(source) == "1")
+        }
+
+        @Test("A1: a Task that awaits what nothing can fire any more gets .abandoned")
+        func abandonedAwait() async {
+            let task: Task<Int, any Error>
+            do {
+                let source = Deferred<Int>()
+                let position = source.then { $0 }
+                task = begin { try await position.value }
+                keep(source)
+            }
+            #expect(outcome(await task.result) == "abandoned")
+        }
+
+        @Test("U1: an await handles a failure; one whose Task was cancelled does not")
+        func awaitHandles() async {
+            let found = Box<[DeferredDiagnostic]>([])
+            await DeferredDiagnostics.withHandler({ report in found.change { $0.append(report) } }) {
+                do {
+                    let source = Deferred<Int>()
+                    let task = begin { try await source.value }
+                    source.reject(Boom(1))
+                    _ = await task.result
+                }
+                #expect(found.value.isEmpty)
+                do {
+                    let source = Deferred<Int>(canceller: { $0.reject(Boom(2)) })
+                    let task = begin { try await source.value }
+                    task.cancel()
+                    _ = await task.result
+                }
+                #expect(found.value.count == 1)
+            }
+        }
+
+        @Test("T1: an outcome and a Task's cancel that race end the await once, and well")
+        func race() async {
+            for _ in 0..<500 {
+                let source = Deferred<Int>()
+                let task = Task { await source.result }
+                async let fired = Task { source.resolve(1) }.value
+                async let cancelled: Void = Task { task.cancel() }.value
+                _ = await (fired, cancelled)
+                #expect(["1", "cancelled"].contains(outcome(await task.value)))
+            }
+        }
+    }
+
+    /// Whether a Task can be begun so that its await has been attached when the Task is there.
+    static var hasImmediateTasks: Bool {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { true } else { false }
+    }
+
+    /// Runs `body` at once, up to where it first waits.
+    static func begin<Value: Sendable>(_ body: sending @escaping () async throws -> Value) -> Task<
+        Value, any Error
+    > {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            Task.immediate(operation: body)
+        } else {
+            preconditionFailure("the suite is not enabled here")
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Deferred
+import Testing
+
+extension Rules {
+    @Suite("Diagnostics") struct Diagnostics {
+        @Test("Diagnostics: each reads as one line: what happened, to which Deferred, made where")
+        func messages() {
+            let here = DeferredDiagnostic.Location(fileID: "Module/File.swift", line: 12)
+            let there = DeferredDiagnostic.Location(fileID: "Module/Other.swift", line: 3)
+            let all: [DeferredDiagnostic] = [
+                .unhandledFailure(Boom(1), made: here),
+                .alreadyFired(made: here, firedFirst: there, again: there),
+                .alreadyFired(made: here, firedFirst: nil, again: there), .notFireable(made: here, at: there),
+                .unbalancedUnpause(made: here, at: there),
+            ]
+            for diagnostic in all {
+                let text = "\(diagnostic)"
+                #expect(text.contains("Module/File.swift:12"))
+                #expect(!text.contains("\n"))
+            }
+            #expect(all.dropFirst().allSatisfy { "\($0)".contains("Module/Other.swift:3") })
+            #expect("\(all[0])".contains("Boom"))
+        }
+
+        @Test(
+            "Diagnostics: handlers for a scope nest; the innermost alone is told, and the outer one again after it"
+        )
+        func scopes() {
+            let (outer, inner) = (Log(), Log())
+            func unhandled(_ id: Int) { _ = Deferred<Int>.rejected(Boom(id)) }
+            DeferredDiagnostics.withHandler({ outer("\($0)") }) {
+                unhandled(1)
+                DeferredDiagnostics.withHandler({ inner("\($0)") }) { unhandled(2) }
+                unhandled(3)
+            }
+            #expect(outer.entries.count == 2)
+            #expect(inner.entries.count == 1)
+        }
+
+        @Test(
+            "Diagnostics: a scope's handler is told what arises in its Task and in Tasks made there, and not elsewhere"
+        )
+        func scopesAndTasks() async {
+            let log = Log()
+            await DeferredDiagnostics.withHandler({ log("\($0)") }) {
+                await Task { _ = Deferred<Int>.rejected(Boom(1)) }.value
+            }
+            #expect(log.entries.count == 1)
+            let result = DeferredDiagnostics.withHandler({ log("\($0)") }) { 5 }
+            #expect(result == 5)
+        }
+
+        @Test("Diagnostics: a handler may use Deferreds, and what it does wrong is reported as well")
+        func handlerUsesDeferreds() {
+            let log = Log()
+            let found = reports {
+                DeferredDiagnostics.withHandler({ report in
+                    log("\(report)")
+                    Deferred.resolved(1).then { _ in log("callback") }
+                }) { _ = Deferred<Int>.rejected(Boom(1)) }
+            }
+            #expect(log.entries.count == 2)
+            #expect(found.isEmpty)
+        }
+
+        @Test("Diagnostics: setHandler takes all from now on; nil restores the line on standard error")
+        func setHandler() async throws {
+            let result = try await #require(
+                processExitsWith: .success, observing: [\.standardErrorContent]
+            ) {
+                let log = Log()
+                DeferredDiagnostics.setHandler { log("\($0)") }
+                _ = Deferred<Int>.rejected(Boom(1))
+                onThread { _ = Deferred<Int>.rejected(Boom(2)) }
+                precondition(log.entries.count == 2)
+                let inner = reports { _ = Deferred<Int>.rejected(Boom(3)) }
+                precondition(inner.count == 1 && log.entries.count == 2)
+                DeferredDiagnostics.setHandler(nil)
+                _ = Deferred<Int>.rejected(Boom(77))
+                precondition(log.entries.count == 2)
+            }
+            let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+            let lines = text.split(separator: "\n").filter { $0.contains("Boom") }
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains("77") == true)
+            #expect(lines.first?.contains("Diagnostics.swift:") == true)
+        }
+
+        @Test("Description: says what a Deferred is waiting for, and where that was made")
+        func descriptions() {
+            let source = Deferred<Int>()
+            let position = source.then { "\($0)" }
+            #expect(source.description.contains("Deferred<Int>"))
+            #expect(source.description.contains("Diagnostics.swift:\(#line - 3)"))
+            #expect(position.description.contains("Diagnostics.swift:\(#line - 3)"))
+            #expect(position.description.contains("Diagnostics.swift:\(#line - 5)"))
+            let inner = Deferred<Int>()
+            let nested = Deferred.resolved(0).then { _ in inner }
+            #expect(nested.description.contains("nested"))
+            #expect(nested.description.contains("Diagnostics.swift:\(#line - 3)"))
+            let list = DeferredList([source, inner]).values()
+            #expect(list.description.contains("2"))
+            source.pause()
+            #expect(source.description.contains("paused"))
+            source.unpause()
+            source.resolve(42)
+            #expect(source.description.contains("42"))
+            #expect(list.description.contains("1 of a list of 2"))
+            #expect(Deferred<Int>.rejected(Boom(9)).finally { _ in }.description.contains("Boom"))
+            let dispatched = source.then(on: HandDispatcher()) { $0 }
+            #expect(!dispatched.description.isEmpty)
+            let follower = Deferred<Int>()
+            follower.follow(inner)
+            #expect(follower.description.contains("follow"))
+            inner.resolve(1)
+        }
+
+        @Test("Description: of a long chain it is short, and of a ring it ends")
+        func descriptionIsBounded() {
+            let source = Deferred<Int>()
+            var position = source
+            for _ in 0..<1000 { position = position.then { $0 } }
+            #expect(position.description.utf8.count < 5000)
+            source.resolve(1)
+        }
+
+        @Test("Errors: each says in words what it is")
+        func errors() {
+            let all: [DeferredError] = [.abandoned, .cycle, .empty, .timedOut, .invalidArgument("why")]
+            for error in all { #expect(String(describing: error).contains(" ")) }
+            #expect("\(DeferredError.invalidArgument("why"))".contains("why"))
+            #expect(Set(all).count == 5)
+        }
+    }
+}

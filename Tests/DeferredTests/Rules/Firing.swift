@@ -1,0 +1,207 @@
+import Deferred
+import Foundation
+import Testing
+
+extension Rules {
+    @Suite("Rules F1, F2: firing") struct Firing {
+        @Test("F1: the first result counts; a later one returns false and changes nothing")
+        func firesOnce() {
+            let later: [(Deferred<Int>) -> Bool] = [
+                { $0.resolve(2) }, { $0.reject(Boom(2)) }, { $0.complete(with: .success(2)) },
+                { $0.complete(with: .failure(Boom(2))) },
+            ]
+            let first: [(fire: (Deferred<Int>) -> Bool, outcome: String)] = [
+                ({ $0.resolve(1) }, "1"), ({ $0.reject(Boom(1)) }, "Boom(1)"),
+                ({ $0.complete(with: .success(1)) }, "1"),
+                ({ $0.complete(with: .failure(Boom(1))) }, "Boom(1)"),
+            ]
+            for (fire, expected) in first {
+                for again in later {
+                    let log = Log()
+                    let deferred = Deferred<Int>()
+                    deferred.both { log(outcome($0)) }
+                    #expect(fire(deferred))
+                    let reports = reports { #expect(!again(deferred)) }
+                    #expect(reports.count == 1)
+                    #expect(outcome(deferred) == expected)
+                    #expect(log.entries == [expected])
+                }
+            }
+        }
+
+        @Test("F1: a later result is reported, with where both came from and where the Deferred was made")
+        func alreadyFired() throws {
+            let made = UInt(#line) + 1
+            let deferred = Deferred<Int>()
+            deferred.resolve(1); let first = UInt(#line)
+            var again: UInt = 0
+            let found = reports {
+                deferred.reject(Boom()); again = #line
+            }
+            guard case .alreadyFired(let madeAt, let firedFirst, let firedAgain)? = found.first else {
+                Issue.record("not reported as already fired: \(found)")
+                return
+            }
+            #expect(madeAt == DeferredDiagnostic.Location(line: made))
+            #expect(firedFirst == DeferredDiagnostic.Location(line: first))
+            #expect(firedAgain == DeferredDiagnostic.Location(line: again))
+            #expect(found.count == 1)
+        }
+
+        @Test("F1: a Resolver's later result is reported as well")
+        func resolverFiresOnce() throws {
+            let (deferred, resolver) = Deferred<Int>.withResolver()
+            #expect(resolver.resolve(1))
+            let copy = resolver
+            let found = reports {
+                #expect(!copy.resolve(2))
+                #expect(!resolver.reject(Boom()))
+                #expect(!resolver.complete(with: .success(3)))
+            }
+            #expect(found.count == 3)
+            #expect(found.allSatisfy { if case .alreadyFired = $0 { true } else { false } })
+            #expect(outcome(deferred) == "1")
+        }
+
+        @Test("F1: firing again from inside a callback returns false and is reported")
+        func firesAgainFromInside() {
+            let deferred = Deferred<Int>()
+            let answer = Box(true)
+            deferred.then { _ in answer.value = deferred.resolve(2) }
+            let found = reports { #expect(deferred.resolve(1)) }
+            #expect(!answer.value)
+            #expect(found.count == 1)
+            #expect(outcome(deferred) == "1")
+        }
+
+        @Test("F1: of many threads that fire at once, exactly one does")
+        func firesOnceAmongThreads() {
+            for _ in 0..<200 {
+                let deferred = Deferred<Int>()
+                let log = Log()
+                let wins = Box(0)
+                deferred.both { log(outcome($0)) }
+                onThreads(4) { index in
+                    _ = reports {
+                        let isWinner = index % 2 == 0 ? deferred.resolve(index) : deferred.reject(Boom(index))
+                        if isWinner { wins.change { $0 += 1 } }
+                    }
+                }
+                #expect(wins.value == 1)
+                #expect(log.entries.count == 1)
+                #expect(log.entries == [outcome(deferred)])
+            }
+        }
+
+        @Test("F1: what can't be fired by hand says false, stays as it is, and is reported")
+        func notFireable() throws {
+            let source = Deferred<Int>()
+            let (withResolver, resolver) = Deferred<Int>.withResolver()
+            let kept = Box<Resolver<Int>?>(nil)
+            let fromBody = Deferred<Int> { kept.value = $0 }
+            let others: [Deferred<Int>] = [
+                source.then { $0 }, source.fail { _ in 0 }, source.both { try $0.get() }, source.shielded(),
+                source.thenReturn(1), withResolver, fromBody,
+            ]
+            for other in others {
+                let made = reports {
+                    #expect(!other.resolve(9))
+                    #expect(!other.reject(Boom()))
+                    #expect(!other.complete(with: .success(9)))
+                    other.follow(.resolved(9))
+                }
+                #expect(made.count == 4)
+                #expect(made.allSatisfy { if case .notFireable = $0 { true } else { false } })
+                #expect(outcome(other) == "pending")
+            }
+            for fired in [Deferred.resolved(1), Deferred(catching: { 1 })] {
+                let found = reports { #expect(!fired.resolve(2)) }
+                guard case .notFireable(_, let at)? = found.first else {
+                    Issue.record("not reported as not fireable: \(found)")
+                    continue
+                }
+                #expect(at == DeferredDiagnostic.Location(line: #line - 5))
+                #expect(outcome(fired) == "1")
+            }
+            source.resolve(0)
+            resolver.resolve(0)
+            kept.value?.resolve(0)
+        }
+
+        @Test("F1: each way to make a Deferred gives the outcome it promises")
+        func makers() {
+            #expect(outcome(Deferred<Int>()) == "pending")
+            #expect(outcome(Deferred.resolved(1)) == "1")
+            #expect(outcome(Deferred<Int>.rejected(Boom(1))) == "Boom(1)")
+            #expect(outcome(Deferred(catching: { 1 })) == "1")
+            #expect(outcome(Deferred<Int>(catching: { throw Boom(1) })) == "Boom(1)")
+            #expect(outcome(Deferred<Int> { $0.resolve(1) }) == "1")
+            #expect(outcome(Deferred<Int> { _ in throw Boom(1) }) == "Boom(1)")
+            #expect(outcome(Deferred<Int>.resolved(1).thenReturn("a")) == "a")
+            let inner = Deferred<Int>()
+            #expect(Deferred(catching: { inner }) == inner)
+            func refused() throws -> Deferred<Int> { throw Boom(1) }
+            #expect(outcome(Deferred(catching: refused)) == "Boom(1)")
+        }
+
+        @Test("F1: a body that throws after it has fired its resolver changes nothing")
+        func bodyThrowsAfterFiring() {
+            let found = reports {
+                let deferred = Deferred<Int> {
+                    $0.resolve(1)
+                    throw Boom()
+                }
+                #expect(outcome(deferred) == "1")
+            }
+            #expect(found.count <= 1)
+        }
+
+        @Test("F2: callbacks run before resolve returns, on the firing thread")
+        func runsBeforeResolveReturns() {
+            let deferred = Deferred<Int>()
+            let log = Log()
+            let thread = Box<Thread?>(nil)
+            deferred.then {
+                thread.value = Thread.current
+                log("callback \($0)")
+            }.then { log("further down") }
+            onThread {
+                deferred.resolve(1)
+                log("resolve returned")
+                #expect(thread.value === Thread.current)
+            }
+            #expect(log.entries == ["callback 1", "further down", "resolve returned"])
+        }
+
+        @Test("F2: errbacks run before reject returns, and a Resolver's callbacks before its methods return")
+        func runsBeforeRejectReturns() {
+            let log = Log()
+            let deferred = Deferred<Int>()
+            deferred.fail { log(name(of: $0)) }
+            deferred.reject(Boom(1))
+            log("reject returned")
+            let (other, resolver) = Deferred<Int>.withResolver()
+            other.then { log("\($0)") }
+            resolver.complete(with: .success(2))
+            log("complete returned")
+            #expect(log.entries == ["Boom(1)", "reject returned", "2", "complete returned"])
+        }
+
+        @Test(
+            "F2: a callback that names a dispatcher runs when that says so, a paused one when it is unpaused")
+        func exceptions() {
+            let log = Log()
+            let queue = HandDispatcher()
+            let deferred = Deferred<Int>()
+            deferred.then(on: queue) { log("dispatched \($0)") }
+            let paused = deferred.then { $0 }
+            paused.pause()
+            paused.then { log("paused \($0)") }
+            deferred.resolve(1)
+            log("resolve returned")
+            queue.runAll()
+            paused.unpause()
+            #expect(log.entries == ["resolve returned", "dispatched 1", "paused 1"])
+        }
+    }
+}

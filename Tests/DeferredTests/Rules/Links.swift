@@ -1,0 +1,338 @@
+import Deferred
+import Testing
+
+extension Rules {
+    @Suite("Rules L1 to L4: links") struct Links {
+        @Test("L1: then passes a failure through untouched, and does not run")
+        func thenPassesFailure() {
+            let source = Deferred<Int>()
+            let log = Log()
+            let plain = source.then { value -> String in
+                log("ran")
+                return "\(value)"
+            }
+            let nested = source.then { value -> Deferred<String> in
+                log("ran")
+                return .resolved("\(value)")
+            }
+            let void = source.then { _ in log("ran") }
+            let constant = source.thenReturn("x")
+            source.reject(Boom(1))
+            #expect(
+                [outcome(plain), outcome(nested), outcome(void), outcome(constant)].allSatisfy {
+                    $0 == "Boom(1)"
+                })
+            #expect(log.entries.isEmpty)
+        }
+
+        @Test("L1: fail passes a value through untouched, and does not run; its Void form makes it ()")
+        func failPassesValue() {
+            let source = Deferred<Int>()
+            let log = Log()
+            let plain = source.fail { _ -> Int in
+                log("ran")
+                return 0
+            }
+            let nested = source.fail { _ -> Deferred<Int> in
+                log("ran")
+                return .resolved(0)
+            }
+            let typed = source.fail(Boom.self) { _ -> Int in
+                log("ran")
+                return 0
+            }
+            let void: Deferred<Void> = source.fail { _ in log("ran") }
+            source.resolve(1)
+            #expect(
+                [outcome(plain), outcome(nested), outcome(typed), outcome(void)] == ["1", "1", "1", "()"])
+            #expect(log.entries.isEmpty)
+        }
+
+        @Test("L1: both sees either")
+        func bothSeesEither() {
+            for (fire, expected) in [
+                (Result<Int, any Error>.success(1), "1"), (.failure(Boom(1)), "Boom(1)"),
+            ] {
+                let source = Deferred<Int>()
+                let log = Log()
+                let plain = source.both { outcome($0) }
+                let nested = source.both { Deferred.resolved(outcome($0)) }
+                let void: Deferred<Void> = source.both { log(outcome($0)) }
+                source.complete(with: fire)
+                #expect([outcome(plain), outcome(nested), outcome(void)] == [expected, expected, "()"])
+                #expect(log.entries == [expected])
+            }
+        }
+
+        @Test("L1: an errback for a type takes failures of that type, and lets others pass")
+        func typedFail() {
+            let boom = Deferred<Int>.rejected(Boom(3))
+            #expect(outcome(boom.fail(Boom.self) { $0.id }) == "3")
+            #expect(outcome(boom.fail(Boom.self) { Deferred.resolved($0.id) }) == "3")
+            #expect(outcome(boom.fail(Crash.self) { _ in 0 }) == "Boom(3)")
+            #expect(outcome(boom.fail(Crash.self) { _ in Deferred.resolved(0) }) == "Boom(3)")
+            let abandoned = Deferred<Int>.rejected(DeferredError.abandoned)
+            #expect(outcome(abandoned.fail(DeferredError.self) { $0 == .abandoned ? 1 : 2 }) == "1")
+        }
+
+        @Test("L1: thenReturn gives its value for any value")
+        func thenReturn() {
+            #expect(outcome(Deferred.resolved(1).thenReturn("x")) == "x")
+            #expect(outcome(Deferred.resolved(1).thenReturn(Optional<Int>.none)) == "nil")
+        }
+
+        @Test("L2: of a pair exactly one runs", arguments: [true, false])
+        func pairRunsOne(succeeds: Bool) {
+            let log = Log()
+            let source = Deferred<Int>()
+            let plain = source.then(
+                {
+                    log("value \($0)"); return "v"
+                },
+                fail: {
+                    log(name(of: $0)); return "e"
+                })
+            let nested = source.then(
+                { (value: Int) -> Deferred<String> in
+                    log("value \(value)")
+                    return .resolved("v")
+                },
+                fail: { (error: any Error) -> Deferred<String> in
+                    log(name(of: error))
+                    return .resolved("e")
+                })
+            source.then({ log("value \($0)") }, fail: { log(name(of: $0)) })
+            if succeeds { source.resolve(1) } else { source.reject(Boom(1)) }
+            #expect(log.entries == Array(repeating: succeeds ? "value 1" : "Boom(1)", count: 3))
+            #expect([outcome(plain), outcome(nested)] == (succeeds ? ["v", "v"] : ["e", "e"]))
+        }
+
+        @Test("L2: a pair's errback does not see what its callback throws; the next link does")
+        func pairErrbackSparedSiblingsError() {
+            let log = Log()
+            let source = Deferred<Int>()
+            source.then(
+                { _ -> Int in throw Boom(1) },
+                fail: {
+                    log("sibling: \(name(of: $0))"); return 0
+                }
+            )
+            .fail { log("next: \(name(of: $0))") }
+            source.then(
+                { _ -> Deferred<Int> in .rejected(Boom(2)) },
+                fail: { _ in
+                    log("sibling"); return .resolved(0)
+                }
+            )
+            .fail { log("next: \(name(of: $0))") }
+            source.then({ _ -> Void in throw Boom(3) }, fail: { _ in log("sibling") })
+                .fail { log("next: \(name(of: $0))") }
+            source.resolve(1)
+            #expect(log.entries == ["next: Boom(1)", "next: Boom(2)", "next: Boom(3)"])
+        }
+
+        @Test("L2: what a pair's errback throws goes to the next link")
+        func pairErrbackThrows() {
+            let source = Deferred<Int>()
+            let pair = source.then({ $0 }, fail: { _ in throw Boom(2) })
+            source.reject(Boom(1))
+            #expect(outcome(pair) == "Boom(2)")
+        }
+
+        @Test("L3: a throw makes the next link fail; an errback that returns makes it succeed")
+        func throwsAndRecovers() {
+            let log = Log()
+            let source = Deferred<Int>()
+            source.then { _ -> Int in throw Boom(1) }
+                .then {
+                    log("skipped \($0)"); return $0
+                }
+                .fail {
+                    log(name(of: $0)); return 5
+                }
+                .fail { _ in
+                    log("skipped"); return 0
+                }
+                .then {
+                    log("\($0)"); return $0
+                }
+                .both { _ -> Int in throw Boom(2) }
+                .fail { error -> Int in throw error }
+                .fail { log(name(of: $0)) }
+            source.resolve(1)
+            #expect(log.entries == ["Boom(1)", "5", "Boom(2)"])
+        }
+
+        @Test("L3: every form that throws fails with what it threw")
+        func everyFormThrows() {
+            let value = Deferred.resolved(1)
+            let failure = Deferred<Int>.rejected(Boom(1))
+            @Sendable func refuse() throws -> Int { throw Boom(2) }
+            @Sendable func refuseNested() throws -> Deferred<Int> { throw Boom(2) }
+            @Sendable func refuseVoid() throws { throw Boom(2) }
+            let all: [String] = [
+                outcome(value.then { _ in try refuse() }), outcome(value.then { _ in try refuseNested() }),
+                outcome(value.then { _ in try refuseVoid() }), outcome(failure.fail { _ in try refuse() }),
+                outcome(failure.fail { _ in try refuseNested() }),
+                outcome(failure.fail(Boom.self) { _ in try refuse() }),
+                outcome(failure.fail(Boom.self) { _ in try refuseNested() }),
+                outcome(value.both { _ in try refuse() }), outcome(value.both { _ in try refuseNested() }),
+                outcome(value.both { _ in try refuseVoid() }),
+                outcome(value.then({ _ in try refuse() }, fail: { _ in 0 })),
+            ]
+            #expect(all.allSatisfy { $0 == "Boom(2)" })
+        }
+
+        @Test(
+            "L4: a link whose callback gives a pending Deferred waits for it, and takes its value or failure")
+        func nestedPending() {
+            for (result, expected) in [
+                (Result<String, any Error>.success("x"), "x"), (.failure(Boom(1)), "Boom(1)"),
+            ] {
+                let source = Deferred<Int>()
+                let inner = Deferred<String>()
+                let log = Log()
+                let outer = source.then { _ in inner }
+                outer.both { log(outcome($0)) }
+                source.resolve(1)
+                #expect(outcome(outer) == "pending")
+                #expect(log.entries.isEmpty)
+                inner.complete(with: result)
+                #expect(outcome(outer) == expected)
+                #expect(log.entries == [expected])
+            }
+        }
+
+        @Test("L4: a nested Deferred that has fired is taken at once")
+        func nestedFired() {
+            let log = Log()
+            let source = Deferred<Int>()
+            source.then { _ in Deferred.resolved("x") }.then { log($0) }
+            source.then { _ in Deferred<String>.rejected(Boom(1)) }.fail {
+                log(name(of: $0)); return ""
+            }.then { _ in }
+            source.resolve(1)
+            #expect(log.entries == ["x", "Boom(1)"])
+        }
+
+        @Test("L4: every form that may nest does")
+        func everyFormNests() {
+            let inner = Deferred<Int>()
+            let value = Deferred.resolved(1)
+            let failure = Deferred<Int>.rejected(Boom(1))
+            let all = [
+                value.then { _ in inner }, failure.fail { _ in inner },
+                failure.fail(Boom.self) { _ in inner },
+                value.both { _ in inner }, failure.both { _ in inner },
+                value.then({ _ in inner }, fail: { _ in .resolved(0) }),
+                failure.then({ _ in .resolved(0) }, fail: { _ in inner }),
+            ]
+            #expect(all.map(outcome) == Array(repeating: "pending", count: all.count))
+            inner.resolve(9)
+            #expect(all.map(outcome) == Array(repeating: "9", count: all.count))
+        }
+
+        @Test("L4: the inner handle keeps its value for others, who are told in the order attached")
+        func innerKeepsItsValue() {
+            let log = Log()
+            let inner = Deferred<Int>()
+            inner.then { log("before \($0)") }
+            let outer = Deferred.resolved(0).then { _ in inner }
+            outer.then { log("outer \($0)") }
+            inner.then { log("after \($0)") }
+            inner.resolve(1)
+            #expect(log.entries == ["before 1", "after 1", "outer 1"])
+            #expect(outcome(inner) == "1")
+            inner.then { log("late \($0)") }
+            #expect(log.entries.last == "late 1")
+        }
+
+        @Test(
+            "L4: a failure of the inner one is seen by others too, and an errback on the outer one changes nothing there"
+        )
+        func innerKeepsItsFailure() {
+            let inner = Deferred<Int>()
+            let outer = Deferred.resolved(0).then { _ in inner }.fail { _ in 7 }
+            inner.reject(Boom(1))
+            #expect(outcome(outer) == "7")
+            #expect(outcome(inner) == "Boom(1)")
+        }
+
+        @Test("L4: one Deferred given by two callbacks serves both")
+        func innerGivenTwice() {
+            let inner = Deferred<Int>()
+            let one = Deferred.resolved(0).then { _ in inner }
+            let two = Deferred.resolved(0).then { _ in inner }
+            inner.resolve(3)
+            #expect([outcome(one), outcome(two)] == ["3", "3"])
+        }
+
+        @Test("L4: nested in nested, through any depth, the innermost outcome comes out")
+        func nestedDeep() {
+            let innermost = Deferred<Int>()
+            var outer = innermost
+            for _ in 0..<50 {
+                let inner = outer
+                outer = Deferred.resolved(0).then { _ in inner }.then { $0 + 1 }
+            }
+            #expect(outcome(outer) == "pending")
+            innermost.resolve(0)
+            #expect(outcome(outer) == "50")
+        }
+
+        @Test("L4: a callback on a dispatcher may nest too")
+        func nestedOnDispatcher() {
+            let queue = HandDispatcher()
+            let inner = Deferred<Int>()
+            let outer = Deferred.resolved(0).then(on: queue) { _ in inner }
+            queue.runAll()
+            #expect(outcome(outer) == "pending")
+            inner.resolve(4)
+            #expect(outcome(outer) == "4")
+        }
+
+        @Test("L4: follow and chain(to:) fire a Deferred as another fires; firing by hand first wins")
+        func follows() {
+            let first = Deferred<Int>()
+            let (follower, resolver) = Deferred<Int>.withResolver()
+            let chained = Deferred<Int>()
+            resolver.follow(first)
+            chained.follow(first)
+            first.resolve(1)
+            #expect([outcome(follower), outcome(chained)] == ["1", "1"])
+
+            let second = Deferred<Int>()
+            let (target, targetResolver) = Deferred<Int>.withResolver()
+            second.chain(to: targetResolver)
+            second.reject(Boom(1))
+            #expect(outcome(target) == "Boom(1)")
+
+            let third = Deferred<Int>()
+            let byHand = Deferred<Int>()
+            byHand.follow(third)
+            #expect(byHand.resolve(5))
+            let found = reports { third.resolve(6) }
+            #expect(outcome(byHand) == "5")
+            #expect(found.isEmpty)
+        }
+
+        @Test("L4: of two that are followed the first to fire counts")
+        func followsTwo() {
+            let (one, two, target) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())
+            target.follow(one)
+            target.follow(two)
+            two.resolve(2)
+            #expect(outcome(target) == "2")
+            let found = reports { one.resolve(1) }
+            #expect(outcome(target) == "2")
+            #expect(found.isEmpty)
+        }
+
+        @Test("L4: following what has fired fires at once")
+        func followsFired() {
+            let target = Deferred<Int>()
+            target.follow(.resolved(1))
+            #expect(outcome(target) == "1")
+        }
+    }
+}

@@ -1,0 +1,292 @@
+import Deferred
+import Testing
+
+extension Rules {
+    @Suite("Rule U1: failures that nobody handled") struct Unhandled {
+        /// The errors that are reported as unhandled while `body` runs.
+        private func unhandled(_ body: () -> Void) -> [String] {
+            reports(body).map {
+                if case .unhandledFailure(let error, _) = $0 { name(of: error) } else { "\($0)" }
+            }
+        }
+
+        @Test(
+            "U1: it is reported once, when the last handle goes, with the error and where the Deferred was made"
+        )
+        func reportedOnce() {
+            let found = reports {
+                var source: Deferred<Int>? = Deferred<Int>()
+                var copy = source
+                source!.reject(Boom(1))
+                source = nil
+                #expect(copy != nil)
+                copy = nil
+            }
+            guard case .unhandledFailure(let error, let made)? = found.first else {
+                Issue.record("not reported as unhandled: \(found)")
+                return
+            }
+            #expect(found.count == 1)
+            #expect(error as? Boom == Boom(1))
+            #expect(made == DeferredDiagnostic.Location(line: #line - 13))
+        }
+
+        @Test("U1: it is reported when the last handle goes and not before")
+        func reportedThen() {
+            let count = Box(0)
+            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
+                var source: Deferred<Int>? = Deferred<Int>()
+                source!.reject(Boom(1))
+                #expect(count.value == 0)
+                source!.finally { _ in }
+                #expect(count.value == 0)
+                source = nil
+                #expect(count.value == 1)
+            }
+        }
+
+        @Test("U1: an errback, a look at currentResult, a list, a nested wait and a follower handle it")
+        func handled() {
+            #expect(unhandled { Deferred<Int>.rejected(Boom()).fail { _ in } }.isEmpty)
+            #expect(unhandled { _ = Deferred<Int>.rejected(Boom()).currentResult }.isEmpty)
+            #expect(unhandled { Deferred<Int>.rejected(Boom()).both { _ in } }.isEmpty)
+            #expect(unhandled { Deferred<Int>.rejected(Boom()).then({ _ in }, fail: { _ in }) }.isEmpty)
+            #expect(unhandled { _ = DeferredList([Deferred<Int>.rejected(Boom())]).results() }.isEmpty)
+            let before = unhandled {
+                let source = Deferred<Int>()
+                source.fail { _ in }
+                source.reject(Boom())
+            }
+            #expect(before.isEmpty)
+            let nested = unhandled {
+                let inner = Deferred<Int>()
+                _ = Deferred.resolved(0).then { _ in inner }.fail { _ in 0 }
+                let follower = Deferred<Int>()
+                follower.follow(inner)
+                follower.fail { _ in }
+                inner.reject(Boom())
+            }
+            #expect(nested.isEmpty)
+        }
+
+        @Test("U1: a failure passed on to a link is that link's: a chain reports it once, from its end")
+        func passedOn() {
+            let found = reports {
+                let source = Deferred<Int>()
+                source.then { $0 }.then { _ in }
+                source.reject(Boom(1))
+            }
+            #expect(found.count == 1)
+            guard case .unhandledFailure(_, let made)? = found.first else {
+                Issue.record("not reported as unhandled: \(found)")
+                return
+            }
+            #expect(made == DeferredDiagnostic.Location(line: #line - 8))
+        }
+
+        @Test("U1: of two chains from one Deferred each answers for itself")
+        func eachChain() {
+            let found = unhandled {
+                let source = Deferred<Int>()
+                source.fail { _ in }
+                source.then { _ in }
+                source.then { _ in }
+                source.reject(Boom(1))
+            }
+            #expect(found == ["Boom(1)", "Boom(1)"])
+        }
+
+        @Test("U1: what a callback or an errback throws is unhandled like any other")
+        func thrown() {
+            #expect(unhandled { Deferred.resolved(1).then { _ in throw Boom(1) } } == ["Boom(1)"])
+            #expect(
+                unhandled { Deferred<Int>.rejected(Boom(1)).fail { _ -> Void in throw Boom(2) } } == [
+                    "Boom(2)"
+                ])
+            #expect(unhandled { _ = Deferred<Int> { _ in throw Boom(3) } } == ["Boom(3)"])
+            #expect(
+                unhandled { _ = Deferred<Int>(catching: { () throws -> Int in throw Boom(4) }) } == [
+                    "Boom(4)"
+                ])
+        }
+
+        @Test("U1: an errback for another type handles nothing")
+        func otherType() {
+            #expect(
+                unhandled { _ = Deferred<Int>.rejected(Boom(1)).fail(Crash.self) { _ in 0 } } == ["Boom(1)"])
+            #expect(unhandled { _ = Deferred<Int>.rejected(Boom(1)).fail(Boom.self) { _ in 0 } }.isEmpty)
+        }
+
+        @Test("U1: finalizers handle nothing")
+        func finalizers() {
+            let found = unhandled {
+                let source = Deferred<Int>()
+                source.finally { _ in }
+                source.reject(Boom(1))
+            }
+            #expect(found == ["Boom(1)"])
+        }
+
+        @Test("U1: consumers that withdrew handle nothing")
+        func withdrawn() {
+            let found = unhandled {
+                let source = Deferred<Int>()
+                let shielded = source.shielded()
+                let position = source.fail { _ in 0 }
+                shielded.cancel()
+                position.cancel()
+                source.reject(Boom(1))
+            }
+            #expect(found == ["Boom(1)"])
+        }
+
+        @Test("U1: a consumer that was cancelled while its turn was held handles nothing")
+        func withdrawnAtItsTurn() {
+            let found = unhandled {
+                let source = Deferred<Int>()
+                source.pause()
+                let position = source.fail { _ in 0 }
+                source.reject(Boom(1))
+                position.cancel()
+                source.unpause()
+            }
+            #expect(found == ["Boom(1)"])
+        }
+
+        @Test("U1: a cancellation is never reported")
+        func cancellation() {
+            let found = unhandled {
+                let source = Deferred<Int>()
+                source.then { _ in }
+                source.cancel()
+                let shared = Deferred<Int>()
+                let (one, two) = (shared.then { $0 }, shared.then { $0 })
+                one.cancel()
+                two.cancel()
+                _ = Deferred<Int>.rejected(CancellationError())
+            }
+            #expect(found.isEmpty)
+        }
+
+        @Test("U1: an abandonment that nobody waited for is not reported; one that a chain waited for is")
+        func abandonment() {
+            #expect(unhandled { _ = Deferred<Int>() }.isEmpty)
+            #expect(unhandled { _ = Deferred<Int>.withResolver() }.isEmpty)
+            #expect(unhandled { Deferred<Int>().finally { _ in } }.isEmpty)
+            #expect(unhandled { Deferred<Int>().then { _ in } } == ["abandoned"])
+            #expect(unhandled { Deferred<Int>().fail { _ in } }.isEmpty)
+        }
+
+        @Test("U1: a value is never reported")
+        func value() {
+            #expect(unhandled { _ = Deferred.resolved(1).then { $0 } }.isEmpty)
+        }
+
+        @Test("U1: a nested Deferred's failure is the chain's that waited for it")
+        func nested() {
+            let found = unhandled {
+                let inner = Deferred<Int>()
+                _ = Deferred.resolved(0).then { _ in inner }
+                inner.reject(Boom(1))
+            }
+            #expect(found == ["Boom(1)"])
+        }
+
+        @Test(
+            "U1: a cancelled consumer that fails is reported when its last handle goes, though its source is pending"
+        )
+        func cancelledConsumer() {
+            let count = Box(0)
+            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
+                let source = Deferred<Int>()
+                let other = source.then { $0 }
+                do {
+                    let position = source.fail { _ -> Int in throw Boom(1) }
+                    position.cancel()
+                    #expect(count.value == 0)
+                }
+                #expect(count.value == 1)
+                source.resolve(1)
+                #expect(outcome(other) == "1")
+                #expect(count.value == 1)
+            }
+        }
+
+        @Test("U1: a list that failed is reported when its last handle goes, though inputs are pending")
+        func failedList() {
+            let count = Box(0)
+            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
+                let (one, two) = (Deferred<Int>(), Deferred<Int>())
+                do {
+                    let list = DeferredList([one, two]).values()
+                    one.reject(Boom(1))
+                    #expect(count.value == 0)
+                    keep(list)
+                }
+                #expect(count.value == 1)
+                two.resolve(1)
+                #expect(count.value == 1)
+            }
+        }
+
+        @Test("U1: a failure by a Resolver that is kept is reported when the last handle goes")
+        func resolverKept() {
+            let count = Box(0)
+            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
+                var deferred: Deferred<Int>?
+                let resolver: Resolver<Int>
+                (deferred, resolver) = Deferred<Int>.withResolver()
+                resolver.reject(Boom(1))
+                #expect(count.value == 0)
+                #expect(deferred != nil)
+                deferred = nil
+                #expect(count.value == 1)
+                keep(resolver)
+            }
+        }
+
+        @Test(
+            "U1: a failure by its canceller, or by one it followed, with the Resolver kept, is reported when the last handle goes"
+        )
+        func resolverKeptUnfired() {
+            for isCancelled in [true, false] {
+                let count = Box(0)
+                DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
+                    var deferred: Deferred<Int>?
+                    let resolver: Resolver<Int>
+                    (deferred, resolver) = Deferred<Int>.withResolver(canceller: { $0.reject(Boom(1)) })
+                    if isCancelled {
+                        deferred!.cancel()
+                    } else {
+                        let followed = Deferred<Int>()
+                        resolver.follow(followed)
+                        followed.reject(Boom(2))
+                    }
+                    #expect(count.value == 0)
+                    deferred = nil
+                    withKnownIssue("a Resolver keeps what something else has fired") {
+                        #expect(count.value == 1)
+                    }
+                    keep(resolver)
+                }
+            }
+        }
+
+        @Test("U1: a paused Deferred's failure that was held for somebody is theirs when it goes")
+        func paused() {
+            let handled = unhandled {
+                let source = Deferred<Int>()
+                source.pause()
+                source.fail { _ in }
+                source.reject(Boom(1))
+            }
+            #expect(handled.isEmpty)
+            let unhandled = unhandled {
+                let source = Deferred<Int>()
+                source.pause()
+                source.reject(Boom(2))
+            }
+            #expect(unhandled == ["Boom(2)"])
+        }
+    }
+}
