@@ -8,7 +8,10 @@ public import Foundation
 /// ```swift
 /// final class Checksum: DataSource<UInt32>, @unchecked Sendable {
 ///     let file: URL
-///     init(of file: URL) { self.file = file }
+///     init(of file: URL) {
+///         self.file = file
+///         super.init()
+///     }
 ///     override func load() throws -> UInt32 { crc32(try Data(contentsOf: file)) }
 /// }
 ///

@@ -99,12 +99,15 @@ open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @u
             throw DataSourceError.cannotWrite(destination, reason: "the destination is not a file URL")
         }
         let sink = FileSink(destination, existing, mayResume: resumes)
-        guard let request = try sink.prepare(checked) else {
-            finish(with: .success(kept(nil)))
-            return
+        var isKept = false
+        let make = { [self] () -> Transfer? in
+            guard let request = try sink.prepare(checked) else {
+                isKept = true
+                return nil
+            }
+            return Transfer(request, options, session, into: sink)
         }
-        let transfer = Transfer(request, options, session, into: sink)
-        slot.run(transfer, requestedAt: requestedAt) { [self] outcome in
+        try slot.run(make, requestedAt: requestedAt) { [self] outcome in
             let file = outcome.map { response in
                 response.statusCode == 304
                     ? kept(response)
@@ -112,19 +115,20 @@ open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @u
                         url: destination, byteCount: sink.byteCount, response: response,
                         resumedAt: sink.resumedAt)
             }
-            if !finish(with: file) {
-                // Cancelled in the very moment; `stop()` may have found nothing left to stop.
-                transfer.stop()
-            }
+            // Cancelled in the very moment: what has been put in place goes again.
+            if !finish(with: file) { slot.stop() }
         }
+        if isKept { finish(with: .success(kept(nil))) }
     }
 
     final override var host: String? { urlRequest.url?.host?.lowercased() }
 
-    /// Stops the transfer. A subclass that overrides this calls `super`.
-    open override func stop() {
+    final override func cutShort() {
         slot.stop()
     }
+
+    /// Called after a cancel has stopped the transfer, for a subclass to override.
+    open override func stop() {}
 
     private func kept(_ response: HTTPURLResponse?) -> File {
         let attributes = try? FileManager.default.attributesOfItem(atPath: destination.path)

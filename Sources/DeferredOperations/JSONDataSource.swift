@@ -56,18 +56,21 @@ open class JSONDataSource<T: Decodable & Sendable>: ConcurrentDataSource<T>, @un
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
         let sink = MemorySink()
-        let transfer = Transfer(try urlRequest.checked(options), options, session, into: sink)
-        slot.run(transfer, requestedAt: requestedAt) { [self] outcome in
+        let request = try urlRequest.checked(options)
+        let transfer = Transfer(request, options, session, into: sink)
+        slot.run({ transfer }, requestedAt: requestedAt) { [self] outcome in
             finish(with: Result { try decoded(sink.data, try outcome.get()) })
         }
     }
 
     final override var host: String? { urlRequest.url?.host?.lowercased() }
 
-    /// Stops the transfer. A subclass that overrides this calls `super`.
-    open override func stop() {
+    final override func cutShort() {
         slot.stop()
     }
+
+    /// Called after a cancel has stopped the transfer, for a subclass to override.
+    open override func stop() {}
 
     private func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> T {
         let url = response.url ?? urlRequest.url ?? URL(fileURLWithPath: "/")

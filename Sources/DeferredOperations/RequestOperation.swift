@@ -134,6 +134,10 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     /// The host that the work is about, for a ``DataSourceManager`` to count.
     var host: String? { nil }
 
+    /// Stops what this module has under way for the operation, because of a cancel, before the Deferred ends; perhaps while
+    /// `work()` is running, and more than once.
+    func cutShort() {}
+
     /// Decides the outcome; true if this call did.
     @discardableResult
     final func decide(_ outcome: Result<Value, any Error>) -> Bool {
@@ -173,15 +177,16 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     /// Cancels the request: the Deferred fails with `CancellationError` now, if it has no outcome yet. Safe from any
     /// thread; cancelling what has its outcome does nothing.
     public final override func cancel() {
-        let (isFirst, stopsNow) = lifecycle.withLock { lifecycle in
-            guard lifecycle.outcome == nil else { return (false, false) }
+        let (isFirst, isStarted, stopsNow) = lifecycle.withLock { lifecycle in
+            guard lifecycle.outcome == nil else { return (false, false, false) }
             lifecycle.outcome = .failure(CancellationError())
             lifecycle.mustStopWhenIdle = lifecycle.isWorking
-            return (true, lifecycle.isStarted && !lifecycle.isWorking)
+            return (true, lifecycle.isStarted, lifecycle.isStarted && !lifecycle.isWorking)
         }
         super.cancel()
         guard isFirst else { return }
         lifecycle.withLock { $0.observer }?.requestWasCancelled(self)
+        if isStarted { cutShort() }
         if stopsNow { stopWork() }
         fire()
     }

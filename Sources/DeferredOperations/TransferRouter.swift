@@ -19,13 +19,28 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
         transfers.withLock { $0[task.taskIdentifier] }
     }
 
+    /// For the last time: what the session still has to say about the task is for nobody.
+    private func takeTransfer(of task: URLSessionTask) -> Transfer? {
+        transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    }
+
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         // Foundation would drop the body of a 307, keep credentials, and misread a relative location: `Transfer` makes the
         // next request itself, from this answer.
+        #if canImport(FoundationNetworking)
+        // The whole answer has been read, so this is taken as the end of the task. The handler is not called: with a task that
+        // is being cancelled at the same time, swift-corelibs-foundation ends the process for it.
+        if let transfer = takeTransfer(of: task) {
+            transfer.hasResponse(response, to: task)
+            transfer.hasCompleted(task, error: nil)
+        }
+        DispatchQueue.global().async { task.cancel() }
+        #else
         completionHandler(nil)
+        #endif
     }
 
     func urlSession(
@@ -56,12 +71,12 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
     ) {
         // Asked only after the whole of a 401 has been read. The default handling never completes the task when there are no
         // credentials to try, so this is taken as its end. The handler cancels the task, so it may not be called from here.
-        transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.hasCompleted(task, error: nil)
+        takeTransfer(of: task)?.hasCompleted(task, error: nil)
         DispatchQueue.global().async { completionHandler(.cancelAuthenticationChallenge, nil) }
     }
     #endif
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.hasCompleted(task, error: error)
+        takeTransfer(of: task)?.hasCompleted(task, error: error)
     }
 }

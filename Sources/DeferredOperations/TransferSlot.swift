@@ -1,4 +1,3 @@
-internal import Deferred
 internal import Foundation
 
 #if canImport(FoundationNetworking)
@@ -6,43 +5,53 @@ internal import FoundationNetworking
 #endif
 
 /// The transfer of a data source while there is one, and its times after that.
-final class TransferSlot: Sendable {
-    private struct Contents {
-        var transfer: Transfer?
-        var metrics = TransferMetrics()
-    }
-
-    private let contents = Guarded(Contents())
+///
+/// Sound as `@unchecked Sendable`: the variables are touched only under `lock`.
+final class TransferSlot: @unchecked Sendable {
+    private let lock = NSLock()
+    private var transfer: Transfer?
+    private var lastMetrics = TransferMetrics()
+    private var isStopped = false
 
     var metrics: TransferMetrics {
-        let (transfer, metrics) = contents.withLock { ($0.transfer, $0.metrics) }
-        return transfer?.metrics ?? metrics
+        let (current, last) = lock.withLock { (transfer, lastMetrics) }
+        return current?.metrics ?? last
     }
 
+    /// Starts the transfer that `make` gives, unless this has been stopped. `make` may write files: `stop()` waits for it.
+    ///
     /// - Parameter completion: Told the outcome, on the transfer's queue; not if it is stopped.
     func run(
-        _ transfer: Transfer, requestedAt: ContinuousClock.Instant?,
+        _ make: () throws -> Transfer?, requestedAt: ContinuousClock.Instant?,
         completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>) -> Void
-    ) {
-        contents.withLock { $0.transfer = transfer }
-        transfer.start(requestedAt: requestedAt) { [self] outcome, metrics in
+    ) rethrows {
+        let made = try lock.withLock { () -> Transfer? in
+            if !isStopped { transfer = try make() }
+            return transfer
+        }
+        made?.start(requestedAt: requestedAt) { [self] outcome, metrics in
             // In this order: a cancel that comes before the outcome is taken still finds what to stop.
             completion(outcome)
             empty(metrics)
         }
     }
 
+    /// When this returns nothing more is written, and what was has gone.
     func stop() {
-        guard let transfer = contents.withLock({ $0.transfer }) else { return }
-        transfer.stop()
-        empty(transfer.metrics)
+        let stopped = lock.withLock {
+            isStopped = true
+            return transfer
+        }
+        guard let stopped else { return }
+        stopped.stop()
+        empty(stopped.metrics)
     }
 
     private func empty(_ metrics: TransferMetrics) {
-        let transfer = contents.withLock { contents in
-            contents.metrics = metrics
-            return contents.transfer.take()
+        let emptied = lock.withLock {
+            lastMetrics = metrics
+            return transfer.take()
         }
-        _ = consume transfer
+        _ = consume emptied
     }
 }

@@ -55,16 +55,19 @@ open class URLDataSource: ConcurrentDataSource<URLDataSource.Response>, @uncheck
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
         let sink = MemorySink()
-        let transfer = Transfer(try urlRequest.checked(options), options, session, into: sink)
-        slot.run(transfer, requestedAt: requestedAt) { [self] outcome in
+        let request = try urlRequest.checked(options)
+        let transfer = Transfer(request, options, session, into: sink)
+        slot.run({ transfer }, requestedAt: requestedAt) { [self] outcome in
             finish(with: outcome.map { Response(data: sink.data, response: $0) })
         }
     }
 
     final override var host: String? { urlRequest.url?.host?.lowercased() }
 
-    /// Stops the transfer. A subclass that overrides this calls `super`.
-    open override func stop() {
+    final override func cutShort() {
         slot.stop()
     }
+
+    /// Called after a cancel has stopped the transfer, for a subclass to override.
+    open override func stop() {}
 }

@@ -3,13 +3,33 @@ import Foundation
 
 /// What happened, in order, from any thread.
 final class Recorder<Element: Sendable>: @unchecked Sendable {
-    // `@unchecked Sendable` is sound: `elements` is touched only under `lock`.
+    // `@unchecked Sendable` is sound: the variables are touched only under `lock`.
     private let lock = NSLock()
     private var elements: [Element] = []
+    private var waiters: [(count: Int, resolver: Resolver<Void>)] = []
 
-    func note(_ element: Element) { lock.withLock { elements.append(element) } }
+    func note(_ element: Element) {
+        let ready = lock.withLock {
+            elements.append(element)
+            let ready = waiters.filter { $0.count <= elements.count }
+            waiters.removeAll { $0.count <= elements.count }
+            return ready
+        }
+        for waiter in ready { waiter.resolver.resolve() }
+    }
 
     var all: [Element] { lock.withLock { elements } }
+
+    /// Waits until so many things have happened.
+    func wait(for count: Int) async {
+        let (deferred, resolver) = Deferred<Void>.withResolver()
+        let isThere = lock.withLock {
+            if elements.count < count { waiters.append((count, resolver)) }
+            return elements.count >= count
+        }
+        if isThere { resolver.resolve() }
+        try? await deferred.value
+    }
 }
 
 /// Runs what it is given within the call, as a main-thread dispatcher may do on the main thread.

@@ -1,0 +1,170 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct DataSourceManagerTests {
+    /// Data sources that are under way until they are told to end.
+    final class Held: ConcurrentDataSource<Int>, @unchecked Sendable {
+        let number: Int
+        let log: Recorder<Int>
+        init(_ number: Int, _ log: Recorder<Int>) {
+            self.number = number
+            self.log = log
+            super.init()
+        }
+        override func execute() throws { log.note(number) }
+        func end() { finish(with: .success(number)) }
+    }
+
+    let log = Recorder<Int>()
+
+    private func wait(for count: Int) async { await log.wait(for: count) }
+
+    @Test("At most four are under way, the others wait in line; the limit may change")
+    func limit() async {
+        let manager = DataSourceManager()
+        let sources = (0..<10).map { Held($0, log) }
+        let requests = sources.map { manager.request($0) }
+        await wait(for: 4)
+        #expect(manager.underWay == 4 && manager.waiting == 6 && Set(log.all) == [0, 1, 2, 3])
+        sources[0].end()
+        await wait(for: 5)
+        #expect(log.all.last == 4 && manager.underWay == 4)
+        manager.limit = 6
+        await wait(for: 7)
+        manager.limit = 1
+        for index in [1, 2, 3, 4, 5] { sources[index].end() }
+        #expect(log.all.count == 7 && manager.underWay == 1)
+        for index in 6..<10 {
+            await wait(for: index + 1)
+            sources[index].end()
+        }
+        for (index, request) in requests.enumerated() { #expect(try! await request.value == index) }
+        #expect(manager.underWay == 0 && manager.waiting == 0)
+    }
+
+    @Test("The highest priority is next, among equals the first requested")
+    func priorities() async {
+        let manager = DataSourceManager(limit: 1)
+        let sources = (0..<5).map { Held($0, log) }
+        sources[3].queuePriority = .high
+        sources[1].queuePriority = .low
+        let requests = sources.map { manager.request($0) }
+        for (count, index) in [0, 3, 2, 4, 1].enumerated() {
+            await wait(for: count + 1)
+            sources[index].end()
+        }
+        for request in requests { _ = try! await request.value }
+        #expect(log.all == [0, 3, 2, 4, 1])
+    }
+
+    @Test("What waits for a dependency takes no place")
+    func dependencies() async {
+        let manager = DataSourceManager(limit: 1)
+        let sources = (0..<3).map { Held($0, log) }
+        sources[0].addDependency(sources[2])
+        let requests = sources.map { manager.request($0) }
+        for (count, index) in [1, 2, 0].enumerated() {
+            await wait(for: count + 1)
+            sources[index].end()
+        }
+        for request in requests { _ = try! await request.value }
+        #expect(log.all == [1, 2, 0])
+    }
+
+    @Test("O2: cancelled in line it ends at once, and its operation finishes without a place")
+    func cancelled() async {
+        let manager = DataSourceManager(limit: 1)
+        let sources = (0..<4).map { Held($0, log) }
+        sources[3].addDependency(sources[0])
+        let requests = sources.map { manager.request($0) }
+        await wait(for: 1)
+        requests[1].cancel()
+        sources[3].cancel()
+        for index in [1, 3] {
+            await #expect(throws: CancellationError.self) { try await requests[index].value }
+            await finished(sources[index])
+        }
+        #expect(manager.underWay == 1 && manager.waiting == 1)
+        sources[0].end()
+        await wait(for: 2)
+        sources[2].end()
+        #expect(try! await requests[2].value == 2)
+        #expect(log.all == [0, 2])
+    }
+
+    private func finished(_ operation: Operation) async {
+        let (deferred, resolver) = Deferred<Void>.withResolver()
+        let witness = BlockOperation { resolver.resolve() }
+        witness.addDependency(operation)
+        OperationQueue().addOperation(witness)
+        try? await deferred.value
+        #expect(operation.isFinished)
+    }
+
+    @Test("A host has only so many places")
+    func perHost() async throws {
+        let server = try LoopbackServer()
+        let gate = Gate()
+        server.route("/it", .held(by: gate, then: .text("x")))
+        let manager = DataSourceManager(limit: 6, limitPerHost: 2)
+        let requests = (0..<8).map { index in
+            // Two names for this machine.
+            let host = index < 4 ? "127.0.0.1" : "localhost"
+            return manager.request(URLDataSource(URL(string: "http://\(host):\(server.port)/it")!))
+        }
+        await server.waitForRequests(underWay: 4)
+        #expect(manager.underWay == 4 && manager.waiting == 4)
+        manager.limitPerHost = nil
+        #expect(manager.underWay == 6)
+        gate.open()
+        for request in requests { _ = try await request.value }
+    }
+
+    @Test("Whether the network is in use can be looked at and listened to")
+    func use() async {
+        let manager = DataSourceManager(limit: 1)
+        var uses = manager.networkUse.makeAsyncIterator()
+        #expect(await uses.next() == false && !manager.isNetworkInUse)
+        let sources = (0..<3).map { Held($0, log) }
+        let requests = sources.map { manager.request($0) }
+        #expect(await uses.next() == true && manager.isNetworkInUse)
+        for index in 0..<3 {
+            await wait(for: index + 1)
+            sources[index].end()
+        }
+        for request in requests { _ = try! await request.value }
+        #expect(await uses.next() == false)
+        try! await manager.stop().value
+        #expect(await uses.next() == nil)
+    }
+
+    @Test("stop() cancels everything, fires when all has finished, and nothing more is taken")
+    func stop() async {
+        let manager = DataSourceManager(limit: 2)
+        let sources = (0..<5).map { Held($0, log) }
+        sources[4].addDependency(sources[3])
+        let requests = sources.map { manager.request($0) }
+        await wait(for: 2)
+        try! await manager.stop().value
+        #expect(sources.allSatisfy { $0.isFinished && $0.isCancelled } && log.all.count == 2)
+        for request in requests { await #expect(throws: CancellationError.self) { try await request.value } }
+        await #expect(throws: DataSourceError.self) { try await manager.request(Held(9, log)).value }
+        try! await manager.stop().value
+        try! await DataSourceManager().stop().value
+    }
+
+    @Test("A thousand transfers pass through four places")
+    func many() async throws {
+        let server = try LoopbackServer()
+        server.route("/it", .text("x"))
+        let manager = DataSourceManager()
+        let url = URL(string: server.url("/it"))!
+        let pages = try await DeferredList((0..<1000).map { _ in manager.request(URLDataSource(url)) })
+            .values().value
+        #expect(pages.count == 1000 && server.mostRequestsUnderWay <= 4)
+    }
+}

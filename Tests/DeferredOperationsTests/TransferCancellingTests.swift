@@ -1,0 +1,121 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+/// A cancel at every stage of a transfer: one outcome, nothing left behind, nobody kept waiting.
+@Suite(.timeLimit(.minutes(1)))
+struct TransferCancellingTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    private func download(_ options: TransferOptions = .init()) -> DownloadDataSource {
+        DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), options: options)
+    }
+
+    private func expectNothingLeft(_ request: Deferred<DownloadDataSource.File>) async {
+        // Nothing is awaited in between: the Deferred has ended and the files have gone when cancel() returns.
+        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+        #expect(fixture.names.isEmpty)
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("O2, O5: cancelled before there is an answer")
+    func waiting() async {
+        for answer in [Answer.stalled, .interim(100, then: .stalled)] {
+            fixture.server.route("/it", answer)
+            let request = download().request(on: fixture.queue)
+            await fixture.server.waitForRequests(underWay: 1)
+            request.cancel()
+            await expectNothingLeft(request)
+        }
+    }
+
+    @Test("O2, O5: cancelled in the middle of the body, of a redirect, and of an error's body")
+    func inBody() async throws {
+        let half = Answer.stalled(after: 1000, of: 2000)
+        let halfError = Answer { exchange in
+            try exchange.sendHead(500, contentLength: 2000)
+            try exchange.stall()
+        }
+        let halfRedirect = Answer { exchange in
+            try exchange.sendHead(302, [("Location", "/it")], contentLength: 2000)
+            try exchange.stall()
+        }
+        let arrived = Recorder<Int64>()
+        var options = TransferOptions()
+        options.onProgress = { if $0.received == 1000 { arrived.note(1) } }
+        for (index, answer) in [half, halfError, halfRedirect].enumerated() {
+            fixture.server.route("/it", answer)
+            let request = download(options).request(on: fixture.queue)
+            await fixture.server.waitForRequests(underWay: 1)
+            if index == 0 { await arrived.wait(for: 1) }
+            request.cancel()
+            await expectNothingLeft(request)
+        }
+    }
+
+    @Test("O2, O5: cancelled at the time of any fault, or of a success: one outcome, and files to match")
+    func anyTime() async throws {
+        let answers: [Answer] = [
+            .pattern(100_000), .status(404), .truncated(after: 500, of: 1000), .reset(after: 500, of: 1000),
+            .hungUp, .reset,
+            .redirect(to: "/it"), .malformed, .badGzip, .headerFlood(500), .truncatedChunk, .endless,
+            .resource(1000, etag: "\"a\""),
+        ]
+        var seed = UInt64.random(in: .min ... .max)
+        print("TransferCancellingTests.anyTime seed: \(seed)")
+        for round in 0..<150 {
+            fixture.server.route("/it", answers[round % answers.count])
+            let source = download()
+            let request = source.request(on: fixture.queue)
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1
+            // A little work, of no fixed length, lets the transfer get to somewhere.
+            for _ in 0..<Int(seed >> 44) { seed = seed &* 6_364_136_223_846_793_005 &+ 1 }
+            if round % 2 == 0 { source.cancel() } else { request.cancel() }
+            switch await request.result {
+            case .success(let file):
+                #expect(fixture.names == ["it"] && file.byteCount > 0)
+                try FileManager.default.removeItem(at: fixture.file("it"))
+            case .failure:
+                #expect(fixture.names.isEmpty)
+            }
+        }
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("O3: a cancel leaves the session to the others")
+    func others() async throws {
+        let gate = Gate()
+        fixture.server.route("/it", .stalled)
+        fixture.server.route("/other", .held(by: gate, then: .text("fine")))
+        let cancelled = download().request(on: fixture.queue)
+        let other = URLDataSource(fixture.url("/other")).request(on: fixture.queue)
+        await fixture.server.waitForRequests(underWay: 2)
+        cancelled.cancel()
+        gate.open()
+        #expect(try await other.value.data.text == "fine")
+    }
+
+    @Test("O5: a cancelled download that can be resumed leaves its part, and goes on with it")
+    func resumed() async throws {
+        let arrived = Recorder<Int>()
+        var options = TransferOptions()
+        options.onProgress = { if $0.received >= 1000 { arrived.note(1) } }
+        let gate = Gate()
+        fixture.server.route("/it", .pattern(2000, heldAfter: 1000, by: gate, headers: [("ETag", "\"a\"")]))
+        let first = DownloadDataSource(
+            fixture.url("/it"), to: fixture.file("it"), resumes: true, options: options
+        )
+        .request(on: fixture.queue)
+        await arrived.wait(for: 1)
+        first.cancel()
+        #expect(fixture.names == ["it.part", "it.part.from"])
+        fixture.server.route("/it", .resource(2000, etag: "\"a\""))
+        let file = try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), resumes: true)
+            .request(on: fixture.queue).value
+        #expect(file.resumedAt == 1000 && fixture.names == ["it"])
+    }
+}
