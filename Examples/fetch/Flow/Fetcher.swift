@@ -67,7 +67,19 @@ struct Fetcher: Sendable {
                     resumes: options.existing == .resume, options: limits(transfer)
                 ).request(on: queue)
             }
-            .then { file in try stage.putInPlace(file, transfer) }
+            .then { file in deliver(file, transfer) }
+    }
+
+    /// Puts in its place what came. Whoever reads standard output may be slow: writing there is work of its own.
+    private func deliver(_ file: DownloadDataSource.File, _ transfer: Transfer) -> Deferred<Fetched> {
+        switch transfer.destination {
+        case .file(let path):
+            Deferred(catching: { try stage.putInPlace(file, path) })
+        case .standardOutput:
+            DataSource { operation in
+                try stage.copyToStandardOutput(file, unless: { operation.isCancelled })
+            }.request(on: queue)
+        }
     }
 
     private func limits(_ transfer: Transfer) -> TransferOptions {

@@ -36,20 +36,28 @@ final class Stage: @unchecked Sendable {
         }
     }
 
-    /// Does with a whole file what is to be done with it.
-    func putInPlace(_ file: DownloadDataSource.File, _ transfer: Transfer) throws -> Fetched {
-        let status = file.response?.statusCode
-        switch transfer.destination {
-        case .standardOutput:
-            try Self.copyToStandardOutput(file.url)
-            return Fetched(file: nil, byteCount: file.byteCount, status: status)
-        case .file(let path):
-            if options.takesFirst, !file.wasKept { try award(file.url, URL(fileURLWithPath: path)) }
-            return Fetched(
-                file: path, byteCount: file.byteCount,
-                received: file.wasKept ? 0 : file.byteCount - file.resumedAt,
-                status: status, wasThere: file.wasKept)
+    /// Has a whole file in its place.
+    func putInPlace(_ file: DownloadDataSource.File, _ path: String) throws -> Fetched {
+        if options.takesFirst, !file.wasKept {
+            try award { try move(file.url, to: URL(fileURLWithPath: path)) }
         }
+        return Fetched(
+            file: path, byteCount: file.byteCount,
+            received: file.wasKept ? 0 : file.byteCount - file.resumedAt,
+            status: file.response?.statusCode, wasThere: file.wasKept)
+    }
+
+    /// Writes a whole file to standard output, unless that is cancelled.
+    func copyToStandardOutput(_ file: DownloadDataSource.File, unless isCancelled: () -> Bool) throws
+        -> Fetched
+    {
+        if options.takesFirst { try award {} }
+        let handle = try FileHandle(forReadingFrom: file.url)
+        defer { try? handle.close() }
+        while let piece = try handle.read(upToCount: 1 << 18), !piece.isEmpty {
+            try OutputStream.standardOutput.write(piece, unless: isCancelled)
+        }
+        return Fetched(file: nil, byteCount: file.byteCount, status: file.response?.statusCode)
     }
 
     /// Takes away what is left.
@@ -58,17 +66,21 @@ final class Stage: @unchecked Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Moves the file, if no other was first.
-    private func award(_ file: URL, _ destination: URL) throws {
+    /// Does what only the first mirror to come here may do; the others count as cancelled.
+    private func award(_ prize: () throws -> Void) throws {
         try lock.withLock {
             guard !hasWinner else { throw CancellationError() }
-            if options.existing != .overwrite, Self.exists(destination) {
-                throw DataSourceError.destinationExists(destination)
-            }
-            guard rename(file.path, destination.path) == 0 else {
-                throw DataSourceError.cannotWrite(destination, reason: Reason.words(for: errno))
-            }
+            try prize()
             hasWinner = true
+        }
+    }
+
+    private func move(_ file: URL, to destination: URL) throws {
+        if options.existing != .overwrite, Self.exists(destination) {
+            throw DataSourceError.destinationExists(destination)
+        }
+        guard rename(file.path, destination.path) == 0 else {
+            throw DataSourceError.cannotWrite(destination, reason: Reason.words(for: errno))
         }
     }
 
@@ -100,13 +112,5 @@ final class Stage: @unchecked Sendable {
     /// Whether something is there, a link that leads nowhere included.
     private static func exists(_ file: URL) -> Bool {
         (try? FileManager.default.attributesOfItem(atPath: file.path)) != nil
-    }
-
-    private static func copyToStandardOutput(_ file: URL) throws {
-        let handle = try FileHandle(forReadingFrom: file)
-        defer { try? handle.close() }
-        while let piece = try handle.read(upToCount: 1 << 16), !piece.isEmpty {
-            try OutputStream.standardOutput.write(piece)
-        }
     }
 }

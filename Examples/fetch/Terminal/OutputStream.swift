@@ -14,9 +14,23 @@ struct OutputStream: Sendable {
         if let code { throw Failure(code: code) }
     }
 
-    /// Writes all of it; throws when nobody reads any more, or there is no room.
-    func write(_ data: Data) throws(Failure) {
-        if let code = data.withUnsafeBytes(writeAll) { throw Failure(code: code) }
+    /// Writes all of it, in pieces, as fast as they are read; gives up when `isCancelled` says so.
+    func write(_ data: Data, unless isCancelled: () -> Bool) throws {
+        var rest = data[...]
+        while !rest.isEmpty {
+            if isCancelled() { throw CancellationError() }
+            // A pipe that is ready has room for this much: the write does not block, and a cancel is seen soon.
+            let piece = rest.prefix(4096)
+            guard waitUntilReady(milliseconds: 50) else { continue }
+            if let code = piece.withUnsafeBytes(writeAll) { throw Failure(code: code) }
+            rest = rest.dropFirst(piece.count)
+        }
+    }
+
+    /// Whether there is room within so long, for ever if negative; or an error that a write would show.
+    private func waitUntilReady(milliseconds: CInt) -> Bool {
+        var ready = pollfd(fd: descriptor, events: CShort(POLLOUT), revents: 0)
+        return poll(&ready, 1, milliseconds) > 0
     }
 
     /// What could not be written was refused for this reason.
@@ -38,8 +52,7 @@ struct OutputStream: Sendable {
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             } else if errno == EAGAIN {
                 // Someone made it non-blocking, for all who share it: wait until there is room.
-                var ready = pollfd(fd: descriptor, events: CShort(POLLOUT), revents: 0)
-                poll(&ready, 1, -1)
+                _ = waitUntilReady(milliseconds: -1)
             } else if errno != EINTR {
                 return errno
             }

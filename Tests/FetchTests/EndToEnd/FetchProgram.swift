@@ -10,9 +10,11 @@ final class FetchProgram: Sendable {
         let wasKilled: Bool
         let output: Data
         let errors: String
+        /// The most memory that it had, in kilobytes.
+        let peakMemory: Int
 
         var text: String { String(decoding: output, as: UTF8.self) }
-        var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+        var errorLines: [String] { errors.split(whereSeparator: \.isNewline).map(String.init) }
         /// The objects of `--json`, by URL.
         var objects: [String: [String: Any]] {
             let parsed = text.split(separator: "\n").compactMap {
@@ -66,9 +68,11 @@ final class FetchProgram: Sendable {
     }
 
     /// Begins a run.
+    ///
+    /// - Parameter preparation: What a shell does first.
     func start(
         _ arguments: [String], input: String? = nil, output: RunningProgram.Sink = .kept,
-        errors: RunningProgram.Sink = .kept, environment: [String: String] = [:]
+        errors: RunningProgram.Sink = .kept, environment: [String: String] = [:], preparation: String = ":"
     ) throws -> RunningProgram {
         // Neither the terminal nor the wishes of whoever runs the tests must matter.
         let dropped: Set = ["NO_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"]
@@ -77,7 +81,7 @@ final class FetchProgram: Sendable {
         }
         return try RunningProgram(
             Self.url, arguments, in: folder, input: input, output: output, errors: errors,
-            environment: inherited.merging(environment) { $1 })
+            environment: inherited.merging(environment) { $1 }, preparation: preparation)
     }
 
     /// What is in the folder, or one in there, sorted.

@@ -10,8 +10,8 @@ final class RunningProgram: @unchecked Sendable {
         case kept
         /// Nobody reads it: the other end of the pipe is closed already.
         case closedPipe
-        /// A file or device.
-        case path(String)
+        /// Nobody reads it, and the other end of the pipe is open: it fills up.
+        case unreadPipe
         /// A terminal of its own; what comes there is kept.
         case terminal(PseudoTerminal)
     }
@@ -22,8 +22,12 @@ final class RunningProgram: @unchecked Sendable {
         var errors = Data()
         /// Whether both have come to their end.
         var openStreams = 0
-        /// As `waitpid` gives it.
+        /// As `wait4` gives it.
         var waitStatus: Int32?
+        /// Whether it has been held with `SIGSTOP`.
+        var isStopped = false
+        /// The most memory that it had, in kilobytes.
+        var peakMemory = 0
 
         var outcome: FetchProgram.Outcome? {
             guard openStreams == 0, let waitStatus else { return nil }
@@ -31,7 +35,7 @@ final class RunningProgram: @unchecked Sendable {
             return FetchProgram.Outcome(
                 status: signal == 0 ? (waitStatus >> 8) & 0xFF : signal, wasKilled: signal != 0,
                 output: output,
-                errors: String(decoding: errors, as: UTF8.self))
+                errors: String(decoding: errors, as: UTF8.self), peakMemory: peakMemory)
         }
     }
 
@@ -43,7 +47,7 @@ final class RunningProgram: @unchecked Sendable {
 
     init(
         _ program: URL, _ arguments: [String], in folder: URL, input: String? = nil, output: Sink = .kept,
-        errors: Sink = .kept, environment: [String: String]
+        errors: Sink = .kept, environment: [String: String], preparation: String
     ) throws {
         let inputEnds = try Self.pipeEnds()
         let (outputSource, outputTarget) = try Self.open(output)
@@ -81,7 +85,7 @@ final class RunningProgram: @unchecked Sendable {
 
         var spawned: pid_t = 0
         // A shell changes the folder and is then replaced by the program.
-        let shell = ["/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder.path]
+        let shell = ["/bin/sh", "-c", "cd \"$0\" && \(preparation) && exec \"$@\"", folder.path]
         let words = Self.cStrings(shell + [program.path] + arguments)
         let variables = Self.cStrings(environment.map { "\($0)=\($1)" })
         defer { (words + variables).forEach { free($0) } }
@@ -95,8 +99,21 @@ final class RunningProgram: @unchecked Sendable {
         if let errorSource { read(errorSource) { $0.errors += $1 } }
         Thread.detachNewThread { [self, identifier] in
             var status: Int32 = 0
-            while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
-            update { $0.waitStatus = status }
+            var usage = rusage()
+            while true {
+                let isError = wait4(identifier, &status, WUNTRACED, &usage) < 0
+                if isError, errno == EINTR { continue }
+                guard !isError, status & 0xFF == 0x7F else { break }
+                update { $0.isStopped = true }
+            }
+            update {
+                $0.waitStatus = status
+                #if canImport(Darwin)
+                $0.peakMemory = usage.ru_maxrss / 1024
+                #else
+                $0.peakMemory = usage.ru_maxrss
+                #endif
+            }
         }
     }
 
@@ -115,15 +132,19 @@ final class RunningProgram: @unchecked Sendable {
         await wait { String(decoding: $0.errors, as: UTF8.self).contains(text) || $0.outcome != nil }
     }
 
-    /// Waits until it is so, or the program is over.
+    /// Waits until it is so, or the program is over. A test that takes too long ends the program.
     func wait(until isSatisfied: @escaping @Sendable (Progress) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isReady = lock.withLock {
-                if isSatisfied(progress) || progress.outcome != nil { return true }
-                waiters.append((isSatisfied, continuation))
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = lock.withLock {
+                    if isSatisfied(progress) || progress.outcome != nil { return true }
+                    waiters.append((isSatisfied, continuation))
+                    return false
+                }
+                if isReady { continuation.resume() }
             }
-            if isReady { continuation.resume() }
+        } onCancel: {
+            send(SIGKILL)
         }
     }
 
@@ -177,10 +198,9 @@ final class RunningProgram: @unchecked Sendable {
             let ends = try pipeEnds()
             close(ends.reading)
             return (nil, ends.writing)
-        case .path(let path):
-            let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-            return (nil, descriptor)
+        case .unreadPipe:
+            // The reading end is left open for good; what the tests leave of them is no matter.
+            return (nil, try pipeEnds().writing)
         case .terminal(let terminal):
             return (dup(terminal.master), try terminal.opened())
         }

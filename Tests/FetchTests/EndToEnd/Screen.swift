@@ -1,6 +1,6 @@
 /// What a terminal shows after some bytes: enough of one for what the fetcher sends, and an error for anything else.
 struct Screen {
-    let columns: Int
+    private(set) var columns: Int
     /// All lines there have been, those that scrolled away too.
     private var lines: [[Character]] = [[]]
     private var row = 0
@@ -19,6 +19,24 @@ struct Screen {
         }
         while text.last == "" { text.removeLast() }
         return text
+    }
+
+    /// Folds what is too long now into more rows, as terminals do, the line of the cursor included.
+    mutating func resize(columns: Int) {
+        self.columns = columns
+        var folded: [[Character]] = []
+        var newRow = 0
+        for (index, line) in lines.enumerated() {
+            if index == row { newRow = folded.count + column / columns }
+            var rest = line[...]
+            repeat {
+                folded.append(Array(rest.prefix(columns)))
+                rest = rest.dropFirst(columns)
+            } while !rest.isEmpty
+        }
+        lines = folded
+        row = newRow
+        column %= columns
     }
 
     mutating func show(_ bytes: String) {

@@ -1,0 +1,155 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+/// The bars, as they are seen on a terminal.
+@Suite(.timeLimit(.minutes(2)))
+struct BarTests {
+    let server: LoopbackServer
+    let fetch: FetchProgram
+    let gate = Gate()
+    private let unicode = ["TERM": "xterm", "LANG": "C.UTF-8"]
+
+    init() throws {
+        server = try LoopbackServer()
+        fetch = try FetchProgram()
+        server.route("/half.bin", .pattern(2_000_000, heldAfter: 1_000_000, by: gate))
+        server.route("/unknown.bin", .held(by: gate, then: .untilClose(Array("no length".utf8))))
+        server.route("/small.txt", .text("small"))
+    }
+
+    private func start(
+        _ arguments: [String], columns: Int, rows: Int = 24, environment: [String: String]? = nil
+    ) throws
+        -> (program: RunningProgram, terminal: PseudoTerminal)
+    {
+        let terminal = try PseudoTerminal(columns: columns, rows: rows)
+        let program = try fetch.start(
+            arguments, errors: .terminal(terminal), environment: environment ?? unicode)
+        return (program, terminal)
+    }
+
+    /// Waits until the screen shows something, and gives what it shows.
+    private func screen(
+        of program: RunningProgram, columns: Int, until isSatisfied: @escaping @Sendable ([String]) -> Bool
+    ) async -> [String] {
+        let shown = Shown()
+        await program.wait { progress in
+            let screen = Screen(columns: columns, showing: progress.errors)
+            guard isSatisfied(screen.text) else { return false }
+            shown.text = screen.text
+            return true
+        }
+        return shown.text
+    }
+
+    /// Sound as `@unchecked Sendable`: it is written before the wait for that is over, and read after.
+    private final class Shown: @unchecked Sendable { var text: [String] = [] }
+
+    @Test(
+        "On a terminal each transfer has a bar, below what has ended, and in the end the bars are gone",
+        arguments: [40, 80, 200])
+    func bars(columns: Int) async throws {
+        let urls = ["/half.bin", "/unknown.bin", "/small.txt"].map { server.url($0) }
+        let (program, _) = try start(urls, columns: columns)
+        let bytes = columns == 40 ? "1.0M" : "1.0 MB"
+        let busy = await screen(of: program, columns: columns) { text in
+            text.contains { $0.hasPrefix("half.bin") && $0.contains(bytes) }
+                && text.contains { $0.hasPrefix("small.txt: 5 B") }
+        }
+        try #require(busy.count == 4, "\(busy)")
+        #expect(busy[0].hasPrefix("small.txt: 5 B in "))
+        #expect(busy[1].contains("━"))
+        #expect(busy[2].contains("waiting for an answer"))
+        #expect(busy[3].hasPrefix(columns == 40 ? "1/3" : "1 of 3 done"))
+        for line in busy { #expect(line.count < columns, "\(line)") }
+        gate.open()
+        let outcome = await program.outcome
+        #expect(outcome.status == 0)
+        let screen = Screen(columns: columns, showing: Data(outcome.errors.utf8))
+        #expect(screen.unknown.isEmpty)
+        #expect(!screen.text.joined().contains("━"), "\(screen.text)")
+        #expect(screen.text.filter { $0.hasPrefix("half.bin: 2.0 MB") }.count == 1, "\(screen.text)")
+        #expect(screen.text.joined().contains("3 of 3 fetched"))
+    }
+
+    @Test("More transfers than rows: as many bars as there is room for, and the rest are counted")
+    func many() async throws {
+        for index in 0..<64 { server.route("/\(index)", .pattern(2000, heldAfter: 1000, by: gate)) }
+        let (program, _) = try start(
+            ["-j", "64"] + (0..<64).map { server.url("/\($0)") }, columns: 80, rows: 12)
+        let busy = await screen(of: program, columns: 80) { text in
+            text.contains("and 55 more") && !text.contains { $0.contains("waiting") }
+        }
+        #expect(busy.count == 11, "\(busy)")
+        gate.open()
+        let outcome = await program.outcome
+        #expect(outcome.status == 0)
+        #expect(Screen(columns: 80, showing: Data(outcome.errors.utf8)).text.count == 65)
+    }
+
+    @Test("After the terminal has become narrower nothing of the old bars stays")
+    func resized() async throws {
+        let (program, terminal) = try start(
+            [server.url("/half.bin"), server.url("/small.txt")], columns: 100)
+        _ = await screen(of: program, columns: 100) {
+            $0.contains { $0.hasPrefix("half.bin") && $0.contains("1.0 MB") }
+        }
+        // Held still, so that what was drawn before and what after can be told apart: by a mark between them.
+        program.send(SIGSTOP)
+        await program.wait { $0.isStopped }
+        try terminal.write("MARK")
+        await program.waitForErrors(containing: "MARK")
+        terminal.resize(columns: 40, rows: 24)
+        program.send(SIGCONT)
+        let isNarrow: @Sendable (Data) -> Screen = { bytes in
+            let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: "MARK")
+            var screen = Screen(columns: 100)
+            screen.show(parts[0])
+            screen.resize(columns: 40)
+            screen.show(parts[1])
+            return screen
+        }
+        await program.wait {
+            isNarrow($0.errors).text.contains { $0.hasPrefix("half.bin") && $0.contains(" 1.0M ") }
+        }
+        gate.open()
+        let screen = isNarrow(Data(await program.outcome.errors.utf8))
+        #expect(!screen.text.joined().contains("━"), "\(screen.text)")
+        #expect(screen.text.filter { $0.hasPrefix("half.bin") }.count == 1, "\(screen.text)")
+    }
+
+    @Test("NO_COLOR means no colour, but bars all the same; without it there is colour")
+    func colour() async throws {
+        gate.open()
+        let urls = ["/half.bin", "/small.txt"].map { server.url($0) }
+        server.route("/half.bin", .drip(300_000, atOnce: 20_000, everyMilliseconds: 20))
+        let (plain, _) = try start(urls, columns: 80, environment: unicode.merging(["NO_COLOR": "1"]) { $1 })
+        let withoutColour = await plain.outcome.errors
+        #expect(withoutColour.contains("━"))
+        #expect(!withoutColour.contains(/\u{1B}\[[0-9;]*m/))
+        let (painted, _) = try start(urls + ["--overwrite"], columns: 80)
+        #expect(await painted.outcome.errors.contains("\u{1B}[32m━"))
+    }
+
+    @Test(
+        "A terminal that cannot move its cursor gets plain lines, and --quiet nothing",
+        arguments: [true, false])
+    func noBars(isQuiet: Bool) async throws {
+        gate.open()
+        let (program, _) = try start(
+            [server.url("/half.bin")] + (isQuiet ? ["-q"] : []), columns: 80,
+            environment: isQuiet ? nil : ["TERM": "dumb"])
+        let outcome = await program.outcome
+        #expect(outcome.status == 0)
+        #expect(!outcome.errors.contains("\u{1B}"))
+        #expect(outcome.errorLines.count == (isQuiet ? 0 : 2))
+    }
+}
+
+extension Screen {
+    init(columns: Int, showing bytes: Data) {
+        self.init(columns: columns)
+        show(String(decoding: bytes, as: UTF8.self))
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+/// Ctrl-C, pipes that close, and room that runs out.
+@Suite(.timeLimit(.minutes(2)))
+struct InterruptTests {
+    let server: LoopbackServer
+    let fetch: FetchProgram
+
+    init() throws {
+        server = try LoopbackServer()
+        fetch = try FetchProgram()
+        server.route("/stalls", .stalled(after: 100_000, of: 200_000))
+        server.route("/silent", .stalled)
+        server.route("/a.txt", .text("first\n"))
+        server.route("/big.bin", .pattern(3_000_000))
+    }
+
+    @Test(
+        "The first signal cancels everything: no half file is left, every URL is accounted for, and the status says so",
+        arguments: [(SIGINT, Int32(130)), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func interrupt(signal: Int32, status: Int32) async throws {
+        let urls = ["/stalls", "/silent", "/a.txt"].map { server.url($0) }
+        let program = try fetch.start(["--json", "-j", "2"] + urls)
+        await server.waitForRequests(underWay: 2)
+        program.send(signal)
+        let outcome = await program.outcome
+        #expect(!outcome.wasKilled)
+        #expect(outcome.status == status)
+        #expect(fetch.files().isEmpty)
+        for url in urls { #expect(outcome.objects[url]?["error"] as? String == "cancelled: interrupted") }
+        #expect(outcome.errors.hasPrefix("interrupted: 0 of 3 fetched"), "\(outcome.errors)")
+        await server.waitUntilDisconnected()
+    }
+
+    @Test("Interrupted while it waits to try again, it stops at once")
+    func interruptPause() async throws {
+        server.route("/busy", .unavailable(retryAfter: "100"))
+        let program = try fetch.start(["--retry", "3", server.url("/busy")])
+        await program.waitForErrors(containing: "again in 100 s")
+        program.send(SIGINT)
+        #expect(await program.outcome.status == 130)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("Under --continue what came before Ctrl-C stays, and the next run goes on with it")
+    func interruptAndContinue() async throws {
+        server.route(
+            "/r", .stalled(after: 50_000, of: 100_000, headers: [("ETag", "\"v\"")]),
+            .resource(100_000, etag: "\"v\""))
+        let terminal = try PseudoTerminal(columns: 80, rows: 24)
+        let program = try fetch.start(
+            ["--continue", server.url("/r")], errors: .terminal(terminal), environment: ["TERM": "xterm"])
+        await program.waitForErrors(containing: "50.0 kB")
+        program.send(SIGINT)
+        #expect(await program.outcome.status == 130)
+        #expect(fetch.files().contains("r.part"))
+        #expect(try await fetch.run("--continue", server.url("/r")).status == 0)
+        #expect(server.requests.last?[header: "Range"] == "bytes=50000-")
+        #expect(fetch.files() == ["r"])
+        #expect(Pattern.matches(try #require(fetch.contents("r")), at: 0))
+    }
+
+    @Test("A second Ctrl-C kills what the first could not end")
+    func second() async throws {
+        // What it has to say fills a pipe that nobody reads: it can't come to its end.
+        let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
+        let program = try fetch.start(
+            ["--input", "-", server.url("/stalls")], input: noise, errors: .unreadPipe)
+        await server.waitForRequests(underWay: 1)
+        program.send(SIGINT)
+        await server.waitUntilDisconnected()
+        program.send(SIGINT)
+        let outcome = await program.outcome
+        #expect(outcome.wasKilled)
+        #expect(outcome.status == SIGINT)
+        #expect(fetch.files().isEmpty)
+    }
+
+    @Test("Ctrl-C ends '-o -' also while nobody reads standard output")
+    func blockedOutput() async throws {
+        let program = try fetch.start(["-o", "-", server.url("/big.bin")], output: .unreadPipe)
+        await server.waitForRequests(seen: 1)
+        await server.waitUntilIdle()
+        program.send(SIGINT)
+        #expect(await program.outcome.status == 130)
+    }
+
+    @Test("A reader of standard output that has gone ends '-o -' and --json with one line and status 1")
+    func closedOutput() async throws {
+        let body = try await fetch.start(["-o", "-", server.url("/big.bin")], output: .closedPipe).outcome
+        #expect(body.status == 1)
+        #expect(
+            body.errorLines.first
+                == "fetch: \(server.url("/big.bin")): standard output was closed by its reader")
+        let json = try await fetch.start(
+            ["--json", "-j", "1", server.url("/a.txt"), server.url("/silent")], output: .closedPipe
+        ).outcome
+        #expect(json.status == 1)
+        #expect(json.errors.contains("fetch: standard output was closed by its reader\n"), "\(json.errors)")
+        #expect(fetch.files() == ["a.txt"])
+    }
+
+    @Test("A reader of standard error that has gone does not keep anything from being fetched")
+    func closedErrors() async throws {
+        let outcome = try await fetch.start(
+            [server.url("/a.txt"), server.url("/big.bin")], errors: .closedPipe
+        ).outcome
+        #expect(outcome.status == 0)
+        #expect(fetch.files() == ["a.txt", "big.bin"])
+    }
+
+    @Test(
+        "When there is no more room the file fails by its name, nothing of it stays, and the others are fetched"
+    )
+    func noRoom() async throws {
+        // A limit on the size of files stands in for a disk that is full.
+        let outcome = try await fetch.start(
+            [server.url("/big.bin"), server.url("/a.txt")], preparation: "trap '' XFSZ && ulimit -f 1000"
+        ).outcome
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("fetch: \(server.url("/big.bin")): "), "\(outcome.errors)")
+        #expect(outcome.errors.contains("File too large"), "\(outcome.errors)")
+        #expect(fetch.files() == ["a.txt"])
+    }
+
+    @Test("A folder that can't be made, or written to, is named")
+    func unwritable() async throws {
+        try fetch.write("a file", to: "taken")
+        let outcome = try await fetch.run("-d", "taken/sub", server.url("/a.txt"), server.url("/big.bin"))
+        #expect(outcome.status == 1)
+        for path in ["/a.txt", "/big.bin"] {
+            #expect(
+                outcome.errorLines.contains {
+                    $0.hasPrefix("fetch: \(server.url(path)): ") && $0.contains("taken/sub")
+                })
+        }
+        #expect(fetch.files() == ["taken"])
+        guard geteuid() != 0 else { return }
+        let folder = fetch.folder.appendingPathComponent("sealed").path
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o555])
+        let sealed = try await fetch.run("-d", "sealed", server.url("/a.txt"))
+        #expect(sealed.status == 1)
+        #expect(sealed.errors.contains("Permission denied"), "\(sealed.errors)")
+    }
+
+    @Test("10,000 URLs from --input are fetched, in little more memory than 500")
+    func manyURLs() async throws {
+        func peak(_ count: Int) async throws -> Int {
+            let folder = "of-\(count)"
+            let list = (0..<count).map { server.url("/a.txt?\($0)") }.joined(separator: "\n")
+            let outcome = try await fetch.start(
+                ["-q", "-j", "16", "-d", folder, "--input", "-"], input: list
+            ).outcome
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(fetch.files(folder).count == count)
+            return outcome.peakMemory
+        }
+        let few = try await peak(500)
+        let many = try await peak(10_000)
+        print("peak memory: \(few) kB for 500, \(many) kB for 10,000")
+        #expect(many - few < 64 * 1024)
+    }
+}
