@@ -46,7 +46,7 @@ public struct Channel<Message: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - owner: Held weakly. `body` should not hold it strongly, or it would keep itself there; take it from
-    ///     ``listen(_:priority:on:_:)-(_,_,_,(Owner,Message)->Void)`` instead.
+    ///     the other form of this method instead, which gives it to `body`.
     ///   - priority: Higher is called earlier.
     ///   - dispatcher: Where `body` runs; nil for at once, on the thread of whoever posts.
     public func listen(
