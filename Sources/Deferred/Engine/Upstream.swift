@@ -38,9 +38,13 @@ struct Upstream {
         guard let address = UnsafeRawPointer(bitPattern: identity) else { return nil }
         let link = Unmanaged<Link>.fromOpaque(address)
         if bits & 1 == 0 { return link.takeUnretainedValue() }
-        weak var alive: Link?
-        link._withUnsafeGuaranteedRef { alive = $0 }
-        return alive
+        // Whatever counts the compiler makes of `$0` end after `retained` holds its own: they are never the last.
+        var retained: Link?
+        link._withUnsafeGuaranteedRef {
+            weak var alive: Link? = $0
+            retained = alive
+        }
+        return retained
     }
 }
 
