@@ -10,6 +10,10 @@ extension Deferred {
     /// For command line tools and tests, where nothing else is to be done meanwhile; `await` ``value`` elsewhere. This is a
     /// consumer of the Deferred, and handles its failure.
     ///
+    /// - Important: Another thread has to bring the outcome. On the main thread, don't wait for a chain with a callback on the
+    ///   main queue, nor in a callback for what comes after it: without a timeout that never ends.
+    ///
+    ///
     /// - Parameter timeout: How long to wait at most. When it has passed this throws ``DeferredError/timedOut``; the Deferred is
     ///   not cancelled, and may be waited for again. Zero or less looks, and does not wait.
     @available(*, noasync, message: "await value or result instead")
