@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// A body of any size that takes no memory: the byte at offset `n` is `n % 251`, so that a test can tell whether a
 /// part of it stands where it should.
 public enum Pattern {
@@ -6,11 +14,14 @@ public enum Pattern {
 
     /// The first `count` bytes from `offset` on.
     public static func bytes(_ count: Int, from offset: Int = 0) -> [UInt8] {
-        (offset..<offset + count).map(byte)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        forEachRun(in: offset..<offset + count) { bytes.append(contentsOf: $0) }
+        return bytes
     }
 
     /// A block to send from: any run of the pattern up to `runLength` long is in it.
-    private static let block = bytes(runLength + 251)
+    private static let block = (0..<runLength + 251).map(byte)
     private static let runLength = 251 * 256
 
     /// Hands out the bytes in `range`, in runs.
@@ -28,11 +39,15 @@ public enum Pattern {
 
     /// Whether `bytes` are what stands at `offset`.
     public static func matches(_ bytes: some Collection<UInt8>, at offset: Int) -> Bool {
-        var expected = offset % 251
-        for byte in bytes {
-            guard byte == UInt8(expected) else { return false }
-            expected = expected == 250 ? 0 : expected + 1
+        Array(bytes).withUnsafeBytes { bytes in
+            var isSame = true
+            var compared = 0
+            forEachRun(in: offset..<offset + bytes.count) { run in
+                let part = UnsafeRawBufferPointer(rebasing: bytes[compared..<compared + run.count])
+                isSame = isSame && memcmp(part.baseAddress!, run.baseAddress!, run.count) == 0
+                compared += run.count
+            }
+            return isSame
         }
-        return true
     }
 }

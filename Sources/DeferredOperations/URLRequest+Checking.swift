@@ -22,8 +22,8 @@ extension URLRequest {
                 !isDirectory.boolValue, FileManager.default.isReadableFile(atPath: file.path)
             else { throw .invalidRequest(url, reason: "\(file.path) cannot be read for the upload") }
         }
-        if let limit = options.silenceTimeout ?? options.totalTimeout, limit <= .zero {
-            throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")
+        for limit in [options.silenceTimeout, options.totalTimeout] {
+            if let limit, limit <= .zero { throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)") }
         }
         var request = self
         if let date = options.ifModifiedSince {

@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct DataSourceManagerTests {
     /// Data sources that are under way until they are told to end.
     final class Held: ConcurrentDataSource<Int>, @unchecked Sendable {
@@ -114,7 +114,8 @@ struct DataSourceManagerTests {
         let requests = (0..<8).map { index in
             // Two names for this machine.
             let host = index < 4 ? "127.0.0.1" : "localhost"
-            return manager.request(URLDataSource(URL(string: "http://\(host):\(server.port)/it")!))
+            return manager.request(
+                URLDataSource(URL(string: "http://\(host):\(server.port)/it")!, options: .patient))
         }
         await server.waitForRequests(underWay: 4)
         #expect(manager.underWay == 4 && manager.waiting == 4)
@@ -163,8 +164,10 @@ struct DataSourceManagerTests {
         server.route("/it", .text("x"))
         let manager = DataSourceManager()
         let url = URL(string: server.url("/it"))!
-        let pages = try await DeferredList((0..<1000).map { _ in manager.request(URLDataSource(url)) })
-            .values().value
+        let pages = try await DeferredList(
+            (0..<1000).map { _ in manager.request(URLDataSource(url, options: .patient)) }
+        )
+        .values().value
         #expect(pages.count == 1000 && server.mostRequestsUnderWay <= 4)
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadTests {
     let fixture: TransferFixture
 
@@ -15,7 +15,8 @@ struct DownloadTests {
     ) -> Deferred<DownloadDataSource.File> {
         fixture.server.route("/it", answer)
         return DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), existing: existing, resumes: resumes
+            fixture.url("/it"), to: fixture.file("it"), existing: existing, resumes: resumes,
+            options: .patient
         )
         .request(on: fixture.queue)
     }
@@ -151,8 +152,10 @@ struct DownloadTests {
             .pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")]), resumes: true)
         await fixture.server.waitForRequests(underWay: 1)
         let error = await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), resumes: true)
-                .request(on: fixture.queue).value
+            try await DownloadDataSource(
+                fixture.url("/it"), to: fixture.file("it"), resumes: true, options: .patient
+            )
+            .request(on: fixture.queue).value
         }
         guard case .destinationBusy = error else {
             Issue.record(error!)
@@ -167,7 +170,7 @@ struct DownloadTests {
     func notModified() async throws {
         try Data("old".utf8).write(to: fixture.file("it"))
         fixture.server.route("/it", .resource(10, etag: "\"a\""))
-        var options = TransferOptions()
+        var options = TransferOptions.patient
         options.ifNoneMatch = "\"a\""
         let file = try await DownloadDataSource(
             fixture.url("/it"), to: fixture.file("it"), existing: .replace, options: options

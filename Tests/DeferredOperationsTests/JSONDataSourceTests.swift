@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct JSONDataSourceTests {
     struct Item: Decodable, Equatable, Sendable {
         let name: String
@@ -17,7 +17,7 @@ struct JSONDataSourceTests {
 
     private func load(_ body: String) -> Deferred<[Item]> {
         fixture.server.route("/it", .json(body))
-        return JSONDataSource<[Item]>(fixture.url("/it")).request(on: fixture.queue)
+        return JSONDataSource<[Item]>(fixture.url("/it"), options: .patient).request(on: fixture.queue)
     }
 
     @Test("A document is decoded, and asked for as JSON")
@@ -48,7 +48,8 @@ struct JSONDataSourceTests {
     func status() async {
         fixture.server.route("/it", .json("[]", status: 500))
         let error = await #expect(throws: DataSourceError.self) {
-            try await JSONDataSource<[Item]>(fixture.url("/it")).request(on: fixture.queue).value
+            try await JSONDataSource<[Item]>(fixture.url("/it"), options: .patient).request(on: fixture.queue)
+                .value
         }
         guard case .status(let failure) = error else {
             Issue.record("\(error!)")

@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct MemoryTests {
     #if os(Linux)
     /// Whether memory is what it would be: sanitizers keep what has been freed.
@@ -20,7 +20,7 @@ struct MemoryTests {
             let fixture = try TransferFixture()
             fixture.server.route("/small", .pattern(1_000_000))
             fixture.server.route("/large", .pattern(byteCount))
-            func download(_ name: String, _ options: TransferOptions = .init()) async throws -> Int64 {
+            func download(_ name: String, _ options: TransferOptions = .patient) async throws -> Int64 {
                 try await DownloadDataSource(
                     fixture.url("/\(name)"), to: fixture.file(name), options: options
                 )
@@ -29,7 +29,7 @@ struct MemoryTests {
             _ = try await download("small")
             let before = Self.residentByteCount()
             let most = Recorder<Int>()
-            var options = TransferOptions()
+            var options = TransferOptions.patient
             options.onProgress = { _ in most.note(Self.residentByteCount()) }
             let arrived = try await download("large", options)
             let grown = (most.all.max() ?? 0) - before
@@ -59,7 +59,7 @@ struct MemoryTests {
         for (index, answer) in answers.enumerated() {
             fixture.server.route("/it", answer)
             let watched = Watched(gone)
-            var options = TransferOptions()
+            var options = TransferOptions.patient
             options.onProgress = { _ in withExtendedLifetime(watched) {} }
             let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
             if index == answers.count - 1 {

@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct RedirectTests {
     let fixture: TransferFixture
 
@@ -28,7 +28,8 @@ struct RedirectTests {
         fixture.server.route(expected.prefix { $0 != "?" }.description) { request in
             request.target == from ? .redirect(to: location) : .echo
         }
-        let page = try await URLDataSource(fixture.url(from)).request(on: fixture.queue).value
+        let page = try await URLDataSource(fixture.url(from), options: .patient).request(on: fixture.queue)
+            .value
         #expect(page.data.text.hasPrefix("GET \(expected) HTTP/1.1"))
         #expect(page.response.url == fixture.url(expected))
     }
@@ -138,7 +139,7 @@ struct RedirectTests {
         fixture.server.route("/it", .status(401))
         let asked = Deferred<Void>()
         let cancelled = Deferred<Void>()
-        var options = TransferOptions()
+        var options = TransferOptions.patient
         options.onChallenge = { _ in
             let answer = Deferred<URLRequest?>(canceller: { _ in cancelled.resolve() })
             asked.resolve()

@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct RetryTests {
     let fixture: TransferFixture
 
@@ -23,7 +23,7 @@ struct RetryTests {
             attempts: 4, delay: .retryAfter(random: { 0 }), on: clock,
             when: DataSourceError.isWorthRepeating(prepared)
         ) {
-            URLDataSource(prepared).request(on: queue)
+            URLDataSource(prepared, options: .patient).request(on: queue)
         }
     }
 
@@ -85,7 +85,8 @@ struct RetryTests {
     func retryAfter() async throws {
         func failure(_ text: String) async -> Duration? {
             fixture.server.route("/it", .unavailable(retryAfter: text))
-            let result = await URLDataSource(fixture.url("/it")).request(on: fixture.queue).result
+            let result = await URLDataSource(fixture.url("/it"), options: .patient).request(on: fixture.queue)
+                .result
             guard case .failure(DataSourceError.status(let failure)) = result else { return nil }
             return failure.retryAfter
         }

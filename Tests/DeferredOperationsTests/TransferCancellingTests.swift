@@ -5,13 +5,13 @@ import LoopbackServer
 import Testing
 
 /// A cancel at every stage of a transfer: one outcome, nothing left behind, nobody kept waiting.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TransferCancellingTests {
     let fixture: TransferFixture
 
     init() throws { fixture = try TransferFixture() }
 
-    private func download(_ options: TransferOptions = .init()) -> DownloadDataSource {
+    private func download(_ options: TransferOptions = .patient) -> DownloadDataSource {
         DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), options: options)
     }
 
@@ -45,7 +45,7 @@ struct TransferCancellingTests {
             try exchange.stall()
         }
         let arrived = Recorder<Int64>()
-        var options = TransferOptions()
+        var options = TransferOptions.patient
         options.onProgress = { if $0.received == 1000 { arrived.note(1) } }
         for (index, answer) in [half, halfError, halfRedirect].enumerated() {
             fixture.server.route("/it", answer)
@@ -92,7 +92,7 @@ struct TransferCancellingTests {
         fixture.server.route("/it", .stalled)
         fixture.server.route("/other", .held(by: gate, then: .text("fine")))
         let cancelled = download().request(on: fixture.queue)
-        let other = URLDataSource(fixture.url("/other")).request(on: fixture.queue)
+        let other = URLDataSource(fixture.url("/other"), options: .patient).request(on: fixture.queue)
         await fixture.server.waitForRequests(underWay: 2)
         cancelled.cancel()
         gate.open()
@@ -102,7 +102,7 @@ struct TransferCancellingTests {
     @Test("O5: a cancelled download that can be resumed leaves its part, and goes on with it")
     func resumed() async throws {
         let arrived = Recorder<Int>()
-        var options = TransferOptions()
+        var options = TransferOptions.patient
         options.onProgress = { if $0.received >= 1000 { arrived.note(1) } }
         let gate = Gate()
         fixture.server.route("/it", .pattern(2000, heldAfter: 1000, by: gate, headers: [("ETag", "\"a\"")]))
@@ -114,8 +114,10 @@ struct TransferCancellingTests {
         first.cancel()
         #expect(fixture.names == ["it.part", "it.part.from"])
         fixture.server.route("/it", .resource(2000, etag: "\"a\""))
-        let file = try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), resumes: true)
-            .request(on: fixture.queue).value
+        let file = try await DownloadDataSource(
+            fixture.url("/it"), to: fixture.file("it"), resumes: true, options: .patient
+        )
+        .request(on: fixture.queue).value
         #expect(file.resumedAt == 1000 && fixture.names == ["it"])
     }
 }
