@@ -21,7 +21,6 @@ extension Model {
                 node.cancelIsPending = true
             } else if upstream.attached.contains(where: { $0 !== node }) {
                 upstream.attached.removeAll { $0 === node }
-                upstream.withdrawals += 1
                 _ = give(node, .failure(.cancelled), from: Model.nowhere, in: frame)
             } else {
                 if case .running = upstream.state { node.cancelIsPending = true }
@@ -40,7 +39,6 @@ extension Model {
             frame.queue.append(.cancelInputs(list))
             return
         }
-        if node.isCancelled && Model.known5 { undetermined = "known5" }
         if !node.isCancelled {
             node.isCancelled = true
             node.swallowsLateResult = true
@@ -69,9 +67,9 @@ extension Model {
         guard case .waiting(let upstream) = consumer.state else { return }
         consumer.state = .settled
         consumer.work = .nothing
+        if upstream.outcome != nil { undetermined = "known10" }
         if upstream.outcome == nil {
             upstream.attached.removeAll { $0 === consumer }
-            upstream.withdrawals += 1
         }
     }
 
@@ -88,10 +86,7 @@ extension Model {
             if seen.contains(where: { $0 === input }) { withdraw(watch) } else { seen.append(input) }
         }
         for watch in watches {
-            guard case .waiting(let input) = watch.state, input.outcome == nil else {
-                if Model.known6, case .waiting = watch.state { undetermined = "known6" }
-                continue
-            }
+            guard case .waiting(let input) = watch.state, input.outcome == nil else { continue }
             cancel(watch, in: frame)
         }
     }

@@ -45,20 +45,18 @@ extension Model {
     }
 
     func handleWent(_ node: Node) {
-        if node.handles == 0 && node.pauses > 0 {
-            node.nobodyCanUnpause = true
-            if Model.known3 { undetermined = "known3" }
+        if node.outcome != nil, node.handles == 0, node.firers > 0,
+            node.firedFirst == nil || node.firedFirst == Comparison.anySite
+        {
+            undetermined = "known9"
         }
+        // P1: held, it goes on; pending, or while it is told, it just is not paused any more.
+        if node.handles == 0 && node.pauses > 0 { resume(node) }
         if node.firers == 0, node.isSource, node.list == nil, !node.isInCanceller, node.following.isEmpty {
             // A1; not to be reported in itself (U1).
             node.isHandled = true
             inFrame { settle(node, .failure(.abandoned), [], in: $0) }
         }
-        if node.nobodyCanUnpause { resumeUnattended(node) }
-    }
-
-    private func resumeUnattended(_ node: Node) {
-        if node.outcome != nil && !node.isBeingTold { resume(node) }
     }
 
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {

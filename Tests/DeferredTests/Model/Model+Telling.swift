@@ -4,6 +4,7 @@ extension Model {
     func settle(_ node: Node, _ outcome: Outcome, _ scopes: [Scope], in frame: Frame) {
         node.outcome = outcome
         node.state = .settled
+        if node.handles == 0, node.firers > 0, node.firedFirst == nil || node.firedFirst == Comparison.anySite { undetermined = "known9" }
         node.work = .nothing
         node.canceller = nil
         node.cancelIsPending = false
@@ -14,7 +15,7 @@ extension Model {
 
         join(node, scopes)
         openScope(of: node, outcome)
-        if node.attached.isEmpty && node.withdrawals == 0 {
+        if node.attached.isEmpty {
             leaveScopes(node)
         } else {
             node.isBeingTold = true
@@ -58,17 +59,14 @@ extension Model {
         }
         node.isBeingTold = false
         node.tellingHasBegun = false
-        node.withdrawals = 0
         leaveScopes(node)
     }
 
     private func hold(_ node: Node, in frame: Frame, from start: Int) {
-        if Model.known1 && frame.queue.count > start { undetermined = "known1" }
         node.heldBack = Array(frame.queue[start...])
         frame.queue.removeSubrange(start...)
         node.isBeingTold = false
         node.tellingHasBegun = false
-        if node.nobodyCanUnpause { resume(node) }
     }
 
     /// Goes on telling after a pause.
@@ -118,7 +116,6 @@ extension Model {
         case nil, .inline:
             conclude(work.node, call(work.callback, work.body, work.outcome), in: frame)
         case .dropping:
-            if Model.known2 { undetermined = "known2" }
             work.node.isLostByDispatcher = true
             settle(work.node, .failure(.abandoned), [], in: frame)
         case .manual:

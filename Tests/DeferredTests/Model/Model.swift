@@ -36,13 +36,9 @@ final class Model: Machine {
         var outcome: Outcome?
         /// Those that wait and have not been told, in order. All of them are consumers.
         var attached: [Node] = []
-        /// How many were attached, and withdrew.
-        var withdrawals = 0
-
         var isBeingTold = false
         var tellingHasBegun = false
         var pauses = 0
-        var nobodyCanUnpause = false
         /// What came of callbacks that were told before a pause.
         var heldBack: [Task] = []
 
@@ -138,8 +134,6 @@ final class Model: Machine {
         let upstream: Node
     }
 
-    /// TEMP
-    static let known3 = true, known4 = true, known1 = true, known2 = true, known5 = true, known6 = true
     /// Why the rules say no more about what happens from here on.
     var undetermined: String?
     private(set) var optionalReports: [Report] = []

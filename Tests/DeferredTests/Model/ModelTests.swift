@@ -16,13 +16,17 @@ struct ModelTests {
         let shares: UInt64 = Self.programs == 1 ? 1 : 2
         guard share < shares else { return }
         var undetermined = 0
+        var reasons: [String: Int] = [:]
         var events = 0
         for seed in stride(from: Self.firstSeed + share, to: Self.firstSeed + Self.programs, by: Int(shares))
         {
             let program = ProgramGenerator.program(seed: seed)
             let comparison = Comparison(program)
             events += comparison.eventCount
-            if comparison.undetermined != nil { undetermined += 1 }
+            if let reason = comparison.undetermined {
+                undetermined += 1
+                reasons[reason, default: 0] += 1
+            }
             guard comparison.difference != nil else { continue }
             let shrunk = program.shrunk { Comparison($0).difference != nil }
             Issue.record(
@@ -35,6 +39,7 @@ struct ModelTests {
         }
         let count = Int(Self.programs / shares)
         print("\(count) programs with \(events) events; \(undetermined) of them ended early")
+        for (reason, count) in reasons { print("  \(count): \(reason)") }
         #expect(undetermined * 20 <= count, "too much of what is generated is left open by the rules")
     }
 }

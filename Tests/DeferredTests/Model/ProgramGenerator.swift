@@ -16,8 +16,8 @@ struct ProgramGenerator {
 
     private mutating func program() -> Program {
         var program = Program()
-        for _ in 0...below(3) { program.steps.append(source()) }
-        for _ in 0..<(4 + below(10)) { program.steps.append(action(depth: 0)) }
+        for _ in 0...below(4) { program.steps.append(source()) }
+        for _ in 0..<(6 + below(24)) { program.steps.append(action(depth: 0)) }
         return program
     }
 
