@@ -67,7 +67,6 @@ extension Model {
         guard case .waiting(let upstream) = consumer.state else { return }
         consumer.state = .settled
         consumer.work = .nothing
-        if upstream.outcome != nil { undetermined = "known10" }
         if upstream.outcome == nil {
             upstream.attached.removeAll { $0 === consumer }
         }

@@ -30,7 +30,6 @@ extension Model {
         let scopes = node.scopes
         node.scopes = []
         for scope in scopes { scope.open.removeAll { $0 === node } }
-        if scopes.count(where: { $0.open.isEmpty }) > 1 { undetermined = "known8" }
         // What is downstream was opened later.
         for scope in scopes.sorted(by: { $0.number > $1.number }) where scope.open.isEmpty {
             for finalizer in scope.finalizers.reversed() { finalizer.body(scope.outcome) }
