@@ -67,7 +67,7 @@ struct ProgramGenerator {
             let id = newID()
             all.append(id)
             return .settled(id: id, outcome())
-        case ..<22:
+        case ..<24:
             return fire()
         case ..<50:
             return attach(depth: depth)
