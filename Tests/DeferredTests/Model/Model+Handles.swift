@@ -45,11 +45,6 @@ extension Model {
     }
 
     func handleWent(_ node: Node) {
-        if node.outcome != nil, node.handles == 0, node.firers > 0,
-            node.firedFirst == nil || node.firedFirst == Comparison.anySite
-        {
-            undetermined = "known9"
-        }
         // P1: held, it goes on; pending, or while it is told, it just is not paused any more.
         if node.handles == 0 && node.pauses > 0 { resume(node) }
         if node.firers == 0, node.isSource, node.list == nil, !node.isInCanceller, node.following.isEmpty {

@@ -4,7 +4,6 @@ extension Model {
     func settle(_ node: Node, _ outcome: Outcome, _ scopes: [Scope], in frame: Frame) {
         node.outcome = outcome
         node.state = .settled
-        if node.handles == 0, node.firers > 0, node.firedFirst == nil || node.firedFirst == Comparison.anySite { undetermined = "known9" }
         node.work = .nothing
         node.canceller = nil
         node.cancelIsPending = false
