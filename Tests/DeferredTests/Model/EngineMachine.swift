@@ -1,0 +1,347 @@
+import Deferred
+
+/// The library itself, seen as what programs run on.
+///
+/// Sound as `@unchecked Sendable`, as all in this file: a program runs on one thread.
+final class EngineMachine: Machine, @unchecked Sendable {
+    typealias Handle = any Position
+    typealias Trigger = Resolver<Datum>
+
+    private let dispatcher = QueueingDispatcher()
+    /// Closures that the engine has been given and still holds.
+    private(set) var liveClosures = 0
+    private var reports: [Report] = []
+
+    func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
+        guard let canceller else { return Plain(Deferred<Datum>(line: UInt(id))) }
+        let held = Held(self, canceller)
+        return Plain(Deferred<Datum>(canceller: { held.body($0) }, line: UInt(id)))
+    }
+
+    func sourceWithResolver(_ id: Int, canceller: ((Trigger) -> Void)?) -> (Handle, Trigger) {
+        guard let canceller else {
+            let (deferred, resolver) = Deferred<Datum>.withResolver(line: UInt(id))
+            return (Plain(deferred), resolver)
+        }
+        let held = Held(self, canceller)
+        let (deferred, resolver) = Deferred<Datum>.withResolver(canceller: { held.body($0) }, line: UInt(id))
+        return (Plain(deferred), resolver)
+    }
+
+    func settled(_ id: Int, _ outcome: Outcome) -> Handle {
+        switch outcome {
+        case .value(let value): Plain(.resolved(value, line: UInt(id)))
+        case .failure(let fault): Plain(.rejected(fault.error, line: UInt(id)))
+        }
+    }
+
+    func fire(_ handle: Handle, _ outcome: Outcome, at site: Int) -> Bool {
+        let deferred = handle.plain
+        return switch outcome {
+        case .value(let value): deferred.resolve(value, line: UInt(site))
+        case .failure(let fault): deferred.reject(fault.error, line: UInt(site))
+        }
+    }
+
+    func fire(_ resolver: Trigger, _ outcome: Outcome, at site: Int) -> Bool {
+        resolver.complete(with: outcome.result, line: UInt(site))
+    }
+
+    func isCancelled(_ resolver: Trigger) -> Bool { resolver.isCancelled }
+
+    func follow(_ handle: Handle, _ other: Handle, at site: Int) {
+        handle.plain.follow(other.plain, line: UInt(site))
+    }
+
+    func follow(_ resolver: Trigger, _ other: Handle) { other.plain.chain(to: resolver) }
+
+    func isPlain(_ handle: Handle) -> Bool { handle is Plain }
+
+    func attach(_ id: Int, to handle: Handle, _ callback: Callback, _ body: @escaping CallbackBody) -> Handle
+    {
+        let dispatcher: (any Dispatcher)? =
+            switch callback.dispatcher {
+            case nil: nil
+            case .manual: self.dispatcher
+            case .inline: InlineDispatcher()
+            case .dropping: DroppingDispatcher()
+            }
+        let attaching = Attaching(id: UInt(id), dispatcher: dispatcher, held: Held(self, body))
+        return Plain(handle.attach(callback.form, isNested: callback.isNested, attaching))
+    }
+
+    func shielded(_ id: Int, _ handle: Handle) -> Handle { handle.shielded(UInt(id)) }
+
+    func finally(_ handle: Handle, id: Int, _ finalizer: @escaping (Outcome) -> Void) {
+        let held = Held(self, finalizer)
+        handle.finally { held.body($0) }
+    }
+
+    func list(_ id: Int, _ inputs: [Handle], _ rule: ListRule, _ options: ListOptions) -> Handle {
+        let list = DeferredList(
+            inputs.map(\.plain), consumeErrors: options.consumeErrors,
+            cancelsRemaining: options.cancelsRemaining)
+        switch rule {
+        case .results:
+            return OfList(list.results(line: UInt(id))) { .outcomes($0.map(Outcome.init)) }
+        case .values:
+            return OfList(list.values(line: UInt(id))) { .values($0) }
+        case .first:
+            return OfList(list.first(line: UInt(id))) { .place($0.index, $0.value) }
+        case .gather:
+            guard inputs.count >= 2 else { return OfList(gather(line: UInt(id))) { _ in .values([]) } }
+            return OfList(gather(inputs[0].plain, inputs[1].plain, line: UInt(id))) { .values([$0.0, $0.1]) }
+        }
+    }
+
+    func cancelList(_ inputs: [Handle]) { DeferredList(inputs.map(\.plain)).cancel() }
+
+    func cancel(_ handle: Handle) { handle.cancel() }
+    func pause(_ handle: Handle) { handle.pause() }
+    func unpause(_ handle: Handle, at site: Int) { handle.unpause(UInt(site)) }
+    func look(_ handle: Handle) -> Outcome? { handle.look() }
+    func runWork() -> Bool { dispatcher.runNext() }
+    func dropWork() -> Bool { dispatcher.dropNext() }
+
+    func collectingReports(_ body: () -> Void) -> [Report] {
+        reports = []
+        DeferredDiagnostics.withHandler({ [self] in reports.append(Report($0)) }, body)
+        return reports
+    }
+
+    /// A closure that the engine is given: counts itself as long as it is held.
+    final class Held<Body>: @unchecked Sendable {
+        let body: Body
+        private let machine: EngineMachine
+
+        init(_ machine: EngineMachine, _ body: Body) {
+            self.body = body
+            self.machine = machine
+            machine.liveClosures += 1
+        }
+
+        deinit { machine.liveClosures -= 1 }
+    }
+}
+
+// MARK: Handles
+
+/// A `Deferred` of whatever type.
+protocol Position {
+    var plain: Deferred<Datum> { get }
+    func attach(_ form: Form, isNested: Bool, _ attaching: Attaching) -> Deferred<Datum>
+    func shielded(_ line: UInt) -> any Position
+    func finally(_ body: @escaping @Sendable (Outcome) -> Void)
+    func cancel()
+    func pause()
+    func unpause(_ line: UInt)
+    func look() -> Outcome?
+}
+
+/// What `attach` needs apart from the form.
+struct Attaching: Sendable {
+    let id: UInt
+    let dispatcher: (any Dispatcher)?
+    let held: EngineMachine.Held<EngineMachine.CallbackBody>
+
+    func plain(_ outcome: Outcome) throws -> Datum {
+        guard case .outcome(let outcome) = held.body(outcome) else {
+            preconditionFailure("only a nested callback gives a handle")
+        }
+        return try outcome.result.get()
+    }
+
+    func nested(_ outcome: Outcome) throws -> Deferred<Datum> {
+        switch held.body(outcome) {
+        case .handle(let position): return position.plain
+        case .outcome(.value(let value)): return .resolved(value, line: id)
+        case .outcome(.failure(let fault)): throw fault.error
+        }
+    }
+}
+
+private struct Plain: Position {
+    let plain: Deferred<Datum>
+
+    init(_ deferred: Deferred<Datum>) { plain = deferred }
+
+    func attach(_ form: Form, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
+        let nested = it.nested
+        let simple = it.plain
+        switch (form, isNested) {
+        case (.fail, false):
+            return plain.fail(
+                on: it.dispatcher,
+                { (error: any Error) throws -> Datum in try simple(.failure(Fault(error))) }, line: it.id)
+        case (.fail, true):
+            return plain.fail(
+                on: it.dispatcher,
+                { (error: any Error) throws -> Deferred<Datum> in try nested(.failure(Fault(error))) },
+                line: it.id)
+        case (.trap, false):
+            return plain.fail(
+                TestError.self, on: it.dispatcher,
+                { (error: TestError) throws -> Datum in try simple(.failure(Fault(error))) }, line: it.id)
+        case (.trap, true):
+            return plain.fail(
+                TestError.self, on: it.dispatcher,
+                { (error: TestError) throws -> Deferred<Datum> in try nested(.failure(Fault(error))) },
+                line: it.id)
+        default:
+            return attachAny(plain, form, isNested, it) { $0 }
+        }
+    }
+
+    func shielded(_ line: UInt) -> any Position { Plain(plain.shielded(line: line)) }
+    func finally(_ body: @escaping @Sendable (Outcome) -> Void) { plain.finally { body(Outcome($0)) } }
+    func cancel() { plain.cancel() }
+    func pause() { plain.pause() }
+    func unpause(_ line: UInt) { plain.unpause(line: line) }
+    func look() -> Outcome? { plain.currentResult.map(Outcome.init) }
+}
+
+private struct OfList<Value: Sendable>: Position {
+    let deferred: Deferred<Value>
+    let datum: @Sendable (Value) -> Datum
+
+    init(_ deferred: Deferred<Value>, _ datum: @escaping @Sendable (Value) -> Datum) {
+        self.deferred = deferred
+        self.datum = datum
+    }
+
+    var plain: Deferred<Datum> { preconditionFailure("a list's Deferred is not one of a Datum") }
+
+    func attach(_ form: Form, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
+        attachAny(deferred, form, isNested, it, datum)
+    }
+
+    func shielded(_ line: UInt) -> any Position { OfList(deferred.shielded(line: line), datum) }
+    func finally(_ body: @escaping @Sendable (Outcome) -> Void) {
+        deferred.finally { [datum] in body(Outcome($0, datum)) }
+    }
+    func cancel() { deferred.cancel() }
+    func pause() { deferred.pause() }
+    func unpause(_ line: UInt) { deferred.unpause(line: line) }
+    func look() -> Outcome? { deferred.currentResult.map { Outcome($0, datum) } }
+}
+
+/// The forms that any `Deferred` can have here.
+private func attachAny<Value>(
+    _ deferred: Deferred<Value>, _ form: Form, _ isNested: Bool, _ it: Attaching,
+    _ datum: @escaping @Sendable (Value) -> Datum
+) -> Deferred<Datum> {
+    let nested = it.nested
+    let simple = it.plain
+    switch (form, isNested) {
+    case (.then, false):
+        return deferred.then(on: it.dispatcher, { try simple(.value(datum($0))) }, line: it.id)
+    case (.then, true):
+        return deferred.then(on: it.dispatcher, { try nested(.value(datum($0))) }, line: it.id)
+    case (.both, false):
+        return deferred.both(on: it.dispatcher, { try simple(Outcome($0, datum)) }, line: it.id)
+    case (.both, true):
+        return deferred.both(on: it.dispatcher, { try nested(Outcome($0, datum)) }, line: it.id)
+    case (.pair, false):
+        return deferred.then(
+            on: it.dispatcher, { try simple(.value(datum($0))) },
+            fail: { try simple(.failure(Fault($0))) }, line: it.id)
+    case (.pair, true):
+        return deferred.then(
+            on: it.dispatcher, { try nested(.value(datum($0))) },
+            fail: { try nested(.failure(Fault($0))) }, line: it.id)
+    case (.fail, _), (.trap, _):
+        preconditionFailure("fail and trap are for a Deferred of a Datum")
+    }
+}
+
+// MARK: Errors, outcomes, reports
+
+struct TestError: Error, Hashable {
+    let number: Int
+}
+
+extension Fault {
+    init(_ error: any Error) {
+        switch error {
+        case let error as TestError: self = .test(error.number)
+        case is CancellationError: self = .cancelled
+        case DeferredError.abandoned: self = .abandoned
+        case DeferredError.cycle: self = .cycle
+        case DeferredError.empty: self = .empty
+        default: self = .other
+        }
+    }
+
+    var error: any Error {
+        switch self {
+        case .test(let number): TestError(number: number)
+        case .cancelled: CancellationError()
+        case .abandoned: DeferredError.abandoned
+        case .cycle: DeferredError.cycle
+        case .empty: DeferredError.empty
+        case .other: DeferredError.timedOut
+        }
+    }
+}
+
+extension Outcome {
+    init<Value>(_ result: Result<Value, any Error>, _ datum: (Value) -> Datum) {
+        switch result {
+        case .success(let value): self = .value(datum(value))
+        case .failure(let error): self = .failure(Fault(error))
+        }
+    }
+
+    @Sendable init(_ result: Result<Datum, any Error>) { self.init(result) { $0 } }
+
+    var result: Result<Datum, any Error> {
+        switch self {
+        case .value(let value): .success(value)
+        case .failure(let fault): .failure(fault.error)
+        }
+    }
+}
+
+extension Report {
+    init(_ diagnostic: DeferredDiagnostic) {
+        switch diagnostic {
+        case .unhandledFailure(let error, let made):
+            self = .unhandled(Fault(error), made: made.line)
+        case .alreadyFired(let made, let first, let again):
+            self = .alreadyFired(made: made.line, first: first?.line, again: again.line)
+        case .notFireable(let made, let at): self = .notFireable(made: made.line, at: at.line)
+        case .unbalancedUnpause(let made, let at): self = .unbalanced(made: made.line, at: at.line)
+        }
+    }
+}
+
+// MARK: Dispatchers
+
+/// Keeps what it is given until it is told to run it, or to let go of it.
+private final class QueueingDispatcher: Dispatcher, @unchecked Sendable {
+    private var work: [@Sendable () -> Void] = []
+
+    func dispatch(_ work: @escaping @Sendable () -> Void) { self.work.append(work) }
+
+    func runNext() -> Bool {
+        guard !work.isEmpty else { return false }
+        let next = work.removeFirst()
+        next()
+        return true
+    }
+
+    func dropNext() -> Bool {
+        guard !work.isEmpty else { return false }
+        let next = work.removeFirst()
+        _ = consume next
+        return true
+    }
+}
+
+private struct InlineDispatcher: Dispatcher {
+    func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
+}
+
+private struct DroppingDispatcher: Dispatcher {
+    func dispatch(_ work: @escaping @Sendable () -> Void) {}
+}

@@ -1,0 +1,180 @@
+/// Runs a program on a machine and writes down what happened.
+///
+/// It is the only one to hold handles: a callback names those it uses by number, and keeps none.
+final class Interpreter<M: Machine> {
+    let machine: M
+    private(set) var trace: [StepTrace] = []
+    private(set) var comparableSteps = 0
+    private var handles: [Int: M.Handle] = [:]
+    private var resolvers: [Int: M.Trigger] = [:]
+    private var events: [Event] = []
+
+    init(_ machine: M) { self.machine = machine }
+
+    /// Takes the steps, as many as `limit`, and then lets go of everything.
+    ///
+    /// Stops taking steps with the one that makes `isUndetermined` true; those before are `comparableSteps`.
+    func run(_ program: Program, upTo limit: Int = .max, isUndetermined: () -> Bool = { false }) {
+        for action in program.steps.prefix(limit) {
+            step { perform(action) }
+            if isUndetermined() { break }
+            comparableSteps += 1
+        }
+        // What goes may run callbacks, which make handles anew.
+        var hadWork = true
+        while !handles.isEmpty || !resolvers.isEmpty || hadWork {
+            for id in handles.keys.sorted() { step { dropHandle(id) } }
+            for id in resolvers.keys.sorted() { step { dropResolver(id) } }
+            step { hadWork = machine.dropWork() }
+        }
+    }
+
+    private func step(_ body: () -> Void) {
+        events = []
+        let reports = machine.collectingReports(body)
+        trace.append(StepTrace(events: events, reports: reports))
+    }
+
+    private func dropHandle(_ id: Int) {
+        // Out of the table first: what goes may run callbacks, which use that.
+        let gone = handles.removeValue(forKey: id)
+        _ = consume gone
+    }
+
+    private func dropResolver(_ id: Int) {
+        let gone = resolvers.removeValue(forKey: id)
+        _ = consume gone
+    }
+
+    private func log(_ event: Event) { events.append(event) }
+
+    private func perform(_ actions: [Action]) {
+        for action in actions { perform(action) }
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .source(let id, let kind, let canceller):
+            let run = canceller.map { canceller in
+                { [self] (resolver: M.Trigger) in runCanceller(id, canceller, resolver) }
+            }
+            switch kind {
+            case .plain:
+                handles[id] = machine.source(id, canceller: run)
+            case .withResolver:
+                (handles[id], resolvers[id]) = machine.sourceWithResolver(id, canceller: run)
+            }
+
+        case .settled(let id, let outcome):
+            handles[id] = machine.settled(id, outcome)
+
+        case .fire(let id, let target, let firer, let outcome):
+            fire(id, target, firer, outcome)
+
+        case .attach(let id, let target, let callback, let keep):
+            attach(id, target, callback, keep)
+
+        case .shielded(let id, let target):
+            with(target) { handles[id] = machine.shielded(id, $0) }
+
+        case .finally(let id, let target):
+            with(target) { handle in
+                machine.finally(handle, id: id) { [self] in log(.finalizer(id, $0)) }
+            }
+
+        case .follow(let id, let target, let firer, let other):
+            guard let other = handles[other], machine.isPlain(other) else { return }
+            follow(id, target, firer, other)
+
+        case .list(let id, let inputs, let rule, let options, let keep):
+            let inputs = inputs.compactMap { handles[$0] }.filter { machine.isPlain($0) }
+            withExtendedLifetime(inputs) {
+                let list = machine.list(id, inputs, rule, options)
+                if keep { handles[id] = list }
+            }
+
+        case .cancelList(let inputs):
+            let inputs = inputs.compactMap { handles[$0] }.filter { machine.isPlain($0) }
+            withExtendedLifetime(inputs) { machine.cancelList(inputs) }
+
+        case .cancel(let target): with(target) { machine.cancel($0) }
+        case .pause(let target): with(target) { machine.pause($0) }
+        case .unpause(let id, let target): with(target) { machine.unpause($0, at: id) }
+        case .look(let target): with(target) { log(.looked(target, machine.look($0))) }
+        case .copy(let id, let target): with(target) { handles[id] = $0 }
+        case .drop(let target): dropHandle(target)
+        case .dropResolver(let target): dropResolver(target)
+        case .runWork: _ = machine.runWork()
+        case .dropWork: _ = machine.dropWork()
+        }
+    }
+
+    private func with(_ id: Int, _ body: (M.Handle) -> Void) {
+        guard let handle = handles[id] else { return }
+        withExtendedLifetime(handle) { body(handle) }
+    }
+
+    private func fire(_ id: Int, _ target: Int, _ firer: Firer, _ outcome: Outcome) {
+        switch firer {
+        case .handle:
+            with(target) { handle in
+                guard machine.isPlain(handle) else { return }
+                let fired = machine.fire(handle, outcome, at: id)
+                log(.fired(id, fired))
+            }
+        case .resolver:
+            guard let resolver = resolvers[target] else { return }
+            withExtendedLifetime(resolver) {
+                log(.isCancelled(id, machine.isCancelled(resolver)))
+                let fired = machine.fire(resolver, outcome, at: id)
+                log(.fired(id, fired))
+            }
+        }
+    }
+
+    private func follow(_ id: Int, _ target: Int, _ firer: Firer, _ other: M.Handle) {
+        withExtendedLifetime(other) {
+            switch firer {
+            case .handle:
+                with(target) { if machine.isPlain($0) { machine.follow($0, other, at: id) } }
+            case .resolver:
+                guard let resolver = resolvers[target] else { return }
+                withExtendedLifetime(resolver) { machine.follow(resolver, other) }
+            }
+        }
+    }
+
+    private func runCanceller(_ id: Int, _ canceller: Canceller, _ resolver: M.Trigger) {
+        log(.canceller(id))
+        perform(canceller.actions)
+        if let outcome = canceller.fires {
+            let fired = machine.fire(resolver, outcome, at: id)
+            log(.fired(id, fired))
+        }
+    }
+
+    private func attach(_ id: Int, _ target: Int, _ callback: Callback, _ keep: Bool) {
+        with(target) { handle in
+            // `fail` gives the Deferred's own type, which for a list's is not a `Datum`.
+            if !machine.isPlain(handle), callback.form == .fail || callback.form == .trap { return }
+            let position = machine.attach(id, to: handle, callback) { [self] outcome in
+                log(.ran(id, outcome))
+                if case .value = outcome { return run(callback.onValue, outcome, callback.isNested) }
+                return run(callback.onFailure, outcome, callback.isNested)
+            }
+            if keep { handles[id] = position }
+        }
+    }
+
+    private func run(_ body: Body, _ outcome: Outcome, _ isNested: Bool) -> CallbackAnswer<M.Handle> {
+        perform(body.actions)
+        switch body.answer {
+        case .value(let number): return .outcome(.value(.number(number)))
+        case .error(let number): return .outcome(.failure(.test(number)))
+        case .handle(let id):
+            if isNested, let handle = handles[id], machine.isPlain(handle) { return .handle(handle) }
+            return .outcome(outcome)
+        case .echo: return .outcome(outcome)
+        }
+    }
+}

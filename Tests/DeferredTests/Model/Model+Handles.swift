@@ -1,0 +1,157 @@
+/// Handles and resolvers, and what is done through them.
+extension Model {
+    final class Handle {
+        let node: Node
+        let isPlain: Bool
+        private let canFire: Bool
+        private let model: Model
+
+        init(_ model: Model, _ node: Node, canFire: Bool = false, isPlain: Bool = true) {
+            self.model = model
+            self.node = node
+            self.canFire = canFire
+            self.isPlain = isPlain
+            node.handles += 1
+            if canFire { node.firers += 1 }
+        }
+
+        deinit {
+            node.handles -= 1
+            if canFire { node.firers -= 1 }
+            model.handleWent(node)
+        }
+
+        var isFireable: Bool { canFire }
+    }
+
+    final class Trigger {
+        let node: Node
+        /// A canceller's own counts only while that runs.
+        let counts: Bool
+        private let model: Model
+
+        init(_ model: Model, _ node: Node, counts: Bool) {
+            self.model = model
+            self.node = node
+            self.counts = counts
+            if counts { node.firers += 1 }
+        }
+
+        deinit {
+            guard counts else { return }
+            node.firers -= 1
+            model.handleWent(node)
+        }
+    }
+
+    func handleWent(_ node: Node) {
+        // P1: held, it goes on; pending, or while it is told, it just is not paused any more.
+        if node.handles == 0 && node.pauses > 0 { resume(node) }
+        if node.firers == 0, node.isSource, node.list == nil, !node.isInCanceller, node.following.isEmpty {
+            // A1; not to be reported in itself (U1).
+            node.isHandled = true
+            inFrame { settle(node, .failure(.abandoned), [], in: $0) }
+        }
+    }
+
+    func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
+        let node = make(id, .source)
+        node.canceller = canceller
+        return Handle(self, node, canFire: true)
+    }
+
+    func sourceWithResolver(_ id: Int, canceller: ((Trigger) -> Void)?) -> (Handle, Trigger) {
+        let node = make(id, .source)
+        node.canceller = canceller
+        return (Handle(self, node), Trigger(self, node, counts: true))
+    }
+
+    func settled(_ id: Int, _ outcome: Outcome) -> Handle {
+        let node = make(id, .source)
+        inFrame { settle(node, outcome, [], in: $0) }
+        return Handle(self, node)
+    }
+
+    func isPlain(_ handle: Handle) -> Bool { handle.isPlain }
+
+    func fire(_ handle: Handle, _ outcome: Outcome, at site: Int) -> Bool {
+        guard handle.isFireable else {
+            reports.append(.notFireable(made: handle.node.made, at: site))
+            return false
+        }
+        return fire(handle.node, outcome, site, first: site)
+    }
+
+    func fire(_ resolver: Trigger, _ outcome: Outcome, at site: Int) -> Bool {
+        fire(resolver.node, outcome, site, first: resolver.counts ? site : Comparison.anySite)
+    }
+
+    private func fire(_ node: Node, _ outcome: Outcome, _ site: Int, first: Int) -> Bool {
+        guard node.outcome == nil else {
+            if node.swallowsLateResult {
+                node.swallowsLateResult = false
+            } else {
+                reports.append(.alreadyFired(made: node.made, first: node.firedFirst, again: site))
+            }
+            return false
+        }
+        node.firedFirst = first
+        inFrame { settle(node, outcome, [], in: $0) }
+        return true
+    }
+
+    func isCancelled(_ resolver: Trigger) -> Bool { resolver.node.isCancelled }
+
+    func follow(_ handle: Handle, _ other: Handle, at site: Int) {
+        guard handle.isFireable else {
+            reports.append(.notFireable(made: handle.node.made, at: site))
+            return
+        }
+        follow(handle.node, other.node)
+    }
+
+    func follow(_ resolver: Trigger, _ other: Handle) { follow(resolver.node, other.node) }
+
+    private func follow(_ node: Node, _ other: Node) {
+        guard node.isSource else { return }
+        if other === node || reaches(other, node) {
+            return inFrame { settle(node, .failure(.cycle), [], in: $0) }
+        }
+        let follower = make(node.made, .waiting(for: other), .forward(to: node))
+        node.following.append(follower)
+        attach(follower, to: other)
+    }
+
+    func attach(_ id: Int, to handle: Handle, _ callback: Callback, _ body: @escaping CallbackBody) -> Handle
+    {
+        let node = make(id, .waiting(for: handle.node), .callback(callback, body))
+        let position = Handle(self, node)
+        attach(node, to: handle.node)
+        return position
+    }
+
+    func shielded(_ id: Int, _ handle: Handle) -> Handle {
+        let node = make(id, .waiting(for: handle.node), .adopt)
+        node.isShield = true
+        let position = Handle(self, node, isPlain: handle.isPlain)
+        attach(node, to: handle.node)
+        return position
+    }
+
+    func pause(_ handle: Handle) { handle.node.pauses += 1 }
+
+    func unpause(_ handle: Handle, at site: Int) {
+        let node = handle.node
+        guard node.pauses > 0 else {
+            reports.append(.unbalanced(made: node.made, at: site))
+            return
+        }
+        node.pauses -= 1
+        if node.pauses == 0 { resume(node) }
+    }
+
+    func look(_ handle: Handle) -> Outcome? {
+        if handle.node.outcome != nil { handle.node.isHandled = true }
+        return handle.node.outcome
+    }
+}

@@ -1,0 +1,164 @@
+import Deferred
+import Testing
+
+/// Threads that do anything to anything.
+///
+/// What must hold whatever the order: no crash, no hang, no callback twice, and when all handles have gone each callback has run
+/// exactly once and nothing is left.
+@Suite("Torture: chaos", .serialized)
+struct ChaosTests {
+    /// Some Deferreds that all threads use, and what became of callbacks.
+    private final class Ground: Sendable {
+        static let slots = 8
+
+        let deferreds = (0..<slots).map { _ in Slot<Deferred<Int>>(nil) }
+        let resolvers = (0..<slots).map { _ in Slot<Resolver<Int>>(nil) }
+        let attached = Counter()
+        let ran = Counter()
+        let finalizersAdded = Counter()
+        let finalizersRan = Counter()
+        let dispatcher = LateDispatcher()
+        let census: Census
+        let seed: Int
+
+        init(_ census: Census, _ seed: Int) {
+            self.census = census
+            self.seed = seed
+        }
+
+        /// Attaches a callback that runs whatever the outcome; exactly once.
+        func attach(_ deferred: Deferred<Int>, _ random: inout SplitMix64) -> Deferred<Int> {
+            let member = census.member()
+            let run = Counter()
+            attached.add()
+            let choice = random.next() % 8
+            let other = Int(random.next() % UInt64(Ground.slots))
+            let dispatcher: LateDispatcher? = choice == 0 ? self.dispatcher : nil
+            return deferred.both(on: dispatcher) {
+                [self] (result: Result<Int, any Error>) throws -> Deferred<Int> in
+                member.touch()
+                #expect(run.add() == 1)
+                ran.add()
+                switch choice {
+                case 1, 2, 3:
+                    if let inner = deferreds[other].now { return inner }
+                case 4: deferreds[other].now?.cancel()
+                case 5: deferreds[other].now?.pause()
+                case 6: deferreds[other].now?.resolve(other)
+                default: break
+                }
+                return .resolved(try result.get())
+            }
+        }
+
+        func doSomething(_ random: inout SplitMix64) {
+            let index = Int(random.next() % UInt64(Ground.slots))
+            let other = Int(random.next() % UInt64(Ground.slots))
+            let choice = random.next() % 24
+            if choice < 3 || deferreds[index].now == nil { return replace(index, &random) }
+            guard let deferred = deferreds[index].now else { return }
+            switch choice {
+            case 3, 4: deferred.resolve(index)
+            case 5: deferred.reject(TestError(number: index))
+            case 6: resolvers[index].now?.resolve(index)
+            case 7, 8, 9: _ = attach(deferred, &random)
+            case 10, 11, 12: deferreds[other].put(attach(deferred, &random))
+            case 13, 14: deferred.cancel()
+            case 15: deferred.pause()
+            case 16: deferred.unpause()
+            case 17: deferreds[other].put(deferred.shielded())
+            case 18: if let source = deferreds[other].now { source.follow(deferred) }
+            case 19:
+                if let second = deferreds[other].now {
+                    list([deferred, second, deferred], into: other, &random)
+                }
+            case 20:
+                finalizersAdded.add()
+                let (member, ran, run) = (census.member(), finalizersRan, Counter())
+                deferred.finally { _ in
+                    member.touch()
+                    #expect(run.add() == 1)
+                    ran.add()
+                }
+            case 21: _ = deferred.currentResult
+            case 22: dispatcher.runAll()
+            default: deferreds[index].drop()
+            }
+        }
+
+        private func replace(_ index: Int, _ random: inout SplitMix64) {
+            let member = census.member()
+            switch random.next() % 3 {
+            case 0:
+                deferreds[index].put(Deferred<Int>())
+            case 1:
+                deferreds[index].put(
+                    Deferred<Int>(canceller: { resolver in
+                        member.touch()
+                        resolver.resolve(-1)
+                    }))
+            default:
+                let (deferred, resolver) = Deferred<Int>.withResolver { _ in member.touch() }
+                deferreds[index].put(deferred)
+                resolvers[index].put(resolver)
+            }
+        }
+
+        private func list(_ inputs: [Deferred<Int>], into index: Int, _ random: inout SplitMix64) {
+            let list = DeferredList(inputs, cancelsRemaining: random.next() % 2 == 0)
+            let member = census.member()
+            switch random.next() % 3 {
+            case 0: deferreds[index].put(list.results().then { $0.count })
+            case 1: deferreds[index].put(list.values().then { $0.count })
+            default:
+                deferreds[index].put(
+                    list.first().then {
+                        member.touch()
+                        return $0.index
+                    })
+            }
+        }
+
+        /// Lets go of everything, until nothing comes after.
+        func end() {
+            for _ in 0..<Ground.slots {
+                for slot in deferreds { slot.drop() }
+                for slot in resolvers { slot.drop() }
+                dispatcher.runAll()
+            }
+        }
+    }
+
+    /// Keeps work until some thread runs it.
+    private final class LateDispatcher: Dispatcher {
+        private let work = Guarded<[@Sendable () -> Void]>([])
+
+        func dispatch(_ work: @escaping @Sendable () -> Void) { self.work.withLock { $0.append(work) } }
+
+        func runAll() {
+            while let next = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { next() }
+        }
+    }
+
+    @Test(
+        "F1-Z3, T1: four threads doing anything to eight Deferreds: every callback runs once, and nothing is left"
+    )
+    func chaos() {
+        let census = Census()
+        let rounds = Counter()
+        @Sendable func wreak(_ ground: Ground, _ thread: Int) {
+            var random = SplitMix64(UInt64(ground.seed * 4 + thread))
+            for _ in 0..<30 { ground.doSomething(&random) }
+        }
+        Race {
+            Ground(census, rounds.add())
+        }.racing(
+            { wreak($0, 0) }, { wreak($0, 1) }, { wreak($0, 2) }, { wreak($0, 3) }
+        ).check { ground in
+            ground.end()
+            #expect(ground.ran.value == ground.attached.value)
+            #expect(ground.finalizersRan.value == ground.finalizersAdded.value)
+            #expect(census.alive == 0)
+        }
+    }
+}

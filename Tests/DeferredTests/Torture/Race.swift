@@ -1,0 +1,164 @@
+import Deferred
+import Dispatch
+import Foundation
+import Synchronization
+
+enum Torture {
+    /// How many rounds a test has; `DEFERRED_ROUNDS` sets another number. Fewer under a sanitizer, where each takes longer.
+    static let rounds = Int(environment: "DEFERRED_ROUNDS") ?? (Sanitizer.isOn ? 300 : 2_000)
+}
+
+/// Threads that do something at the same time, round after round.
+///
+/// The outcome is fixed, the schedule is not: each thread of a round starts after a wait of its own, by chance but from a
+/// seed, so that the rounds try many orders.
+struct Race<State: Sendable> {
+    private let rounds: Int
+    private let setUp: () -> State
+    private var bodies: [@Sendable (State) -> Void] = []
+
+    init(rounds: Int = Torture.rounds, _ setUp: @escaping () -> State) {
+        self.rounds = rounds
+        self.setUp = setUp
+    }
+
+    /// What is done at once, each on a thread of its own, with what `setUp` gives.
+    func racing(_ bodies: @Sendable (State) -> Void...) -> Race {
+        var race = self
+        race.bodies = bodies
+        return race
+    }
+
+    /// Runs the rounds, with `check` after each, when all threads have come back.
+    func check(_ check: (State) -> Void) {
+        let crew = Crew<State>(bodies)
+        // What races for a result is refused one, and says so; a test that wants to know sets a handler of its own.
+        DeferredDiagnostics.withHandler({ _ in }) {
+            for round in 0..<rounds {
+                let state = setUp()
+                crew.run(state, round)
+                check(state)
+            }
+        }
+        crew.dismiss()
+    }
+}
+
+/// The threads of one test. In a round each is woken, waits a little for the others, and does its part.
+///
+/// Sound as `@unchecked Sendable`: `state` and `number` are written by the leader while the others wait for their signal, and
+/// read by them between that and the signal that they give back.
+private final class Crew<State: Sendable>: @unchecked Sendable {
+    private let bodies: [@Sendable (State) -> Void]
+    private let starts: [DispatchSemaphore]
+    private let end = DispatchSemaphore(value: 0)
+    private let ready = Atomic<Int>(0)
+    private var state: State?
+    private var number = 0
+
+    init(_ bodies: [@Sendable (State) -> Void]) {
+        self.bodies = bodies
+        starts = bodies.map { _ in DispatchSemaphore(value: 0) }
+        for index in 1..<bodies.count {
+            let thread = Thread { [self] in work(index) }
+            thread.start()
+        }
+    }
+
+    func run(_ state: State, _ number: Int) {
+        self.state = state
+        self.number = number
+        ready.store(0, ordering: .relaxed)
+        for start in starts.dropFirst() { start.signal() }
+        take(0)
+        for _ in 1..<bodies.count { end.wait() }
+        self.state = nil
+    }
+
+    func dismiss() {
+        for start in starts.dropFirst() { start.signal() }
+    }
+
+    private func work(_ index: Int) {
+        while true {
+            starts[index].wait()
+            guard state != nil else { return }
+            take(index)
+            end.signal()
+        }
+    }
+
+    private func take(_ index: Int) {
+        guard let state else { preconditionFailure("a round has a state") }
+        ready.add(1, ordering: .relaxed)
+        var random = SplitMix64(UInt64(number) &* 31 &+ UInt64(index))
+        // Not for ever: there may be fewer processors than threads.
+        for _ in 0..<1_000 where ready.load(ordering: .relaxed) < bodies.count {}
+        for _ in 0..<(random.next() % 64) { _ = ready.load(ordering: .relaxed) }
+        DeferredDiagnostics.withHandler({ _ in }) { bodies[index](state) }
+    }
+}
+
+/// Counts what is alive, to see that nothing is left.
+final class Census: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var alive: Int { count.load(ordering: .acquiring) }
+
+    /// Something that a closure can hold.
+    func member() -> Member { Member(self) }
+
+    final class Member: Sendable {
+        private let census: Census
+
+        init(_ census: Census) {
+            self.census = census
+            census.count.add(1, ordering: .relaxed)
+        }
+
+        deinit { census.count.subtract(1, ordering: .releasing) }
+
+        /// Keeps this alive in the closure that calls it.
+        func touch() {}
+    }
+}
+
+/// A number that threads add to.
+final class Counter: Sendable {
+    private let number = Atomic<Int>(0)
+
+    var value: Int { number.load(ordering: .acquiring) }
+    @discardableResult func add() -> Int { number.add(1, ordering: .acquiringAndReleasing).newValue }
+}
+
+/// What threads note, in the order in which they do.
+final class Chronicle<Note: Sendable>: Sendable {
+    private let notes = Guarded<[Note]>([])
+
+    var all: [Note] { notes.withLock { $0 } }
+    func add(_ note: Note) { notes.withLock { $0.append(note) } }
+}
+
+/// What a thread can take out and let go.
+final class Slot<Content: Sendable>: Sendable {
+    private let content: Guarded<Content?>
+
+    init(_ content: Content?) { self.content = Guarded(content) }
+
+    func take() -> Content? { content.withLock { $0.take() } }
+    func put(_ new: Content?) {
+        let old = content.withLock { content in
+            let old = content
+            content = new
+            return old
+        }
+        _ = consume old
+    }
+    var now: Content? { content.withLock { $0 } }
+    func drop() { _ = take() }
+}
+
+enum Sanitizer {
+    /// Whether this process runs under ThreadSanitizer or AddressSanitizer.
+    static let isOn = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
+}
