@@ -41,7 +41,7 @@ struct Upstream {
         // Whatever counts the compiler makes of `$0` end after `retained` holds its own: they are never the last.
         var retained: Link?
         link._withUnsafeGuaranteedRef {
-            weak var alive: Link? = $0
+            weak let alive: Link? = $0
             retained = alive
         }
         return retained
