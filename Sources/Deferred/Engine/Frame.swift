@@ -77,9 +77,10 @@ struct Frame: ~Copyable {
     /// Tells those in `batch`, and those attached in the meantime, the outcome of `link`.
     ///
     /// - Parameter mark: How many tasks in the queue come before what follows from this.
-    private mutating func tell(_ link: consuming Link, _ batch: consuming Batch, _ scope: Scope?, _ mark: Int)
+    private mutating func tell(_ link: consuming Link, _ batch: consuming Batch, _ scope: consuming Scope?, _ mark: Int)
     {
-        self.scope = scope
+        // The last hold on it is to be this frame's, so that its end comes with the end of the telling.
+        self.scope = consume scope
         var link = link
         var batch = batch
         var wasPassedOn = false
@@ -107,9 +108,9 @@ struct Frame: ~Copyable {
     }
 
     /// Goes on where a pause held the frame of `link`, which this one has made `busy`.
-    mutating func resume(_ link: Link, _ batch: consuming Batch, _ scope: Scope?, _ heldBack: [Task]) {
+    mutating func resume(_ link: Link, _ batch: consuming Batch, _ scope: consuming Scope?, _ heldBack: [Task]) {
         for task in heldBack { enqueue(task) }
-        tell(link, batch, scope, 0)
+        tell(link, batch, consume scope, 0)
         run()
     }
 

@@ -32,7 +32,7 @@ extension Link {
         swap(&heldBack, &rare.heldBack)
         unlock(Word.settled | Word.busy)
         var frame = Frame()
-        frame.resume(self, batch, scope, heldBack)
+        frame.resume(self, batch, consume scope, heldBack)
         return true
     }
 
