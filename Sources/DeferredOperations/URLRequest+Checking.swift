@@ -23,7 +23,9 @@ extension URLRequest {
             else { throw .invalidRequest(url, reason: "\(file.path) cannot be read for the upload") }
         }
         for limit in [options.silenceTimeout, options.totalTimeout] {
-            if let limit, limit <= .zero { throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)") }
+            if let limit, limit <= .zero {
+                throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")
+            }
         }
         var request = self
         if let date = options.ifModifiedSince {

@@ -54,8 +54,7 @@ extension Frame {
                     origin = link
                     link = upstream
                 case .withdrawn:
-                    // Nobody clears the pointer to it before `claim` does.
-                    return withExtendedLifetime(upstream) { claim(link) }
+                    return claim(link, from: consume upstream)
                 case .withdrewBefore:
                     // Another cancel has it. If its errback recovers with a pending Deferred, this one is for that.
                     if link.rememberCancel() { return }
@@ -74,12 +73,16 @@ extension Frame {
     }
 
     /// Takes a waiting link's step and runs it with `CancellationError`, as if that had come from upstream.
-    private mutating func claim(_ link: Link) {
+    ///
+    /// `upstream`, which it withdrew from, is held until the pointer to it has been cleared, and not while the step runs.
+    private mutating func claim(_ link: Link, from upstream: consuming Link) {
         var link = link
         let word = link.lock()
         guard link.phase == .waiting else { return link.unlock(word) }
         let content = link.startRunning()
         link.unlock(word)
+        withExtendedLifetime(upstream) {}
+        _ = consume upstream
         performCancelled(content, on: &link)
     }
 

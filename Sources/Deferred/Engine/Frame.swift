@@ -20,8 +20,8 @@ struct Frame: ~Copyable {
     private var rest: [Task?] = []
     private var restStart = 0
 
-    init(_ scope: Scope? = nil) {
-        self.scope = scope
+    init(_ scope: consuming Scope? = nil) {
+        self.scope = consume scope
     }
 
     // MARK: The queue
@@ -77,8 +77,9 @@ struct Frame: ~Copyable {
     /// Tells those in `batch`, and those attached in the meantime, the outcome of `link`.
     ///
     /// - Parameter mark: How many tasks in the queue come before what follows from this.
-    private mutating func tell(_ link: consuming Link, _ batch: consuming Batch, _ scope: consuming Scope?, _ mark: Int)
-    {
+    private mutating func tell(
+        _ link: consuming Link, _ batch: consuming Batch, _ scope: consuming Scope?, _ mark: Int
+    ) {
         // The last hold on it is to be this frame's, so that its end comes with the end of the telling.
         self.scope = consume scope
         var link = link
@@ -108,7 +109,9 @@ struct Frame: ~Copyable {
     }
 
     /// Goes on where a pause held the frame of `link`, which this one has made `busy`.
-    mutating func resume(_ link: Link, _ batch: consuming Batch, _ scope: consuming Scope?, _ heldBack: [Task]) {
+    mutating func resume(
+        _ link: Link, _ batch: consuming Batch, _ scope: consuming Scope?, _ heldBack: [Task]
+    ) {
         for task in heldBack { enqueue(task) }
         tell(link, batch, consume scope, 0)
         run()

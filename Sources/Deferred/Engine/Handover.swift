@@ -80,7 +80,7 @@ final class Handover: @unchecked Sendable {
             immediateResult = body(self, outcome)
             return
         }
-        var frame = Frame(scope)
+        var frame = Frame(consume scope)
         frame.conclude(&link, body(self, outcome))
         frame.run()
     }

@@ -17,7 +17,8 @@ final class Producer: Sendable {
 
     @usableFromInline
     init(forCancellerOf link: Link) {
-        claim = Claim(link)
+        // The producers' own, where there is one: of their late results and the canceller's one is dropped (C2).
+        claim = link.locked { link.claim } ?? Claim(link)
         abandons = false
     }
 
@@ -108,6 +109,12 @@ extension Link {
     fileprivate func keep(_ claim: Claim) {
         next = Unmanaged.fromOpaque(Unmanaged.passRetained(claim).toOpaque())
         flags.insert(.hasClaim)
+    }
+
+    /// The claim, while the source is pending. Under its lock.
+    fileprivate var claim: Claim? {
+        guard flags.contains(.hasClaim), let kept = next else { return nil }
+        return Unmanaged<Claim>.fromOpaque(kept.toOpaque()).takeUnretainedValue()
     }
 
     /// Takes the claim, for the one who settles the source. Under its lock.

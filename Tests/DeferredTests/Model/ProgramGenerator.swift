@@ -6,6 +6,10 @@ struct ProgramGenerator {
     private var all: [Int] = []
     private var sources: [Int] = []
     private var resolvers: [Int] = []
+    /// Sources that are not to be paused. If the canceller of one fires it while it is paused and its handles have gone, so
+    /// that it counts as unpaused, the cancel that is under way still holds it: those attached are told when that lets go of
+    /// it, and not before the canceller's `resolve` returns. The rules leave that open.
+    private var unpausable: Set<Int> = []
 
     init(seed: UInt64) { random = SplitMix64(seed) }
 
@@ -52,6 +56,7 @@ struct ProgramGenerator {
         if chance(50) {
             canceller = Canceller(actions: chance(20) ? [action(depth: 2)] : [])
             if chance(50) { canceller?.fires = outcome() }
+            if kind == .withResolver { unpausable.insert(id) }
         }
         all.append(id)
         sources.append(id)
@@ -88,7 +93,8 @@ struct ProgramGenerator {
         case ..<80:
             return .cancel(any())
         case ..<84:
-            return .pause(any())
+            let target = any()
+            return unpausable.contains(target) ? .look(target) : .pause(target)
         case ..<88:
             return .unpause(id: newID(), any())
         case ..<90:
@@ -97,6 +103,7 @@ struct ProgramGenerator {
             let id = newID()
             let target = any()
             all.append(id)
+            if unpausable.contains(target) { unpausable.insert(id) }
             return .copy(id: id, target)
         case ..<95:
             return .drop(any())

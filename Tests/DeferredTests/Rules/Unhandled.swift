@@ -264,9 +264,7 @@ extension Rules {
                     }
                     #expect(count.value == 0)
                     deferred = nil
-                    withKnownIssue("a Resolver keeps what something else has fired") {
-                        #expect(count.value == 1)
-                    }
+                    #expect(count.value == 1)
                     keep(resolver)
                 }
             }

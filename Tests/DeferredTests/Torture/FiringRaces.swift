@@ -70,9 +70,10 @@ struct FiringRaces {
             for thread in 0..<3 {
                 let order = notes.filter { $0.thread == thread && $0.index < 100 }.map(\.index)
                 #expect(order == Array(0..<10))
-                #expect(
-                    notes.filter { $0.thread == thread && $0.index >= 100 }.map(\.index) == Array(100..<110))
             }
+            // Of those attached while it fires, what follows from one may have run, on the attaching thread, before what follows
+            // from an earlier one comes to its turn on the firing thread.
+            #expect(notes.filter { $0.thread == 0 && $0.index >= 100 }.map(\.index) == Array(100..<110))
             // Those attached before it fired all come before what follows from any.
             let last = notes.lastIndex { $0.thread == 0 && $0.index < 100 } ?? 0
             let firstBelow = notes.firstIndex { $0.index >= 100 } ?? 0
