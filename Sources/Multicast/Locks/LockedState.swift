@@ -47,7 +47,10 @@ struct LockedState<State>: ~Copyable, @unchecked Sendable {
     }
 
     /// For a critical section that doesn't fit a closure; the same thread unlocks.
+    ///
+    /// Tries a few times before it goes to sleep, as the sections are short.
     func lock() {
+        for _ in 0..<64 where pthread_mutex_trylock(mutex) == 0 { return }
         pthread_mutex_lock(mutex)
     }
 
