@@ -17,7 +17,7 @@ let package = Package(
         .target(name: "Multicast", dependencies: ["Deferred"]),
         .target(name: "DeferredTesting", dependencies: ["Deferred"]),
 
-        // A small HTTP server on plain sockets that can misbehave on request: for `fetch --demo` and for the tests.
+        // A small HTTP server on plain sockets that can misbehave on request: for `fetch --demo` and the tests.
         .target(name: "LoopbackServer", path: "Examples/LoopbackServer"),
         .executableTarget(
             name: "fetch",
@@ -25,7 +25,11 @@ let package = Package(
             path: "Examples/fetch"
         ),
         // A scene to watch: `swift run chatroom`.
-        .executableTarget(name: "chatroom", dependencies: ["Deferred", "Multicast"], path: "Examples/chatroom"),
+        .executableTarget(
+            name: "chatroom",
+            dependencies: ["Deferred", "Multicast"],
+            path: "Examples/chatroom"
+        ),
 
         .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting"]),
         .testTarget(name: "DocumentationTests", dependencies: ["Deferred"]),

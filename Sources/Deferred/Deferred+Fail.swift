@@ -64,6 +64,7 @@ public protocol _DeferredForms<Value>: Sendable {
 }
 
 extension Deferred: _DeferredForms {
+    /// This Deferred.
     @inlinable public var _deferred: Deferred<Value> { self }
 }
 

@@ -86,7 +86,8 @@ struct ReadmePages {
 
     func awaited() async throws -> String {
         let page = try await fetchPage(at: "/index").value
-        return page
+        let shout = Deferred { try await page.shouted() }
+        return try await shout.value
     }
 
     func race() {
@@ -114,4 +115,8 @@ struct ReadmeFinalizer {
             .then { connection.ask("How are you?") }
             .then { answer in print(answer) }
     }
+}
+
+extension String {
+    fileprivate func shouted() async throws -> String { uppercased() }
 }

@@ -100,7 +100,7 @@ struct Refused: Error, CustomStringConvertible {
 
     @Test("README: await")
     func awaited() async throws {
-        #expect(try await pages { .resolved("page \($0)") }.awaited() == "page /index")
+        #expect(try await pages { .resolved("page \($0)") }.awaited() == "PAGE /INDEX")
     }
 
     @Test("README: the first of a list, and the others cancelled")
