@@ -25,7 +25,8 @@ extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
         file = fileID.hasPointerRepresentation ? fileID.utf8Start : Self.unknownFile.utf8Start
-        storedLine = UInt32(truncatingIfNeeded: line)
+        // The highest bit is a link's own; see `Link.lineAndOwner`.
+        storedLine = UInt32(truncatingIfNeeded: line) & (1 << 31 - 1)
     }
 
     @usableFromInline static var unknownFile: StaticString { "unknown" }

@@ -22,21 +22,20 @@ struct Story: Sendable {
     private func requestThatLeadsToOthers() -> Deferred<Void> {
         tell("1. An answer names the next requests, and the chain waits for all of them.")
         return fetch("index.json")
-            .then {
-                try JSONDecoder().decode([String].self, from: Data(contentsOf: URL(fileURLWithPath: $0)))
-            }
+            .then { file in try Data(contentsOf: URL(fileURLWithPath: file)) }
+            .then { index in try JSONDecoder().decode([String].self, from: index) }
             .then { names in DeferredList(names.map(fetch)).values() }
             .then { files in tell("   All \(files.count) are there, in the order in which they were named.") }
     }
 
-    /// An errback has another value in place of the error, and the chain goes on as if nothing had been.
+    /// An errback has another value in place of the error, and the chain goes on as if nothing had been. This one is for what
+    /// the tries came to, and lets a cancel pass.
     private func failureWithARemedy() -> Deferred<Void> {
         tell("2. A request fails, and an errback has a remedy.")
         return fetch("original.txt")
-            .fail { error in
-                tell(
-                    "   Errback: \(Reason.inWords(error, about: server.url("/original.txt"))), so ask for the copy."
-                )
+            .fail(RetryError.self) { error in
+                let reason = Reason.inWords(error, about: server.url("/original.txt"))
+                tell("   Errback: \(reason), so ask for the copy.")
                 return fetch("copy.txt")
             }
             .then { _ in tell("   The chain goes on as if nothing had been.") }

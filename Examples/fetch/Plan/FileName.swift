@@ -51,17 +51,28 @@ enum FileName {
 
 /// Names handed out one after another, no two the same: `name`, `name.1`, `name.2`.
 struct UniqueNames {
+    /// What is added to a name for the files beside it: those names are taken too.
+    private let endings: [String]
     private var taken: Set<String> = []
     private var nextNumber: [String: Int] = [:]
 
+    init(besides endings: [String] = []) { self.endings = endings }
+
     mutating func make(_ name: String) -> String {
-        if taken.insert(Self.folded(name)).inserted { return name }
-        while true {
+        var candidate = name
+        while !take(candidate) {
             let number = nextNumber[name, default: 1]
             nextNumber[name] = number + 1
-            let numbered = "\(name).\(number)"
-            if taken.insert(Self.folded(numbered)).inserted { return numbered }
+            candidate = "\(name).\(number)"
         }
+        return candidate
+    }
+
+    private mutating func take(_ name: String) -> Bool {
+        let wanted = ([""] + endings).map { Self.folded(name + $0) }
+        guard taken.isDisjoint(with: wanted) else { return false }
+        taken.formUnion(wanted)
+        return true
     }
 
     /// What the file system holds for the same name.

@@ -26,7 +26,8 @@ extension Transfer {
     /// A transfer for each of `urls`; no two go to the same file, unless they are mirrors of one thing.
     static func plan(_ urls: [String], _ options: Options) throws(UsageError) -> [Transfer] {
         try options.checkCount(urls.count)
-        var names = UniqueNames()
+        // With --continue a part file has a name that can be found again, and must not be another URL's.
+        var names = UniqueNames(besides: options.existing == .resume ? [".part", ".part.from"] : [])
         var shared: String?
         return urls.enumerated().map { index, text in
             let url = Result { () throws(WebAddress.Invalid) in try WebAddress.parse(text) }

@@ -62,6 +62,9 @@ final class FetchProgram: Sendable {
 
     struct NotFound: Error {}
 
+    /// Whether this process, and so the program, was built with a sanitizer.
+    static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
+
     /// Runs it to its end.
     func run(_ arguments: String..., input: String? = nil) async throws -> Outcome {
         try await start(arguments, input: input).outcome

@@ -145,22 +145,4 @@ struct InterruptTests {
         #expect(sealed.status == 1)
         #expect(sealed.errors.contains("Permission denied"), "\(sealed.errors)")
     }
-
-    @Test("10,000 URLs from --input are fetched, in little more memory than 500")
-    func manyURLs() async throws {
-        func peak(_ count: Int) async throws -> Int {
-            let folder = "of-\(count)"
-            let list = (0..<count).map { server.url("/a.txt?\($0)") }.joined(separator: "\n")
-            let outcome = try await fetch.start(
-                ["-q", "-j", "16", "-d", folder, "--input", "-"], input: list
-            ).outcome
-            #expect(outcome.status == 0, "\(outcome.errors)")
-            #expect(fetch.files(folder).count == count)
-            return outcome.peakMemory
-        }
-        let few = try await peak(500)
-        let many = try await peak(10_000)
-        print("peak memory: \(few) kB for 500, \(many) kB for 10,000")
-        #expect(many - few < 64 * 1024)
-    }
 }
