@@ -6,15 +6,30 @@ extension Rules {
     @Suite("Rules F6, L6: depth", .serialized) struct Depth {
         static let count = 1_000_000
 
-        private func onSmallStack(_ body: @escaping @Sendable () -> Void) {
-            onThread(stackSize: 512 * 1024, body)
+        /// Runs `body` on such a thread, which tells by `check` what is not so: an `#expect` there would belong to no test.
+        private func onSmallStack(_ body: @escaping @Sendable (_ check: Checks) -> Void) {
+            let checks = Checks()
+            onThread(stackSize: 512 * 1024) { body(checks) }
+            #expect(checks.failed.entries == [])
+        }
+
+        private struct Checks: Sendable {
+            let failed = Log()
+
+            func callAsFunction<Value: Equatable>(_ value: Value, is expected: Value, line: Int = #line) {
+                if value != expected { failed("line \(line): \(value) instead of \(expected)") }
+            }
+
+            func callAsFunction(_ condition: Bool, line: Int = #line) {
+                callAsFunction(condition, is: true, line: line)
+            }
         }
 
         @Test(
             "F6: 1,000,000 links in a row: fired with a value, a failure, cancelled from either end, dropped",
             arguments: 0..<5)
         func row(kind: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 var source: Deferred<Int>? = Deferred<Int>()
                 var last = source!
                 for _ in 0..<Depth.count { last = last.then { $0 + 1 } }
@@ -25,7 +40,7 @@ extension Rules {
                 case 3: last.cancel()
                 default: source = nil
                 }
-                #expect(outcome(last) == ["1000000", "Boom(1)", "cancelled", "cancelled", "abandoned"][kind])
+                check(outcome(last), is: ["1000000", "Boom(1)", "cancelled", "cancelled", "abandoned"][kind])
             }
         }
 
@@ -33,7 +48,7 @@ extension Rules {
             "F6: a row of all kinds of links, and on dispatchers that run at once, or drop their work",
             arguments: 0..<3)
         func mixedRow(kind: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 let source = Deferred<Int>()
                 var last = source
                 for index in 0..<(Depth.count / 4) {
@@ -45,13 +60,13 @@ extension Rules {
                     if kind == 0 && index % 2 == 0 { last = last.finally { _ in } }
                 }
                 source.resolve(0)
-                #expect(outcome(last) == ["0", "\(Depth.count / 4)", "abandoned"][kind])
+                check(outcome(last), is: ["0", "\(Depth.count / 4)", "abandoned"][kind])
             }
         }
 
         @Test("F6: the whole row dropped before it was fired, handles and all")
         func droppedRow() {
-            onSmallStack {
+            onSmallStack { check in
                 let lives = Lives()
                 _ = reports {
                     let source = Deferred<Int>()
@@ -62,7 +77,7 @@ extension Rules {
                         }
                     }
                 }
-                #expect(lives.alive == 0)
+                check(lives.alive, is: 0)
             }
         }
 
@@ -70,7 +85,7 @@ extension Rules {
             "F6: nested 1,000,000 deep, the outermost waiting first or last: fired, cancelled, dropped",
             arguments: 0..<2, 0..<3)
         func nested(order: Int, ending: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 let count = Depth.count / 2
                 var innermost: Deferred<Int>? = Deferred<Int>()
                 var outermost = innermost!.then { $0 }
@@ -91,14 +106,14 @@ extension Rules {
                 case 1: outermost.cancel()
                 default: innermost = nil
                 }
-                #expect(outcome(outermost) == ["5", "cancelled", "abandoned"][ending])
+                check(outcome(outermost), is: ["5", "cancelled", "abandoned"][ending])
                 sources = []
             }
         }
 
         @Test("F6: 1,000,000 followers in a row: fired, cancelled, dropped", arguments: 0..<3)
         func followers(ending: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 var source: Deferred<Int>? = Deferred<Int>()
                 var last = source!.then { $0 }
                 for _ in 0..<(Depth.count / 2) {
@@ -111,7 +126,7 @@ extension Rules {
                 case 1: last.cancel()
                 default: source = nil
                 }
-                #expect(outcome(last) == ["1", "cancelled", "abandoned"][ending])
+                check(outcome(last), is: ["1", "cancelled", "abandoned"][ending])
             }
         }
 
@@ -119,7 +134,7 @@ extension Rules {
             "F6: 1,000,000 paused links, unpaused from the source's end, or with their handles gone",
             arguments: 0..<3)
         func paused(ending: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 let source = Deferred<Int>()
                 var all: [Deferred<Int>] = []
                 var last = source
@@ -140,13 +155,13 @@ extension Rules {
                 default:
                     source.resolve(1)
                 }
-                #expect(outcome(end) == "2")
+                check(outcome(end), is: "2")
             }
         }
 
         @Test("F6: 1,000,000 finalizers down a row, and on one Deferred, run once each, in order")
         func finalizers() {
-            onSmallStack {
+            onSmallStack { check in
                 let ran = Box(0)
                 let source = Deferred<Int>()
                 var last = source
@@ -167,15 +182,15 @@ extension Rules {
                     }
                 }
                 source.resolve(1)
-                #expect(ran.value == Depth.count / 2)
+                check(ran.value, is: Depth.count / 2)
                 one.resolve(1)
-                #expect(ran.value == Depth.count)
+                check(ran.value, is: Depth.count)
             }
         }
 
         @Test("F6: lists in lists, 100,000 deep: fired, cancelled, dropped", arguments: 0..<3)
         func lists(ending: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 var source: Deferred<Int>? = Deferred<Int>()
                 var last = source!.then { $0 }
                 for index in 0..<100_000 {
@@ -190,7 +205,7 @@ extension Rules {
                 case 1: last.cancel()
                 default: source = nil
                 }
-                #expect(outcome(last) == ["1", "cancelled", "abandoned"][ending])
+                check(outcome(last), is: ["1", "cancelled", "abandoned"][ending])
             }
         }
 
@@ -198,7 +213,7 @@ extension Rules {
             "F6: 1,000,000 consumers of one Deferred are told in order; and cancelled, in either order, in linear time",
             arguments: 0..<3)
         func breadth(ending: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 let next = Box(0)
                 let source = Deferred<Int>()
                 var all: [Deferred<Void>] = []
@@ -211,8 +226,8 @@ extension Rules {
                 case 1: for consumer in all { consumer.cancel() }
                 default: for consumer in all.reversed() { consumer.cancel() }
                 }
-                #expect(next.value == (ending == 0 ? Depth.count / 2 : 0))
-                #expect(outcome(source) == (ending == 0 ? "1" : "cancelled"))
+                check(next.value, is: (ending == 0 ? Depth.count / 2 : 0))
+                check(outcome(source), is: (ending == 0 ? "1" : "cancelled"))
             }
         }
 
@@ -220,9 +235,10 @@ extension Rules {
             "L6: an asynchronous loop written as a recursion runs in constant memory: every form that nests",
             arguments: 0..<4)
         func recursion(form: Int) {
-            onSmallStack {
+            onSmallStack { check in
                 let lives = Lives()
                 let next = Box<Resolver<Int>?>(nil)
+                let positions = Box<[Position]>([])
                 @Sendable func step() -> Deferred<Int> { Deferred { next.value = $0 } }
                 @Sendable func loop(_ remaining: Int) -> Deferred<Int> {
                     let life = lives.begin()
@@ -230,31 +246,51 @@ extension Rules {
                         life.use()
                         return remaining == 0 ? .resolved(7) : loop(remaining - 1)
                     }
-                    return switch form {
-                    case 0: step().then { _ in again() }
-                    case 1: step().both { _ in again() }
-                    case 2: step().then({ _ in again() }, fail: { _ in again() })
-                    default: step().then(on: InlineDispatcher()) { _ in again() }
-                    }
+                    let whole =
+                        switch form {
+                        case 0: step().then { _ in again() }
+                        case 1: step().both { _ in again() }
+                        case 2: step().then({ _ in again() }, fail: { _ in again() })
+                        default: step().then(on: InlineDispatcher()) { _ in again() }
+                        }
+                    if remaining % 16 == 0 { positions.change { $0.append(Position(whole)) } }
+                    return whole
                 }
                 let steps = form == 0 ? Depth.count : Depth.count / 10
                 let whole = loop(steps)
                 var most = 0
-                for index in 0...steps {
+                for index in 0..<steps {
                     let resolver = next.value!
                     resolver.resolve(index)
                     most = max(most, lives.alive)
                 }
-                #expect(outcome(whole) == "7")
-                // The step that waits, and the one that it came from.
-                #expect(most <= 2)
-                #expect(lives.alive == 0)
+                // What is captured by the step that waits, and by the one that it came from.
+                check(most <= 2)
+                // The outermost position, which has a handle, and the one that waits now; of all others nothing is left.
+                check(positions.value.count, is: steps / 16 + 1)
+                check(positions.value.count { $0.isAlive } <= 2)
+                next.value!.resolve(steps)
+                check(outcome(whole), is: "7")
+                check(lives.alive, is: 0)
+            }
+        }
+
+        /// Sees whether what is behind a handle is still there, without keeping it.
+        private struct Position {
+            private weak var object: AnyObject?
+
+            var isAlive: Bool { object != nil }
+
+            init<Value>(_ deferred: Deferred<Value>) {
+                object =
+                    Mirror(reflecting: deferred).children.first { $0.label == "link" }?.value as AnyObject?
+                precondition(object != nil, "a Deferred has its link in a property of that name")
             }
         }
 
         @Test("L6: the values that the steps gave are freed as it runs")
         func recursionFreesValues() {
-            onSmallStack {
+            onSmallStack { check in
                 let lives = Lives()
                 let next = Box<Resolver<Lives.Life>?>(nil)
                 @Sendable func loop(_ remaining: Int) -> Deferred<Int> {
@@ -272,9 +308,9 @@ extension Rules {
                     resolver.resolve(lives.begin())
                     most = max(most, lives.alive)
                 }
-                #expect(log.entries == ["7"])
-                #expect(most <= 2)
-                #expect(lives.alive == 0)
+                check(log.entries, is: ["7"])
+                check(most <= 2)
+                check(lives.alive, is: 0)
             }
         }
     }

@@ -177,7 +177,7 @@ extension Rules {
             let list = DeferredList(0..<3, limit: 1) { index -> Deferred<Int> in
                 log("begins \(index)")
                 if index == 0 { return first }
-                own.value!.cancel()
+                own.value?.cancel()
                 return second
             }
             own.value = list.values()
