@@ -135,10 +135,15 @@ extension Frame {
         return .follows(followed)
     }
 
-    /// Takes a waiting link out of what it waits for without cancelling that, and settles it with no more ado.
-    mutating func withdraw(_ link: Link) { withdraw(link, settlingWith: .value(())) }
+    /// Takes a link that watches or fires another out of what it waits for, without cancelling that. If its turn is to come
+    /// anyway, it has nothing to do then.
+    mutating func withdraw(_ link: Link) {
+        if !withdraw(link, settlingWith: .value(())) { link.goOnConsuming() }
+    }
 
-    mutating func withdraw(_ link: Link, settlingWith outcome: consuming Link.Content) {
+    /// Takes a waiting link out of what it waits for, without cancelling that, and settles it. False if that has fired.
+    @discardableResult
+    mutating func withdraw(_ link: Link, settlingWith outcome: consuming Link.Content) -> Bool {
         let upstreamNow: Link? = link.locked {
             switch link.phase {
             case .waiting:
@@ -150,12 +155,12 @@ extension Frame {
                 return nil
             }
         }
-        guard let upstream = upstreamNow else { return link.goOnConsuming() }
+        guard let upstream = upstreamNow else { return false }
         defer { withExtendedLifetime(upstream) {} }
         let word = upstream.lock()
         guard word & Word.settled == 0, upstream.phase != .bypassed, !link.withdrawn else {
             upstream.unlock(word)
-            return link.goOnConsuming()
+            return false
         }
         link.withdrawn = true
         var newWord = word
@@ -163,10 +168,14 @@ extension Frame {
         upstream.unlock(newWord)
         if !isUnlinked { upstream.noteWithdrawal() }
         let linkWord = link.lock()
-        guard link.phase == .waiting else { return link.unlock(linkWord) }
+        guard link.phase == .waiting else {
+            link.unlock(linkWord)
+            return true
+        }
         let content = link.startRunning()
         finish(link, linkWord, outcome)
         _ = consume content
+        return true
     }
 }
 
