@@ -38,13 +38,12 @@ struct Upstream {
         guard let address = UnsafeRawPointer(bitPattern: identity) else { return nil }
         let link = Unmanaged<Link>.fromOpaque(address)
         if bits & 1 == 0 { return link.takeUnretainedValue() }
-        // Whatever counts the compiler makes of `$0` end after `retained` holds its own: they are never the last.
-        var retained: Link?
-        link._withUnsafeGuaranteedRef {
-            weak let alive: Link? = $0
-            retained = alive
-        }
-        return retained
+        // Held from here on, and let go by the caller after the lock: no count that the compiler makes for the weak reference
+        // is the last one. Held and let go in its `deinit` an object is none the worse.
+        let held = link.takeUnretainedValue()
+        weak var alive: Link?
+        alive = held
+        return alive == nil ? nil : held
     }
 }
 
