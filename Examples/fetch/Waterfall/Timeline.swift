@@ -52,5 +52,5 @@ struct Timeline: Sendable {
     }
 
     /// When the last of it was over.
-    var duration: Duration { rows.lazy.compactMap(\.spans.last?.end).max() ?? .zero }
+    var duration: Duration { rows.lazy.compactMap { $0.spans.last?.end }.max() ?? .zero }
 }
