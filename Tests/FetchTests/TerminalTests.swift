@@ -21,6 +21,26 @@ struct TerminalTests {
             frame.redraw(["bar"], above: "done\n", columns: 80) == "\r\u{1B}[1A\u{1B}[Jdone\nbar\u{1B}[K\n")
     }
 
+    @Test(
+        "Of bars that a narrower terminal has folded nothing stays, whatever the widths",
+        arguments: [7, 20, 40, 99, 100])
+    func folded(columns: Int) {
+        var frame = Frame()
+        var screen = Screen(columns: 100)
+        func show(_ lines: [String], above: String, columns: Int) {
+            // A terminal's driver makes two characters of a line's end.
+            screen.show(frame.redraw(lines, above: above, columns: columns).replacing("\n", with: "\r\n"))
+        }
+        show(["first bar", String(repeating: "x", count: 99), "overall"], above: "stays\n", columns: 100)
+        #expect(screen.text.count == 4)
+        screen.resize(columns: columns)
+        show(["bar", "all"], above: "", columns: columns)
+        #expect(screen.text == ["stays", "bar", "all"])
+        show([], above: "end\n", columns: columns)
+        #expect(screen.text == ["stays", "end"])
+        #expect(screen.unknown.isEmpty)
+    }
+
     @Test("Lines that a narrower terminal has folded are counted with all their rows")
     func resized() {
         var frame = Frame()

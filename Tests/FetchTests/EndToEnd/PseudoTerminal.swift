@@ -40,14 +40,6 @@ struct PseudoTerminal: Sendable {
         return descriptor
     }
 
-    /// Has `text` come out among what the program writes, as if it had been the program.
-    func write(_ text: String) throws {
-        let descriptor = try opened()
-        let bytes = Array(text.utf8)
-        guard Foundation.write(descriptor, bytes, bytes.count) == bytes.count else { throw Unavailable() }
-        close(descriptor)
-    }
-
     #if !canImport(Darwin)
     /// `TIOCSPTLCK`
     private static let setLock: UInt = 0x4004_5431

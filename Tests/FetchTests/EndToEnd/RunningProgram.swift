@@ -24,8 +24,6 @@ final class RunningProgram: @unchecked Sendable {
         var openStreams = 0
         /// As `wait4` gives it.
         var waitStatus: Int32?
-        /// Whether it has been held with `SIGSTOP`.
-        var isStopped = false
         /// The most memory that it had, in kilobytes.
         var peakMemory = 0
 
@@ -100,12 +98,7 @@ final class RunningProgram: @unchecked Sendable {
         Thread.detachNewThread { [self, identifier] in
             var status: Int32 = 0
             var usage = rusage()
-            while true {
-                let isError = wait4(identifier, &status, WUNTRACED, &usage) < 0
-                if isError, errno == EINTR { continue }
-                guard !isError, status & 0xFF == 0x7F else { break }
-                update { $0.isStopped = true }
-            }
+            while wait4(identifier, &status, 0, &usage) < 0, errno == EINTR {}
             update {
                 $0.waitStatus = status
                 #if canImport(Darwin)
