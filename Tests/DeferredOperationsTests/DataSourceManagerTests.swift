@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct DataSourceManagerTests {
     /// Data sources that are under way until they are told to end.
     final class Held: ConcurrentDataSource<Int>, @unchecked Sendable {

@@ -10,7 +10,7 @@ import FoundationNetworking
 #endif
 
 /// Each fault ends in an error of its own.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct HostileNetworkTests {
     let fixture: TransferFixture
 

@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct MemoryTests {
     #if os(Linux)
     /// Whether memory is what it would be: sanitizers keep what has been freed.

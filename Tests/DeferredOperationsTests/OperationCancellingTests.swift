@@ -3,7 +3,7 @@ import DeferredOperations
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct OperationCancellingTests {
     let queue = OperationQueue()
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Many operations of all kinds, cancelled at random from several threads: each ends once, leaves its queue and is freed.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct TortureTests {
     /// How many objects there are.
     final class Population: Sendable {

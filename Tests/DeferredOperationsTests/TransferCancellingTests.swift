@@ -5,7 +5,7 @@ import LoopbackServer
 import Testing
 
 /// A cancel at every stage of a transfer: one outcome, nothing left behind, nobody kept waiting.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(20)))
 struct TransferCancellingTests {
     let fixture: TransferFixture
 

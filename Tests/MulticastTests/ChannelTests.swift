@@ -4,7 +4,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct ChannelTests {
     private final class Owner: Sendable {}
 

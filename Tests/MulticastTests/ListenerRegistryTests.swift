@@ -4,7 +4,7 @@ import Testing
 @testable import Multicast
 
 /// The registry beside a slow and obvious one, under random use.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct ListenerRegistryTests {
     private final class Owner: Sendable {}
 

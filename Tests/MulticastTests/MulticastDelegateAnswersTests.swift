@@ -34,7 +34,7 @@ struct Refusal: Error, Equatable {
     var number = 0
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct CollectingTests {
     private let delegates = MulticastDelegate<any Answering>()
     private let log = Log<String>()
@@ -144,7 +144,7 @@ struct CollectingTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct VotingTests {
     private let delegates = MulticastDelegate<any Answering>()
     private let log = Log<String>()
@@ -244,7 +244,7 @@ struct VotingTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct ReducingTests {
     private let delegates = MulticastDelegate<any Answering>()
     private let log = Log<String>()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct SynchronizedValueTests {
     private struct Refusal: Error, Equatable {}
 

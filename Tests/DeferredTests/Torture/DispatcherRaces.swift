@@ -97,13 +97,53 @@ struct DispatcherRaces {
         "Z1: a finalizer runs once, after the callbacks attached before the firing, whoever fires and cancels"
     )
     func finalizers() {
-        struct State: Sendable {
-            let source: Deferred<Int>
-            let position: Deferred<Int>
-            let notes: Chronicle<Int>
-        }
         let census = Census()
-        Race { () -> State in
+        finalizing(census).racing(
+            { $0.source.resolve(1) }, { $0.position.cancel() },
+            { state in
+                let notes = state.notes
+                for _ in 0..<5 { state.position.finally { _ in notes.add(0) } }
+            }
+        ).check { state in
+            let notes = state.notes.all
+            #expect(notes.filter { $0 != 0 } == [1, 2, 3])
+            #expect(notes.count { $0 == 0 } == 5)
+        }
+        #expect(census.alive == 0)
+    }
+
+    @Test("Z1: a finalizer runs once also when a consumer withdraws in the moment of the firing")
+    func finalizersAndWithdrawals() {
+        let census = Census()
+        finalizing(census).racing(
+            { $0.source.resolve(1) }, { $0.position.cancel() },
+            { state in
+                let notes = state.notes
+                for _ in 0..<5 {
+                    state.source.both { _ in notes.add(0) }
+                    state.position.finally { _ in notes.add(0) }
+                }
+            }
+        ).check { state in
+            // A consumer that withdrew from a source that others still wait for is not downstream of it any more: its
+            // callbacks run on the thread that cancels, beside those of the source.
+            let notes = state.notes.all
+            #expect(notes.filter { $0 == 1 || $0 == 2 } == [1, 2])
+            #expect(notes.count { $0 == 3 } == 1)
+            #expect(notes.count { $0 == 0 } == 10)
+        }
+        #expect(census.alive == 0)
+    }
+
+    private struct Finalizing: Sendable {
+        let source: Deferred<Int>
+        let position: Deferred<Int>
+        let notes: Chronicle<Int>
+    }
+
+    /// A source and a position after it, each with a finalizer; 1 is the callback of the position, 2 and 3 are finalizers.
+    private func finalizing(_ census: Census) -> Race<Finalizing> {
+        Race {
             let notes = Chronicle<Int>()
             let member = census.member()
             let source = Deferred<Int>(canceller: { _ in member.touch() })
@@ -114,21 +154,7 @@ struct DispatcherRaces {
             let position = source.then { value in Deferred<Int>.resolved(value) }
             position.both { _ in notes.add(1) }
             position.finally { _ in notes.add(2) }
-            return State(source: source, position: position, notes: notes)
-        }.racing(
-            { $0.source.resolve(1) }, { $0.position.cancel() },
-            { state in
-                for _ in 0..<5 {
-                    let notes = state.notes
-                    state.source.both { _ in notes.add(0) }
-                    state.position.finally { _ in notes.add(0) }
-                }
-            }
-        ).check { state in
-            let notes = state.notes.all
-            #expect(notes.filter { $0 != 0 } == [1, 2, 3])
-            #expect(notes.count { $0 == 0 } == 10)
+            return Finalizing(source: source, position: position, notes: notes)
         }
-        #expect(census.alive == 0)
     }
 }

@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// The bars, as they are seen on a terminal.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct BarTests {
     let server: LoopbackServer
     let fetch: FetchProgram

@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// The program as its users know it: URLs in, files and an exit status out.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct FetchingTests {
     let server: LoopbackServer
     let fetch: FetchProgram

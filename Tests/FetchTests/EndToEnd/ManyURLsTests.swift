@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(20)))
 struct ManyURLsTests {
     @Test("10,000 URLs from --input are fetched, in little more memory than 500")
     func memory() async throws {
