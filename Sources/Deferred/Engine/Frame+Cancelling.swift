@@ -90,7 +90,7 @@ extension Frame {
         case done
         /// It follows another, by this link, and the cancel goes on there.
         case follows(Link)
-        /// It is about to fire.
+        /// It is about to fire, or was fired by another thread while its canceller ran.
         case comesLate
     }
 
@@ -108,16 +108,19 @@ extension Frame {
             enqueue(.cancelInputs(list))
             return .done
         }
-        guard let canceller = source.rare?.canceller.take() else { return cancelBareSource(source, word) }
+        guard let rare = source.rare, let canceller = rare.canceller.take() else {
+            return cancelBareSource(source, word)
+        }
 
         source.flags.insert(.cancellerRuns)
+        rare.cancellerThread = Platform.currentThread
         source.unlock(word)
         canceller(source)
         let newWord = source.lock()
-        source.flags.remove(.cancellerRuns)
+        let wasOvertaken = source.flags.remove(.cancellerRuns) == nil
         guard source.phase == .source else {
             source.unlock(newWord)
-            return .done
+            return wasOvertaken ? .comesLate : .done
         }
         return cancelBareSource(source, newWord)
     }

@@ -258,6 +258,9 @@ struct Frame: ~Copyable {
             link.unlock(Word.settled | (batch.isEmpty ? 0 : Word.busy))
             return enqueueTelling(link, batch, scope)
         }
+        if flags.contains(.cancellerRuns), rare.cancellerThread != Platform.currentThread {
+            link.flags.remove(.cancellerRuns)
+        }
         // Taken out under the lock, let go after it: what goes may be a user's.
         let canceller = rare.canceller.take()
         let list = rare.list.take()

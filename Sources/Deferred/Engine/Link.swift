@@ -166,7 +166,8 @@ extension Link {
         static let absorbsLateResult = Flags(rawValue: 4)
         /// Its failure has reached somebody (U1).
         static let handled = Flags(rawValue: 8)
-        /// A source whose canceller runs: cancelling it again from inside does nothing (C1).
+        /// A source whose canceller runs: cancelling it again from inside does nothing (C1). Taken back by another thread that
+        /// fires it meanwhile: the cancel lost that race, and goes on where the chain then stands (C5).
         static let cancellerRuns = Flags(rawValue: 32)
         /// A follower whose source fired while it was `linking`: it leaves the list as soon as it stands in it.
         static let withdrawsOnceLinked = Flags(rawValue: 64)

@@ -7,6 +7,9 @@ final class Rare: @unchecked Sendable {
 
     /// Runs when the source is cancelled, at most once; dropped when it fires.
     var canceller: (@Sendable (Link) -> Void)?
+    /// The thread on which it runs, while it does: what fires the source there is the canceller's outcome (C1), what fires it
+    /// elsewhere only came first (C5).
+    var cancellerThread: UInt = 0
     /// The links by which a source follows others.
     var following: [Link] = []
     /// The list that fires this link.

@@ -215,5 +215,29 @@ extension Rules {
             last.cancel()
             #expect(chainedResolver.isCancelled)
         }
+
+        @Test("C1: a value that the canceller itself fires counts, and the chain goes on with it")
+        func cancellerFiresValue() {
+            let (source, _) = Deferred<Int>.withResolver { $0.resolve(1) }
+            let (inner, resolver) = Deferred<Int>.withResolver()
+            let end = source.then { _ in inner }
+            end.cancel()
+            #expect(!resolver.isCancelled)
+            resolver.resolve(2)
+            #expect(outcome(end) == "2")
+        }
+
+        @Test("C5: another thread fires the source while its canceller runs: the cancel goes on down the chain")
+        func overtakenCanceller() {
+            let own = Box<Resolver<Int>?>(nil)
+            let (source, outer) = Deferred<Int>.withResolver { _ in onThread { own.value?.resolve(1) } }
+            own.value = outer
+            let (inner, resolver) = Deferred<Int>.withResolver()
+            let end = source.then { _ in inner }
+            end.cancel()
+            #expect(outcome(source) == "1")
+            #expect(resolver.isCancelled)
+            #expect(outcome(end) == "cancelled")
+        }
     }
 }
