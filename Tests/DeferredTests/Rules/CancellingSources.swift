@@ -218,7 +218,7 @@ extension Rules {
 
         @Test("C1: a value that the canceller itself fires counts, and the chain goes on with it")
         func cancellerFiresValue() {
-            let (source, _) = Deferred<Int>.withResolver { $0.resolve(1) }
+            let source = Deferred<Int>(canceller: { $0.resolve(1) })
             let (inner, resolver) = Deferred<Int>.withResolver()
             let end = source.then { _ in inner }
             end.cancel()
@@ -227,7 +227,7 @@ extension Rules {
             #expect(outcome(end) == "2")
         }
 
-        @Test("C5: another thread fires the source while its canceller runs: the cancel goes on down the chain")
+        @Test("C5: another thread fires it while its canceller runs: the cancel goes on down the chain")
         func overtakenCanceller() {
             let own = Box<Resolver<Int>?>(nil)
             let (source, outer) = Deferred<Int>.withResolver { _ in onThread { own.value?.resolve(1) } }
