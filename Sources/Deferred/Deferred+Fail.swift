@@ -52,6 +52,21 @@ extension Deferred where Value == Void {
             return .catching { try errback(error) }
         }
     }
+
+    /// Done when this Deferred has succeeded or `errback` has run with a failure of this type; other failures pass.
+    /// May end a chain.
+    @inlinable
+    @discardableResult
+    public func fail<E: Error>(
+        _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (E) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let matching = input.error as? E else { return input.copy() }
+            return .catching { try errback(matching) }
+        }
+    }
 }
 
 /// The forms of `fail` that give way: where a closure could be either, as one that only throws, the form that gives a value is
@@ -108,6 +123,21 @@ extension _DeferredForms {
         _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
             guard let matching = input.error as? E else { return input.copy() }
             return .nesting { try errback(matching) }
+        }
+    }
+
+    /// Done when this Deferred has succeeded or `errback` has run with a failure of this type; other failures pass. A value
+    /// becomes `()`. May end a chain.
+    @inlinable
+    @discardableResult
+    public func fail<E: Error>(
+        _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (E) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+            guard let matching = input.error as? E else { return input.isFailure ? input.copy() : .value(()) }
+            return .catching { try errback(matching) }
         }
     }
 }

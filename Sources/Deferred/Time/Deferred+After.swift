@@ -21,6 +21,18 @@ extension Deferred {
         timer.set(delay, on: dispatcher) { resolver.resolve(value, fileID: fileID, line: line) }
         return deferred
     }
+
+    /// As ``after(_:on:value:fileID:line:)``, for a value that says by itself what it is.
+    ///
+    /// ```swift
+    /// let late = Deferred.after(.seconds(2), cachedPage)
+    /// ```
+    public static func after(
+        _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(), _ value: Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred {
+        after(delay, on: dispatcher, value: value, fileID: fileID, line: line)
+    }
 }
 
 extension Deferred where Value == Void {

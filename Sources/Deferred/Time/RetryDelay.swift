@@ -17,6 +17,12 @@ public struct RetryDelay: Sendable {
         RetryDelay(flaw: delay < .zero ? "delay must not be negative, is \(delay)" : nil) { _, _ in delay }
     }
 
+    /// The same each time, in seconds.
+    public static func seconds(_ count: Double) -> RetryDelay { .constant(.seconds(count)) }
+
+    /// The same each time, in milliseconds.
+    public static func milliseconds(_ count: Double) -> RetryDelay { .constant(.milliseconds(count)) }
+
     /// `first`, then `factor` times as long from one attempt to the next, but never more than `maximum`.
     ///
     /// ```swift

@@ -4,7 +4,7 @@ import Testing
 ///
 /// `DEFERRED_SEED` sets the first seed and `DEFERRED_PROGRAMS` how many are run. A program's seed is all it takes to see it
 /// again: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1`.
-@Suite("Reference model")
+@Suite("Reference model", .ownThreads)
 struct ModelTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
     private static let programs = UInt64(environment: "DEFERRED_PROGRAMS") ?? 100_000

@@ -3,7 +3,7 @@ import Testing
 
 extension Rules {
     /// On a thread with a stack of 512 KiB: what recursed, by a hundred bytes a link, would end the process.
-    @Suite("Rules F6, L6: depth", .serialized) struct Depth {
+    @Suite("Rules F6, L6: depth", .serialized, .ownThreads) struct Depth {
         static let count = 1_000_000
 
         /// Runs `body` on such a thread, which tells by `check` what is not so: an `#expect` there would belong to no test.

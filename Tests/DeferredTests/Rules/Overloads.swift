@@ -142,6 +142,18 @@ extension Rules {
             expectType(typed, Deferred<Int>.self)
             #expect(outcome(failed.fail(Boom.self) { _ in other }) == "9")
             #expect(outcome(failed.fail(Boom.self, on: InlineDispatcher()) { $0.id + 1 }) == "2")
+            let trapped = Log()
+            let handled = failed.fail(Boom.self) { trapped("\($0.id)") }
+            expectType(handled, Deferred<Void>.self)
+            #expect(handled.currentResult != nil)
+            source.fail(Boom.self) { trapped("never \($0)") }
+            #expect(outcome(failed.fail(CancellationError.self) { _ in trapped("never") }) == "Boom(1)")
+            let done = failed.then { _ in }
+            done.fail(Boom.self) { boom in
+                trapped("several")
+                trapped("statements \(boom.id)")
+            }
+            #expect(trapped.entries == ["1", "several", "statements 1"])
         }
 
         @Test("Names: where the value is Void, fail is discardable and one form")

@@ -10,10 +10,12 @@ struct AfterTests {
     @Test("fires when the time has come and not before, inside advance")
     func fires() throws {
         let later = Deferred.after(.seconds(2), on: clock, value: "x")
+        let unlabelled = Deferred.after(.seconds(2), on: clock, 7)
         let done = Deferred.after(.seconds(2), on: clock)
         clock.advance(by: .seconds(1))
         try expectNoResult(later)
         clock.advance(by: .seconds(1))
+        #expect(try successResult(of: unlabelled) == 7)
         #expect(try successResult(of: later) == "x")
         try successResult(of: done)
     }

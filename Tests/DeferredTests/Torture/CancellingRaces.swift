@@ -2,7 +2,7 @@ import Deferred
 import Testing
 
 /// Threads that cancel what others fire, cancel and attach to.
-@Suite("Torture: cancelling", .serialized)
+@Suite("Torture: cancelling", .serialized, .ownThreads)
 struct CancellingRaces {
     @Test(
         "C1, C2: a result and a cancel at once: one of them counts, the canceller runs at most once, nothing is reported"

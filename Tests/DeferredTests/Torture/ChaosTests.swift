@@ -5,7 +5,7 @@ import Testing
 ///
 /// What must hold whatever the order: no crash, no hang, no callback twice, and when all handles have gone each callback has run
 /// exactly once and nothing is left.
-@Suite("Torture: chaos", .serialized)
+@Suite("Torture: chaos", .serialized, .ownThreads)
 struct ChaosTests {
     /// Some Deferreds that all threads use, and what became of callbacks.
     private final class Ground: Sendable {

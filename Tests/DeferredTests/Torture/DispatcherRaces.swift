@@ -3,7 +3,7 @@ import Dispatch
 import Testing
 
 /// Chains over queues, and Tasks that await them, cancelled at any time.
-@Suite("Torture: dispatchers, awaits and finalizers", .serialized)
+@Suite("Torture: dispatchers, awaits and finalizers", .serialized, .ownThreads)
 struct DispatcherRaces {
     @Test("F4, C5: a chain over several queues ends once, whenever it is cancelled")
     func queues() {
@@ -56,6 +56,8 @@ struct DispatcherRaces {
                 member.touch()
                 return value
             }
+            // Or those that are cancelled before the others have begun to wait would be the last out (C3).
+            for consumed in [deferred, position] { consumed.both { _ in } }
             let tasks = (0..<6).map { index in
                 Task { try await index % 2 == 0 ? position.value : deferred.value }
             }

@@ -2,7 +2,7 @@ import Deferred
 import Testing
 
 /// Threads that fire, attach and let go at once.
-@Suite("Torture: firing", .serialized)
+@Suite("Torture: firing", .serialized, .ownThreads)
 struct FiringRaces {
     @Test("F1: of many results at once one counts, and each of the others is reported")
     func manyResults() {

@@ -2,7 +2,7 @@ import Deferred
 import Testing
 
 /// Sources that begin to follow while they are fired or cancelled, and rings that close from two sides.
-@Suite("Torture: following and nesting", .serialized)
+@Suite("Torture: following and nesting", .serialized, .ownThreads)
 struct FollowingRaces {
     private struct State: Sendable {
         let source: Deferred<Int>

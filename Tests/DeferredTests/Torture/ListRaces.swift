@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Lists whose inputs fire, fail and are cancelled at once.
-@Suite("Torture: lists", .serialized)
+@Suite("Torture: lists", .serialized, .ownThreads)
 struct ListRaces {
     private struct State<Result: Sendable>: Sendable {
         let inputs: [Deferred<Int>]

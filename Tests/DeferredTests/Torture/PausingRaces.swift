@@ -2,7 +2,7 @@ import Deferred
 import Testing
 
 /// Threads that pause and unpause what others fire and attach to.
-@Suite("Torture: pausing", .serialized)
+@Suite("Torture: pausing", .serialized, .ownThreads)
 struct PausingRaces {
     private struct State: Sendable {
         let deferred = Deferred<Int>()
