@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct DemoTests {
     @Test("--demo tells its story, ends with the waterfall and leaves nothing")
     func demo() async throws {

@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// Ctrl-C, pipes that close, and room that runs out.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct InterruptTests {
     let server: LoopbackServer
     let fetch: FetchProgram
