@@ -94,6 +94,7 @@ public struct Answer: Sendable {
             let keepsAlive = exchange.keepsAlive
             exchange.keepsAlive = true
             try exchange.sendHead(status, headers)
+            try exchange.sendHeldBack()
             exchange.keepsAlive = keepsAlive
             try answer.play(exchange)
         }

@@ -88,7 +88,7 @@ final class Connections: Sendable {
             let isWhole = (try? answer(request).play(exchange)) != nil
             traffic.update { $0.underWay -= 1 }
             if exchange.isReset { return }
-            guard isWhole, exchange.keepsAlive else { break }
+            guard (try? exchange.sendHeldBack()) != nil, isWhole, exchange.keepsAlive else { break }
         }
         socket.finishSending()
     }

@@ -1,10 +1,15 @@
 /// One request and what is sent back for it, on the thread of its connection: what the ``Answer``s are written with.
 ///
 /// Whatever throws here ends the connection; that is how an answer that misbehaves on purpose leaves.
+///
+/// The last few bytes are held back until more follow, the answer waits for something, or the request has been counted as
+/// answered: a client that has its answer, and asks for the next thing, is never counted as if it had asked for two at once.
 public final class Exchange {
     /// What the client asked for.
     public let request: Request
     private let socket: Socket
+    private var heldBack: [UInt8] = []
+    private static let heldBackLimit = 1 << 14
 
     /// Whether the connection may serve another request when the answer has been sent.
     public var keepsAlive: Bool
@@ -30,7 +35,25 @@ public final class Exchange {
     /// Sends bytes, waiting as long as the client takes to read them.
     public func send(_ bytes: [UInt8]) throws {
         guard !bytes.isEmpty else { return }
-        try bytes.withUnsafeBytes { try socket.send($0) }
+        try bytes.withUnsafeBytes { try send($0) }
+    }
+
+    private func send(_ bytes: UnsafeRawBufferPointer) throws {
+        if heldBack.count + bytes.count > Self.heldBackLimit {
+            try sendHeldBack()
+            let end = bytes.suffix(Self.heldBackLimit / 4)
+            try socket.send(UnsafeRawBufferPointer(rebasing: bytes.dropLast(end.count)))
+            heldBack.append(contentsOf: end)
+        } else {
+            heldBack.append(contentsOf: bytes)
+        }
+    }
+
+    /// Sends what has been held back so far.
+    func sendHeldBack() throws {
+        guard !heldBack.isEmpty else { return }
+        try heldBack.withUnsafeBytes { try socket.send($0) }
+        heldBack.removeAll(keepingCapacity: true)
     }
 
     /// Sends text as UTF-8.
@@ -40,16 +63,18 @@ public final class Exchange {
 
     /// Sends the bytes of ``Pattern`` that stand in `range`, however many, in constant memory.
     public func sendPattern(_ range: Range<Int>) throws {
-        try Pattern.forEachRun(in: range) { try socket.send($0) }
+        try Pattern.forEachRun(in: range) { try send($0) }
     }
 
     /// Waits until the gate opens; throws when the client leaves or the server stops first.
     public func wait(for gate: Gate) throws {
+        try sendHeldBack()
         guard case .opened = gate.wait(watching: socket) else { throw Socket.Ended() }
     }
 
     /// Waits for so long; throws when the client leaves or the server stops meanwhile. For the demo: a test has gates.
     public func pause(milliseconds: Int) throws {
+        try sendHeldBack()
         let never = Gate()
         guard case .timedOut = never.wait(watching: socket, milliseconds: CInt(clamping: milliseconds))
         else { throw Socket.Ended() }
@@ -67,6 +92,7 @@ public final class Exchange {
 
     /// Ends the connection with a reset.
     public func reset() throws {
+        try sendHeldBack()
         socket.resetWhenClosed()
         isReset = true
         throw Socket.Ended()

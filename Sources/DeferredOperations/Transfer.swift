@@ -97,8 +97,9 @@ final class Transfer: @unchecked Sendable {
     /// the file at its destination included if the transfer had put it there.
     func stop() {
         let completion = lock.withLock {
-            if state.stage != .over { end() }
+            // First, so that it has gone when the server sees the client leave.
             sink.discard()
+            if state.stage != .over { end() }
             return state.completion.take()
         }
         // What it holds is let go outside the lock.

@@ -23,6 +23,11 @@ struct DataSourceManagerTests {
 
     private func wait(for count: Int) async { await log.wait(for: count) }
 
+    /// Waits until it is so.
+    private func wait(until isSo: () -> Bool) async {
+        while !isSo() { await Task.yield() }
+    }
+
     @Test("At most four are under way, the others wait in line; the limit may change")
     func limit() async {
         let manager = DataSourceManager()
@@ -37,13 +42,16 @@ struct DataSourceManagerTests {
         await wait(for: 7)
         manager.limit = 1
         for index in [1, 2, 3, 4, 5] { sources[index].end() }
-        #expect(log.all.count == 7 && manager.underWay == 1)
+        await wait { manager.underWay == 1 }
+        #expect(log.all.count == 7 && manager.waiting == 3)
         for index in 6..<10 {
             await wait(for: index + 1)
             sources[index].end()
         }
         for (index, request) in requests.enumerated() { #expect(try! await request.value == index) }
-        #expect(manager.underWay == 0 && manager.waiting == 0)
+        // A place is free when the operation has finished, which is a little later than the outcome.
+        await wait { manager.underWay == 0 }
+        #expect(manager.waiting == 0)
     }
 
     @Test("The highest priority is next, among equals the first requested")

@@ -78,8 +78,8 @@ struct OperationTests {
         let dropped = Deferred.resolved(1).then(on: queue) { $0 }
         queue.cancelAllOperations()
         queue.isSuspended = false
-        queue.waitUntilAllOperationsAreFinished()
-        #expect(throws: DeferredError.abandoned) { try dropped.currentResult?.get() }
+        // The queue lets go of the work when it likes, which may be after it is done with the operation.
+        #expect(throws: DeferredError.abandoned) { try dropped.wait() }
     }
 
     // MARK: O1
@@ -152,7 +152,7 @@ struct OperationTests {
         }
         let ended = DataSource { _ in 1 }.request(on: queue, deliveringOn: Dropping())
         queue.waitUntilAllOperationsAreFinished()
-        #expect(throws: DeferredError.abandoned) { try ended.currentResult?.get() }
+        #expect(throws: DeferredError.abandoned) { try ended.wait() }
     }
 
     // MARK: What a queue does with operations

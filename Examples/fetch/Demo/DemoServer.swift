@@ -14,7 +14,7 @@ enum DemoServer {
         server.route("/copy.txt", .delayed(milliseconds: 60, then: .text("the copy\n")))
         server.route("/flaky.bin", .status(503), .truncated(after: 60_000, of: 200_000), .pattern(200_000))
         server.route("/near.iso", .drip(800_000, atOnce: 100_000, everyMilliseconds: 30))
-        server.route("/far.iso", .drip(800_000, atOnce: 10_000, everyMilliseconds: 30))
+        server.route("/far.iso", .drip(800_000, atOnce: 2_000, everyMilliseconds: 30))
         server.route("/endless.log", .drip(1_000_000_000, atOnce: 100_000, everyMilliseconds: 20))
         return server
     }

@@ -42,7 +42,7 @@ struct TwistedConformanceTests {
         let rules = Set(recording.scenarios.map(\.rule))
         let shared = "F1 F2 F3 F4 F5 L1 L2 L3 L4 L5 C1 C2 C3 C4 C5 P1 A1 U1 D1 D2 D3 D4"
         #expect(rules.isSuperset(of: shared.split(separator: " ").map(String.init)))
-        let partings = Set(recording.scenarios.compactMap(\.differs?.by))
+        let partings = Set(recording.scenarios.compactMap { $0.differs?.by })
         #expect(partings == Set(Parting.allCases))
     }
 }

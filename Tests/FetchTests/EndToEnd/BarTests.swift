@@ -57,6 +57,8 @@ struct BarTests {
         let busy = await screen(of: program, columns: columns) { text in
             text.contains { $0.hasPrefix("half.bin") && $0.contains(bytes) }
                 && text.contains { $0.hasPrefix("small.txt: 5 B") }
+                // The last line, so that what is drawn has been drawn whole.
+                && text.last?.contains(columns == 40 ? "1/3" : "1 of 3 done") == true
         }
         try #require(busy.count == 4, "\(busy)")
         #expect(busy[0].hasPrefix("small.txt: 5 B in "))
@@ -81,6 +83,7 @@ struct BarTests {
             ["-j", "64"] + (0..<64).map { server.url("/\($0)") }, columns: 80, rows: 12)
         let busy = await screen(of: program, columns: 80) { text in
             text.contains("and 55 more") && !text.contains { $0.contains("waiting") }
+                && text.last?.hasPrefix("0 of 64 done") == true
         }
         #expect(busy.count == 11, "\(busy)")
         gate.open()
@@ -106,14 +109,18 @@ struct BarTests {
 
     @Test("NO_COLOR means no colour, but bars all the same; without it there is colour")
     func colour() async throws {
-        gate.open()
         let urls = ["/half.bin", "/small.txt"].map { server.url($0) }
-        server.route("/half.bin", .drip(300_000, atOnce: 20_000, everyMilliseconds: 20))
         let (plain, _) = try start(urls, columns: 80, environment: unicode.merging(["NO_COLOR": "1"]) { $1 })
+        await plain.waitForErrors(containing: "━")
+        gate.open()
         let withoutColour = await plain.outcome.errors
         #expect(withoutColour.contains("━"))
         #expect(!withoutColour.contains(/\u{1B}\[[0-9;]*m/))
+        let again = Gate()
+        server.route("/half.bin", .pattern(2_000_000, heldAfter: 1_000_000, by: again))
         let (painted, _) = try start(urls + ["--overwrite"], columns: 80)
+        await painted.waitForErrors(containing: "\u{1B}[32m━")
+        again.open()
         #expect(await painted.outcome.errors.contains("\u{1B}[32m━"))
     }
 

@@ -10,8 +10,6 @@ final class FetchProgram: Sendable {
         let wasKilled: Bool
         let output: Data
         let errors: String
-        /// The most memory that it had, in kilobytes.
-        let peakMemory: Int
 
         var text: String { String(decoding: output, as: UTF8.self) }
         var errorLines: [String] { errors.split(whereSeparator: \.isNewline).map(String.init) }

@@ -22,10 +22,8 @@ final class RunningProgram: @unchecked Sendable {
         var errors = Data()
         /// Whether both have come to their end.
         var openStreams = 0
-        /// As `wait4` gives it.
+        /// As `waitpid` gives it.
         var waitStatus: Int32?
-        /// The most memory that it had, in kilobytes.
-        var peakMemory = 0
 
         var outcome: FetchProgram.Outcome? {
             guard openStreams == 0, let waitStatus else { return nil }
@@ -33,7 +31,7 @@ final class RunningProgram: @unchecked Sendable {
             return FetchProgram.Outcome(
                 status: signal == 0 ? (waitStatus >> 8) & 0xFF : signal, wasKilled: signal != 0,
                 output: output,
-                errors: String(decoding: errors, as: UTF8.self), peakMemory: peakMemory)
+                errors: String(decoding: errors, as: UTF8.self))
         }
     }
 
@@ -97,16 +95,8 @@ final class RunningProgram: @unchecked Sendable {
         if let errorSource { read(errorSource) { $0.errors += $1 } }
         Thread.detachNewThread { [self, identifier] in
             var status: Int32 = 0
-            var usage = rusage()
-            while wait4(identifier, &status, 0, &usage) < 0, errno == EINTR {}
-            update {
-                $0.waitStatus = status
-                #if canImport(Darwin)
-                $0.peakMemory = usage.ru_maxrss / 1024
-                #else
-                $0.peakMemory = usage.ru_maxrss
-                #endif
-            }
+            while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+            update { [status] in $0.waitStatus = status }
         }
     }
 
