@@ -31,16 +31,21 @@ let package = Package(
             path: "Examples/chatroom"
         ),
 
-        .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting"]),
+        // Where tests run that block, or compute for long.
+        .target(name: "TestThreads", path: "Tests/TestThreads"),
+        .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting", "TestThreads"]),
         .testTarget(name: "DocumentationTests", dependencies: ["Deferred"]),
         .testTarget(name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting"]),
         .testTarget(
             name: "DeferredOperationsTests",
-            dependencies: ["Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer"]
+            dependencies: [
+                "Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer", "TestThreads",
+            ]
         ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
         .testTarget(name: "FetchTests", dependencies: ["fetch", "LoopbackServer"]),
-        .testTarget(name: "MulticastTests", dependencies: ["Deferred", "Multicast", "DeferredTesting"]),
+        .testTarget(
+            name: "MulticastTests", dependencies: ["Deferred", "Multicast", "DeferredTesting", "TestThreads"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -15,6 +15,8 @@ public enum DeferredError: Error, Hashable, Sendable {
     case queueOverflow(size: Int)
     /// A ``DeferredQueue`` is empty, and `backlog` already wait for an element.
     case queueUnderflow(backlog: Int)
+    /// ``Deferred/wait(timeout:fileID:line:)`` was called, at the place given, on the thread that has to run something first.
+    case wouldDeadlock(at: DeferredDiagnostic.Location)
     /// An argument that cannot be meant, and what is wrong with it.
     case invalidArgument(String)
 }
@@ -30,6 +32,8 @@ extension DeferredError: CustomStringConvertible {
         case .queueOverflow(let size): "queue overflow: the queue is full, with a size of \(size)"
         case .queueUnderflow(let backlog):
             "queue underflow: the queue is empty, and its backlog of \(backlog) is taken"
+        case .wouldDeadlock(let place):
+            "would deadlock: the wait at \(place) is on the thread that has to run a callback before that can end"
         case .invalidArgument(let reason): "invalid argument: \(reason)"
         }
     }

@@ -2,9 +2,10 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestThreads
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)), .ownThreads)
 struct MemoryTests {
     #if os(Linux)
     /// Whether memory is what it would be: sanitizers keep what has been freed.

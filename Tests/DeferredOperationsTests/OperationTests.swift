@@ -1,9 +1,10 @@
 import Deferred
 import DeferredOperations
 import Foundation
+import TestThreads
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)), .ownThreads)
 struct OperationTests {
     let queue = OperationQueue()
 

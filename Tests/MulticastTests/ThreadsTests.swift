@@ -1,12 +1,13 @@
 import Deferred
 import Dispatch
 import Synchronization
+import TestThreads
 import Testing
 
 @testable import Multicast
 
 /// Everything at once from many threads: nothing is lost, doubled or called too late.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)), .ownThreads)
 struct ThreadsTests {
     /// Counts what it hears; says so if it hears after it was told that it was removed.
     private final class Counter: Hearing, Sendable {

@@ -10,9 +10,12 @@ extension Deferred {
     /// For command line tools and tests, where nothing else is to be done meanwhile; `await` ``value`` elsewhere. This is a
     /// consumer of the Deferred, and handles its failure.
     ///
-    /// - Important: Another thread has to bring the outcome. On the main thread, don't wait for a chain with a callback on the
-    ///   main queue, nor in a callback for what comes after it: without a timeout that never ends.
+    /// Another thread has to bring the outcome. Where that can't be, since it takes a callback on the main queue and this is
+    /// that queue, or one that this is called from, or one whose turn comes after that, this throws
+    /// ``DeferredError/wouldDeadlock(at:)`` with the place of the call, and does not wait.
     ///
+    /// - Important: A serial queue of your own that waits for a callback on itself is not found out: without a timeout that
+    ///   never ends.
     ///
     /// - Parameter timeout: How long to wait at most. When it has passed this throws ``DeferredError/timedOut``; the Deferred is
     ///   not cancelled, and may be waited for again. Zero or less looks, and does not wait.
@@ -32,6 +35,10 @@ extension Deferred {
                 semaphore.signal()
                 return .value(())
             }, site)
+        if timeout.map({ $0 > .zero }) ?? true, waiting.waits(forWhatRunsOn: Platform.currentThread) {
+            waiting.withdraw()
+            throw DeferredError.wouldDeadlock(at: site)
+        }
         if let timeout {
             _ = semaphore.wait(timeout: .now() + DispatchTimeInterval(timeout))
         } else {

@@ -247,6 +247,19 @@ extension Link.Content {
         Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).takeUnretainedValue()
     }
 
+    /// Nothing to do: `handover` has the step, and lives at least until it has taken this back, under the link's lock.
+    static func none(handedOverTo handover: Handover) -> Link.Content {
+        Link.Content(.none, (UInt(bitPattern: Unmanaged.passUnretained(handover).toOpaque()), 0, 0, 0))
+    }
+
+    /// The handover that has, or will have, the step. Under the link's lock.
+    var handover: Handover? {
+        switch kind {
+        case .handover, .none: bits.0 == 0 ? nil : reference(as: Handover.self)
+        default: nil
+        }
+    }
+
     /// The place of the input that a `watch` is for.
     var watchIndex: Int { Int(bitPattern: bits.1) }
 

@@ -79,7 +79,7 @@ extension Frame {
         var link = link
         let word = link.lock()
         guard link.phase == .waiting else { return link.unlock(word) }
-        let content = link.startRunning()
+        let content = link.startRunning(on: thread)
         link.unlock(word)
         withExtendedLifetime(upstream) {}
         _ = consume upstream
@@ -113,7 +113,7 @@ extension Frame {
         }
 
         source.flags.insert(.cancellerRuns)
-        rare.cancellerThread = Platform.currentThread
+        rare.cancellerThread = thread
         source.unlock(word)
         canceller(source)
         let newWord = source.lock()
@@ -175,7 +175,7 @@ extension Frame {
             link.unlock(linkWord)
             return true
         }
-        let content = link.startRunning()
+        let content = link.startRunning(on: thread)
         finish(link, linkWord, outcome)
         _ = consume content
         return true

@@ -13,6 +13,7 @@ extension Frame {
             holdScope(with: link)
             let word = link.lock()
             link.phase = .linking
+            link.teller = 0
             link.content = .adopt
             link.upstream = Upstream(inner)
             // The cancel that came while the callback ran is for the nested one now, not for those downstream.
@@ -30,7 +31,7 @@ extension Frame {
             inner.unlock(innerWord)
             var waiter = waiter
             let word = waiter.lock()
-            let content = waiter.startRunning()
+            let content = waiter.startRunning(on: thread)
             let isCancelled = waiter.flags.remove(.cancelPending) != nil
             waiter.unlock(word)
             if isCancelled {
@@ -41,6 +42,7 @@ extension Frame {
             return
         }
         let isPending = innerWord & Word.settled == 0
+        let teller = innerWord & Word.busy == 0 ? 0 : inner.teller
         inner.unlock(Link.append(waiter, to: innerWord))
 
         let word = waiter.lock()
@@ -49,7 +51,10 @@ extension Frame {
             return waiter.unlock(word)
         }
         waiter.phase = .waiting
-        if !isPending { waiter.upstream = .none }
+        if !isPending {
+            waiter.upstream = .none
+            waiter.teller = teller
+        }
         let isCancelled = isPending && waiter.flags.remove(.cancelPending) != nil
         let isOver = waiter.flags.contains(.withdrawsOnceLinked)
         let isFollower = waiter.content.kind == .forward

@@ -13,6 +13,8 @@ struct Frame: ~Copyable {
         case cancel(Link)
     }
 
+    /// The thread that it runs on.
+    let thread = Platform.currentThread
     /// The scope of what is going on now; see ``Scope``.
     private var scope: Scope?
     /// The queue. A linear chain never has more than one task in it, and so needs no array.
@@ -120,7 +122,12 @@ struct Frame: ~Copyable {
     /// Gives up the telling of a paused link until it is unpaused. False if it has been unpaused in the meantime.
     private mutating func hold(_ link: Link, _ batch: inout Batch, _ wasPassedOn: Bool, _ mark: Int) -> Bool {
         // From here on the link may go with its last handle, so those that wait must not point back to it.
-        batch.forEach { consumer in consumer.locked { consumer.upstream = .none } }
+        batch.forEach { consumer in
+            consumer.locked {
+                consumer.upstream = .none
+                consumer.teller = 0
+            }
+        }
         let later = takeTasks(after: mark)
         var word = link.lock()
         guard word & Word.paused != 0, let rare = link.rare else {
@@ -148,7 +155,7 @@ struct Frame: ~Copyable {
             consumer.unlock(word)
             return false
         }
-        let content = consumer.startRunning()
+        let content = consumer.startRunning(on: thread)
         let isCancelled = consumer.flags.remove(.cancelPending) != nil
         consumer.unlock(word)
         if isCancelled {
@@ -237,6 +244,7 @@ struct Frame: ~Copyable {
         if link.rare != nil || link.flags.contains(.hasClaim) { return finishRare(link, word, outcome) }
         link.content = outcome
         link.phase = .settled
+        link.teller = thread
         if word & ~Word.flags == 0 {
             link.unlock(Word.settled)
         } else {
@@ -252,13 +260,14 @@ struct Frame: ~Copyable {
         let flags = link.flags
         link.content = outcome
         link.phase = .settled
+        link.teller = thread
         defer { claim?.end(link, flags, fired: nil) }
         guard let rare = link.rare else {
             let batch = Batch(takenFrom: word)
             link.unlock(Word.settled | (batch.isEmpty ? 0 : Word.busy))
             return enqueueTelling(link, batch, scope)
         }
-        if flags.contains(.cancellerRuns), rare.cancellerThread != Platform.currentThread {
+        if flags.contains(.cancellerRuns), rare.cancellerThread != thread {
             link.flags.remove(.cancellerRuns)
         }
         // Taken out under the lock, let go after it: what goes may be a user's.
@@ -311,10 +320,11 @@ extension Link {
 
     /// Makes a waiting link `running` and gives what it is to do. Under the lock; the caller owns the step.
     @inline(__always)
-    func startRunning() -> Content {
+    func startRunning(on thread: UInt) -> Content {
         var content = Content.none
         swap(&content, &self.content)
         phase = .running
+        teller = thread
         upstream = .none
         return content
     }

@@ -15,7 +15,7 @@ final class Handover: @unchecked Sendable {
         static let begun: UInt8 = 2
     }
 
-    private let dispatcher: any Dispatcher
+    let dispatcher: any Dispatcher
     private let step: Link.Step
     private let state = Atomic<UInt8>(State.waiting)
     /// The thread that is inside `dispatch`, if any: a dispatcher may run the work there and then.
@@ -38,7 +38,10 @@ final class Handover: @unchecked Sendable {
         self.link = link
         self.input = input
         self.scope = scope
-        link.locked { link.phase = .handedOver }
+        link.locked {
+            link.phase = .handedOver
+            link.content = .none(handedOverTo: self)
+        }
         handingThread.store(Platform.currentThread, ordering: .relaxed)
         state.store(State.handed, ordering: .releasing)
         dispatchWork()
@@ -91,6 +94,8 @@ final class Handover: @unchecked Sendable {
         swap(&outcome, &input)
         let isCancelled = link.locked {
             link.phase = .running
+            link.teller = Platform.currentThread
+            link.content = .none
             return link.flags.remove(.cancelPending) != nil
         }
         return isCancelled ? .failure(CancellationError()) : outcome

@@ -28,10 +28,12 @@ extension Link {
             return
         }
         if Link.isIdle(word) {
-            unlock(word | Word.busy)
             var frame = Frame()
+            teller = frame.thread
+            unlock(word | Word.busy)
             frame.tellFirst(consumer, of: self)
         } else {
+            if word & Word.busy != 0 { consumer.teller = teller }
             unlock(Link.append(consumer, to: word))
         }
     }

@@ -30,8 +30,9 @@ extension Link {
         let scope = rare.heldScope.take()
         var heldBack: [Frame.Task] = []
         swap(&heldBack, &rare.heldBack)
-        unlock(Word.settled | Word.busy)
         var frame = Frame()
+        teller = frame.thread
+        unlock(Word.settled | Word.busy)
         frame.resume(self, batch, consume scope, heldBack)
         return true
     }
@@ -47,6 +48,7 @@ extension Link {
         // A failure that nobody handles is the stand-in's to report.
         flags.insert(.handled)
         var frame = Frame()
+        standIn.teller = frame.thread
         frame.resume(standIn, batch, rare?.heldScope.take(), rare?.heldBack ?? [])
     }
 }

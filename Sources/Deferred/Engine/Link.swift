@@ -77,6 +77,10 @@ final class Link: @unchecked Sendable {
     /// What is asked without this link's lock; see `withdrawn`, `onlyObserves` and `hasFollowed`.
     private let marks = Atomic<UInt8>(0)
 
+    /// The thread that runs its step, or tells those in its list; while it waits for one that has fired, that one's. Or 0, or out
+    /// of date where nothing of that is so. Under this link's lock. For `waits(forWhatRunsOn:)`.
+    @exclusivity(unchecked) var teller: UInt
+
     /// Where the link was made; the highest bit says whether it is owned by handles that may fire it.
     let lineAndOwner: UInt32
 
@@ -93,6 +97,7 @@ final class Link: @unchecked Sendable {
         self.content = content
         self.phase = phase
         flags = []
+        teller = 0
 
         lineAndOwner = site.storedLine | (firedByHandles ? Link.firedByHandlesBit : 0)
     }

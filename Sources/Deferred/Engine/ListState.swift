@@ -16,6 +16,14 @@ final class ListState: Sendable {
         case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
+    /// Whether it can't fire before each of its inputs has, unless one fails.
+    var waitsForAll: Bool {
+        switch rule {
+        case .all, .each: true
+        case .untilFailure, .untilValue: false
+        }
+    }
+
     /// Makes the list's value out of its settled inputs, or of the one at `index`, which decided.
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Content
 

@@ -1,3 +1,4 @@
+import TestThreads
 import Testing
 
 /// Random programs, run on the library and on the ``Model`` of its contract.

@@ -1,4 +1,5 @@
 import Deferred
+import TestThreads
 import Testing
 
 extension Rules {

@@ -1,4 +1,5 @@
 import Deferred
+import TestThreads
 import Testing
 
 /// Threads that cancel what others fire, cancel and attach to.

@@ -1,5 +1,6 @@
 import Deferred
 import Dispatch
+import TestThreads
 import Testing
 
 /// Chains over queues, and Tasks that await them, cancelled at any time.

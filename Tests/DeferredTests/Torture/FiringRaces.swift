@@ -1,4 +1,5 @@
 import Deferred
+import TestThreads
 import Testing
 
 /// Threads that fire, attach and let go at once.

@@ -1,4 +1,5 @@
 import Deferred
+import TestThreads
 import Testing
 
 /// Sources that begin to follow while they are fired or cancelled, and rings that close from two sides.

@@ -1,5 +1,6 @@
 import Deferred
 import Foundation
+import TestThreads
 import Testing
 
 /// Lists whose inputs fire, fail and are cancelled at once.

@@ -1,4 +1,5 @@
 import Deferred
+import TestThreads
 import Testing
 
 /// Threads that pause and unpause what others fire and attach to.

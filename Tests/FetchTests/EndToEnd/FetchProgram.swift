@@ -80,8 +80,11 @@ final class FetchProgram: Sendable {
         let inherited = ProcessInfo.processInfo.environment.filter {
             !dropped.contains($0.key) && !$0.key.hasSuffix("_proxy")
         }
+        // Its own timeouts are for the network: here it may have to wait for a test that gets no processor.
+        let fetches = arguments.contains { $0 == "--input" || $0.hasPrefix("http:") }
+        let patience = fetches && !arguments.contains("--timeout") ? ["--timeout", "1000"] : []
         return try RunningProgram(
-            Self.url, arguments, in: folder, input: input, output: output, errors: errors,
+            Self.url, patience + arguments, in: folder, input: input, output: output, errors: errors,
             environment: inherited.merging(environment) { $1 }, preparation: preparation)
     }
 

@@ -1,14 +1,14 @@
 import Foundation
-import Testing
+public import Testing
 
-/// Runs tests on threads of their own: those that compute for long, or block the thread that they are on.
+/// Runs tests on two threads of their own: those that compute for long, or block the thread that they are on.
 ///
 /// Others run on Swift's few threads, one for each processor; what does not give those back keeps programs, servers and
 /// timers of other tests waiting until they give up.
-struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
-    let isRecursive = true
+public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
+    public let isRecursive = true
 
-    func provideScope(
+    public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
@@ -52,5 +52,5 @@ struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == OwnThreads {
     /// For tests that compute for long, or block the thread that they are on.
-    static var ownThreads: OwnThreads { OwnThreads() }
+    public static var ownThreads: OwnThreads { OwnThreads() }
 }
