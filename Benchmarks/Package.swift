@@ -28,6 +28,18 @@ let package = Package(
             name: "MulticastBenchmarks",
             dependencies: [.product(name: "Multicast", package: "Deferred")]
         ),
+        // Transfers beside plain URLSession, and the fetcher beside curl and its like.
+        .executableTarget(
+            name: "OperationsBenchmarks",
+            dependencies: [
+                "FileServing",
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredOperations", package: "Deferred"),
+            ]
+        ),
+        // A link to the server of the root package's examples (Examples/LoopbackServer), which is no product of it; its target there
+        // has another name, since two of one name do not go together.
+        .target(name: "FileServing"),
         // Stands between the program and its allocator and counts, while asked to.
         .target(name: "AllocationCounter"),
     ],

@@ -2,19 +2,27 @@ import Foundation
 
 @main
 enum Fetch {
-    static func main() async {
+    static func main() {
         // A pipe that nobody reads any more is an error of the write, not the end of the program.
         signal(SIGPIPE, SIG_IGN)
+        Interrupts.hold()
+        Task.detached { exit(await exitStatus()) }
+        // All else is done on other threads. (The loop of an asynchronous `main` lets through the signals that are held.)
+        while true { pause() }
+    }
+
+    private static func exitStatus() async -> CInt {
         do throws(UsageError) {
             let options = try Options(parsing: CommandLine.arguments.dropFirst())
             switch options.action {
             case .help: try? OutputStream.standardOutput.write(Help.text)
-            case .demo: exit(await Demo.exitStatus(options))
-            case .fetch: exit(try await Run.exitStatus(options))
+            case .demo: return await Demo.exitStatus(options)
+            case .fetch: return try await Run.exitStatus(options)
             }
+            return 0
         } catch {
             try? OutputStream.standardError.write("\(error)\n")
-            exit(2)
+            return 2
         }
     }
 }

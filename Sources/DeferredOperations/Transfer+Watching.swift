@@ -64,16 +64,26 @@ extension Transfer {
 
     // MARK: Progress
 
+    /// How long it is at least from one report to the next: there may be tens of thousands of pieces in a second.
+    private static let reportInterval = Duration.milliseconds(20)
+
     /// Has the user told how far the transfer is, unless that is about to happen anyway. Under the lock.
     func reportProgress() {
         guard let onProgress = options.onProgress, !state.isReporting else { return }
         state.isReporting = true
-        queue.async { [self] in
+        let report: @Sendable () -> Void = { [self] in
             let progress = lock.withLock { () -> TransferProgress? in
                 state.isReporting = false
+                state.reported = .now
                 return state.stage == .running ? state.progress : nil
             }
             if let progress { onProgress(progress) }
+        }
+        let pause = state.reported.map { $0 + Self.reportInterval - .now } ?? .zero
+        if pause > .zero {
+            queue.asyncAfter(deadline: .now() + pause / .seconds(1), execute: report)
+        } else {
+            queue.async(execute: report)
         }
     }
 

@@ -45,6 +45,8 @@ final class Transfer: @unchecked Sendable {
         var challenge: Deferred<URLRequest?>?
         var progress = TransferProgress()
         var isReporting = false
+        /// When the user was last told.
+        var reported: ContinuousClock.Instant?
         var metrics = TransferMetrics()
         var wasHeard = false
         var silentTicks = 0

@@ -44,8 +44,8 @@ public struct TransferOptions: Sendable {
     /// Asks for the body only if its tag is another (`If-None-Match`); otherwise as ``ifModifiedSince``.
     public var ifNoneMatch: String?
 
-    /// Told how far the transfer is, whenever that has changed and the last call has returned; the last call before a success
-    /// has the final figures. Runs on a queue of the transfer's own.
+    /// Told how far the transfer is when that has changed, the last call has returned, and that was some time ago: at most
+    /// 50 times a second. The last call before a success has the final figures. Runs on a queue of the transfer's own.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
     /// Asked for a request with credentials when the server answers 401; nil in the Deferred is to leave it at that. Runs on a

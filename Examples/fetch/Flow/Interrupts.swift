@@ -1,59 +1,62 @@
-import Dispatch
 import Foundation
 
 /// Ctrl-C and its like. The first is told to a handler; the second kills, as it would have without this.
 ///
-/// From the moment that there is one of these no signal is lost, however soon it comes: what the system calls puts the
-/// signal's number into a pipe. A dispatch source for signals begins to listen only some time after it was asked to.
+/// The signals are blocked from the program's start, and a thread waits for them: so none is lost, however soon it comes, and
+/// there is no code that a signal interrupts. To have the second one kill, that thread no longer blocks them.
 final class Interrupts: Sendable {
-    private let queue = DispatchQueue(label: "fetch.interrupts")
+    private static let numbers = [SIGINT, SIGTERM, SIGHUP]
+
     private let first = First()
 
-    /// Sound as `@unchecked Sendable`: it is touched only on the queue, which is serial.
+    /// Sound as `@unchecked Sendable`: the variable is touched only with `lock` held.
     private final class First: @unchecked Sendable {
-        var number: CInt?
-        var listener: (any DispatchSourceRead)?
+        private let lock = NSLock()
+        private var value: CInt?
+        var number: CInt? {
+            get { lock.withLock { value } }
+            set { lock.withLock { value = newValue } }
+        }
     }
 
-    /// - Parameter onFirst: Called once, on a queue of its own.
+    /// Keeps the signals waiting until there is an `Interrupts`; to be called before the program has other threads.
+    static func hold() {
+        var held = set(numbers)
+        pthread_sigmask(SIG_BLOCK, &held, nil)
+    }
+
+    /// - Parameter onFirst: Called once, on a thread of its own.
     init(_ onFirst: @escaping @Sendable () -> Void) {
-        var ends: [CInt] = [-1, -1]
-        // Without a pipe there is no handler, and the first signal kills.
-        guard pipe(&ends) == 0 else { return }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let reading = ends[0]
-        interruptPipe = ends[1]
-        let numbers = [SIGINT, SIGTERM, SIGHUP].filter(Self.handle)
-        queue.sync {
-            let listener = DispatchSource.makeReadSource(fileDescriptor: reading, queue: queue)
-            listener.setEventHandler { [first] in
-                var number: UInt8 = 0
-                guard read(reading, &number, 1) == 1, first.number == nil else { return }
-                first.number = CInt(number)
-                for number in numbers { signal(number, SIG_DFL) }
-                onFirst()
-            }
-            listener.activate()
-            first.listener = listener
+        Thread.detachNewThread { [first] in
+            let numbers = Self.numbers.filter { !Self.isIgnored($0) }
+            guard !numbers.isEmpty else { return }
+            var awaited = Self.set(numbers)
+            pthread_sigmask(SIG_BLOCK, &awaited, nil)
+            var number: CInt = 0
+            while sigwait(&awaited, &number) != 0 {}
+            first.number = number
+            pthread_sigmask(SIG_UNBLOCK, &awaited, nil)
+            onFirst()
+            while true { pause() }
         }
     }
 
     /// The signal that came, if one has.
-    var received: CInt? { queue.sync { first.number } }
+    var received: CInt? { first.number }
 
-    /// Has a signal noted, unless it is ignored: who started this so (`nohup`, a job of a shell script) wants it to stay so.
-    private static func handle(_ number: CInt) -> Bool {
-        let previous = signal(number) { number in
-            // Only what is allowed in a signal's handler: no memory may be asked for.
-            let code = errno
-            _ = signal(number, SIG_DFL)
-            var byte = UInt8(truncatingIfNeeded: number)
-            _ = write(interruptPipe, &byte, 1)
-            errno = code
-        }
-        guard address(of: previous) == address(of: SIG_IGN) else { return true }
+    /// Whether it is to be ignored: who started this so (`nohup`, a job of a shell script) wants it to stay so.
+    private static func isIgnored(_ number: CInt) -> Bool {
+        let handler = signal(number, SIG_DFL)
+        guard address(of: handler) == address(of: SIG_IGN) else { return false }
         signal(number, SIG_IGN)
-        return false
+        return true
+    }
+
+    private static func set(_ numbers: [CInt]) -> sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in numbers { sigaddset(&set, number) }
+        return set
     }
 
     /// What a handler is compared by. Sound: a pointer to a C function, also where it is missing, is a pointer's size of bits.
@@ -61,9 +64,3 @@ final class Interrupts: Sendable {
         unsafeBitCast(handler, to: Int.self)
     }
 }
-
-/// Where the number of a signal goes.
-///
-/// Sound as `nonisolated(unsafe)`: it is set before a handler that reads it is installed, and not again: a program has one
-/// `Interrupts`.
-nonisolated(unsafe) private var interruptPipe: CInt = -1
