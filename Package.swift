@@ -32,7 +32,12 @@ let package = Package(
         ),
 
         .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting"]),
-        .testTarget(name: "DocumentationTests", dependencies: ["Deferred"]),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer", "Multicast",
+            ]
+        ),
         .testTarget(name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting"]),
         .testTarget(
             name: "DeferredOperationsTests",

@@ -4,8 +4,17 @@ import Foundation
 //
 // Fails, with a line for each fault, if a public declaration has no doc comment, or (check) if the public interface of a
 // module is not the one in BASELINES/MODULE.txt; `update` writes these files.
+//
+// api-check topics ARCHIVES
+//
+// Fails if a page of the documentation that has topics leaves a symbol out of them.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
+if arguments.count == 2, arguments[0] == "topics" {
+    let left = try symbolsWithoutTopic(in: URL(filePath: arguments[1], directoryHint: .isDirectory))
+    left.forEach { print("without a topic: \($0)") }
+    exit(left.isEmpty ? 0 : 1)
+}
 guard arguments.count >= 5, ["check", "update"].contains(arguments[3]) else {
     FileHandle.standardError.write(
         Data("usage: api-check ROOT SYMBOL-GRAPHS BASELINES check|update MODULE...\n".utf8))
