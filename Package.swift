@@ -34,7 +34,12 @@ let package = Package(
         // Where tests run that block, or compute for long.
         .target(name: "TestThreads", path: "Tests/TestThreads"),
         .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting", "TestThreads"]),
-        .testTarget(name: "DocumentationTests", dependencies: ["Deferred"]),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer", "Multicast",
+            ]
+        ),
         .testTarget(name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting"]),
         .testTarget(
             name: "DeferredOperationsTests",

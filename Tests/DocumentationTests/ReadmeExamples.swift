@@ -116,7 +116,3 @@ struct ReadmeFinalizer {
             .then { answer in print(answer) }
     }
 }
-
-extension String {
-    fileprivate func shouted() async throws -> String { uppercased() }
-}

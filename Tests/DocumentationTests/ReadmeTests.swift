@@ -1,41 +1,8 @@
 import Deferred
-import Foundation
 import Testing
-
-/// A log that callbacks on any thread may write to.
-final class Journal: @unchecked Sendable {
-    private let lock = NSLock()
-    private var lines: [String] = []
-
-    @Sendable func write(_ line: String) { lock.withLock { lines.append(line) } }
-    var all: [String] { lock.withLock { lines } }
-}
-
-struct Refused: Error, CustomStringConvertible {
-    var description: String { "refused" }
-}
 
 @Suite struct ReadmeTests {
     let journal = Journal()
-
-    @Test("README: every Swift example stands in the tests as it stands there")
-    func examplesAreTested() throws {
-        let here = URL(filePath: #filePath).deletingLastPathComponent()
-        let readme = try String(
-            contentsOf: here.deletingLastPathComponent().deletingLastPathComponent().appending(
-                path: "README.md"),
-            encoding: .utf8)
-        let tested = try ["ReadmeExamples.swift", "ReadmeTests.swift"]
-            .map { try String(contentsOf: here.appending(path: $0), encoding: .utf8) }
-            .joined().filter { !$0.isWhitespace }
-        let examples = readme.components(separatedBy: "```swift\n").dropFirst()
-            .map { $0.components(separatedBy: "\n```")[0] }
-        #expect(examples.count >= 7)
-        for example in examples {
-            let isTested = tested.contains(example.filter { !$0.isWhitespace })
-            #expect(isTested, "not in the tests: \(example)")
-        }
-    }
 
     @Test("README: the most basic example")
     func basic() {

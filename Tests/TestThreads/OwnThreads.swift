@@ -6,8 +6,10 @@ public import Testing
 /// Others run on Swift's few threads, one for each processor; what does not give those back keeps programs, servers and
 /// timers of other tests waiting until they give up.
 public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
+    /// On a suite it is for each of the suite's tests.
     public let isRecursive = true
 
+    /// Runs a test case on them.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {

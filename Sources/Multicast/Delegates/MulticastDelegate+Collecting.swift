@@ -12,7 +12,7 @@ extension MulticastDelegate {
     /// removed when its turn comes gives no answer. The first error fails the whole, as it is; the other delegates have
     /// been asked all the same, and a further error is reported as one that nobody handled. With nobody there the answer
     /// is `[]`. Cancelled, it asks nobody whose turn has not come. If a dispatcher lets go of its work without running it,
-    /// this fails with ``DeferredError/abandoned``. What follows runs where the last delegate answered.
+    /// this fails with `DeferredError.abandoned`. What follows runs where the last delegate answered.
     public func collect<Answer: Sendable>(
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID,

@@ -5,7 +5,7 @@ public import Deferred
 /// Nobody waits for an answer but the Deferred. The delegates are those that were there at the call, in the order added;
 /// one that has gone or was removed when its turn comes is passed over. The first error fails the whole, as it is, and
 /// nobody else is asked; nor is anybody once it is cancelled, which also cancels the answer that it waits for. If a
-/// dispatcher lets go of its work without running it, it fails with ``DeferredError/abandoned``. What follows runs where
+/// dispatcher lets go of its work without running it, it fails with `DeferredError.abandoned`. What follows runs where
 /// the last delegate answered.
 extension MulticastDelegate {
     /// Asks one delegate after the other until one stops it, handing on the result so far.

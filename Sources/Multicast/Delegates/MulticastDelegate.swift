@@ -20,7 +20,7 @@ public import Deferred
 ///   until the call returns; so the last reference to it may be let go of, and its `deinit` run, on the thread that
 ///   called it.
 /// - A call that was not begun when the delegate was removed is not made. One that is under way on another thread may
-///   still be running when ``remove(_:on:)`` returns; removed on the (serial) queue it is called on, a delegate is
+///   still be running when ``remove(_:on:fileID:line:)`` returns; removed on the (serial) queue it is called on, a delegate is
 ///   not called again.
 /// - Everything may be called from any thread, also from inside a delegate's method and from its `deinit`. Nothing
 ///   runs under a lock.
@@ -32,7 +32,7 @@ public import Deferred
 /// called, for delegates added on `.main`, as `notify { delegate in MainActor.assumeIsolated { delegate.update() } }`.
 ///
 /// Soundness of `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing follows from
-/// `Delegate` is argued above and at ``Listener``.
+/// `Delegate` is argued above and at `Listener`.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     let registry = ListenerRegistry()
 

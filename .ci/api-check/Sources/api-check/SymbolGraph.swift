@@ -1,0 +1,88 @@
+import Foundation
+
+/// What is read of a `*.symbols.json`, as `swift package dump-symbol-graph` writes them.
+struct SymbolGraph: Decodable {
+    struct Module: Decodable {
+        let name: String
+    }
+
+    struct Symbol: Decodable {
+        struct Identifier: Decodable {
+            let precise: String
+        }
+        struct Kind: Decodable {
+            let identifier: String
+        }
+        struct Fragment: Decodable {
+            let spelling: String
+        }
+        struct DocComment: Decodable {
+            let module: String?
+        }
+        struct Generics: Decodable {
+            let constraints: [Constraint]?
+        }
+        struct Extension: Decodable {
+            let constraints: [Constraint]?
+        }
+        struct Constraint: Decodable, Hashable {
+            let kind: String
+            let lhs: String
+            let rhs: String
+        }
+        struct Location: Decodable {
+            struct Position: Decodable {
+                let line: Int
+            }
+            let uri: String
+            let position: Position
+        }
+
+        let identifier: Identifier
+        let kind: Kind
+        let pathComponents: [String]
+        let declarationFragments: [Fragment]
+        let accessLevel: String
+        let docComment: DocComment?
+        let swiftGenerics: Generics?
+        let swiftExtension: Extension?
+        let location: Location?
+    }
+
+    struct Relationship: Decodable {
+        let kind: String
+        let source: String
+        let target: String
+        let targetFallback: String?
+    }
+
+    let module: Module
+    var symbols: [Symbol]
+    var relationships: [Relationship]
+
+    /// The graph of a module, with what it adds to types of other modules (`Module@Other.symbols.json`).
+    init(of module: String, in folder: URL) throws {
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter {
+                let name = $0.lastPathComponent
+                return name == "\(module).symbols.json"
+                    || (name.hasPrefix("\(module)@") && name.hasSuffix(".symbols.json"))
+            }
+            .sorted { $0.path < $1.path }
+        let graphs = try files.map {
+            try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: $0))
+        }
+        guard var whole = graphs.first(where: { !$0.symbols.isEmpty }) else {
+            throw Failure("no symbol graph of \(module) in \(folder.path)")
+        }
+        whole.symbols = graphs.flatMap(\.symbols)
+        whole.relationships = graphs.flatMap(\.relationships)
+        self = whole
+    }
+}
+
+/// Why the check could not be made.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

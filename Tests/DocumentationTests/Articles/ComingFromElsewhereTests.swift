@@ -1,0 +1,199 @@
+import Deferred
+import DeferredOperations
+import DeferredTesting
+import Foundation
+import Testing
+
+/// Each row of the tables in ComingFromElsewhere.md, run, with what comes of it.
+@Suite struct ComingFromElsewhereTests {
+    let journal = Journal()
+    let clock = ManualClock()
+    let error = Refused()
+
+    private func f(_ value: Int) -> Int { value + 1 }
+    private func g(_ error: any Error) -> Int { -1 }
+    private func h(_ result: Result<Int, any Error>) -> Int { (try? result.get()) ?? -1 }
+    private func fetch(_ number: Int) -> Deferred<String> { .resolved("page \(number)") }
+    private func load() throws -> Int { 7 }
+    private func work() async throws -> Int { 8 }
+    private func stop() { journal.write("stop") }
+    private func task() { journal.write("task") }
+    private func show(_ value: Int) { journal.write("show \(value)") }
+    private func report(_ error: any Error) { journal.write("report \(error)") }
+    private func note(_ result: Result<Int, any Error>) { journal.write("note") }
+
+    @Test("Coming from elsewhere: making one, and firing")
+    func firing() async throws {
+        let d = Deferred<Int>()
+        #expect(d.resolve(1))
+        let e = Deferred<Int>()
+        do {
+            let d = e
+            #expect(d.reject(error))
+        }
+        #expect(try failureResult(of: e) is Refused)
+        Deferred<Int>(canceller: { _ in stop() }).cancel()
+        #expect(journal.all == ["stop"])
+        #expect(try successResult(of: Deferred.resolved(1)) == 1)
+        #expect(try failureResult(of: Deferred<Int>.rejected(error)) is Refused)
+        #expect(try successResult(of: Deferred(catching: { try load() })) == 7)
+        #expect(try await Deferred { try await work() }.value == 8)
+        #expect(try successResult(of: Deferred<Int> { resolver in resolver.resolve(1) }) == 1)
+        do {
+            let (future, resolver) = Deferred<Int>.withResolver()
+            resolver.resolve(1)
+            #expect(try successResult(of: future) == 1)
+        }
+        do {
+            let (future, resolver) = Deferred<Int>.withResolver()
+            resolver.reject(error)
+            #expect(try failureResult(of: future) is Refused)
+        }
+        let result = Result<Int, any Error>.success(3)
+        let (future, resolver) = Deferred<Int>.withResolver()
+        resolver.complete(with: result)
+        #expect(try successResult(of: future) == 3)
+    }
+
+    @Test("Coming from elsewhere: callbacks")
+    func callbacks() throws {
+        let d = Deferred.resolved(1)
+        #expect(try successResult(of: d.then { f($0) }) == 2)
+        #expect(
+            try successResult(
+                of: d.then {
+                    f($0)
+                } fail: {
+                    g($0)
+                }) == 2)
+        #expect(try successResult(of: d.then { fetch($0) }) == "page 1")
+        #expect(try successResult(of: d.both { h($0) }) == 1)
+        #expect(try successResult(of: d.thenReturn("done")) == "done")
+        d.both { note($0) }
+        d.finally { _ in stop() }
+        #expect(journal.all == ["note", "stop"])
+        let loop = ManualDispatcher()
+        let hopped = d.then(on: loop) { f($0) }
+        loop.run()
+        #expect(try successResult(of: hopped) == 2)
+    }
+
+    @Test("Coming from elsewhere: on the main queue")
+    func mainQueue() async throws {
+        let d = Deferred.resolved(1)
+        try await d.then(on: .main) { show($0) }.value
+        #expect(journal.all == ["show 1"])
+    }
+
+    @Test("Coming from elsewhere: errbacks")
+    func errbacks() throws {
+        let d = Deferred<Int>.rejected(NotFound())
+        #expect(try successResult(of: d.fail { g($0) }) == -1)
+        #expect(
+            try successResult(
+                of: d.then {
+                    f($0)
+                } fail: {
+                    g($0)
+                }) == -1)
+        #expect(try successResult(of: d.fail(NotFound.self) { _ in 0 }) == 0)
+        #expect(try successResult(of: d.fail { _ in 0 }) == 0)
+        d.fail { error -> Void in report(error) }
+        #expect(journal.all == ["report NotFound()"])
+        do {
+            let d = Deferred<String>.rejected(NotFound())
+            #expect(try successResult(of: d.fail { _ in fetch(0) }) == "page 0")
+        }
+    }
+
+    @Test("Coming from elsewhere: cancelling, pausing, handing on")
+    func control() throws {
+        let d = Deferred<Int>()
+        d.pause()
+        let shown = d.then { f($0) }
+        d.unpause()
+        shown.cancel()
+        #expect(try failureResult(of: shown) is CancellationError)
+        #expect(try failureResult(of: d) is CancellationError)
+        let e = Deferred<Int>()
+        do {
+            let d = e
+            d.cancel()
+        }
+        #expect(try failureResult(of: e) is CancellationError)
+        let (follower, other) = Deferred<Int>.withResolver()
+        do {
+            let d = Deferred.resolved(5)
+            d.chain(to: other)
+        }
+        #expect(try successResult(of: follower) == 5)
+    }
+
+    @Test("Coming from elsewhere: time")
+    func time() throws {
+        do {
+            let d = Deferred<Int>()
+            let limited = d.timeout(.seconds(5), on: clock)
+            clock.advance(by: .seconds(5))
+            #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
+        }
+        let later = Deferred.after(.seconds(1), on: clock).then { task() }
+        clock.advance(by: .seconds(1))
+        try successResult(of: later)
+        #expect(journal.all == ["task"])
+        let ticks = Deferred.repeating(every: .seconds(30), on: clock) { task() }
+        clock.advance(by: .seconds(60))
+        #expect(journal.all.count == 4)
+        ticks.cancel()
+        let page = Deferred.retry(attempts: 3, delay: .none, on: clock) { fetch(0) }
+        #expect(try successResult(of: page) == "page 0")
+    }
+
+    @Test("Coming from elsewhere: several")
+    func several() throws {
+        let (a, b, name) = (Deferred.resolved(1), Deferred.resolved(2), Deferred.resolved("ann"))
+        #expect(try successResult(of: DeferredList([a, b]).values()) == [1, 2])
+        #expect(try successResult(of: DeferredList([a, b]).results()).count == 2)
+        #expect(try successResult(of: DeferredList([a, b]).first()) == (0, 1))
+        #expect(try successResult(of: DeferredList([a, b], cancelsRemaining: true).first()) == (0, 1))
+        #expect(try successResult(of: gather(a, name)) == (1, "ann"))
+    }
+
+    @Test("Coming from elsewhere: locks, semaphores, queues")
+    func coordination() throws {
+        let (lock, semaphore, q) = (DeferredLock(), DeferredSemaphore(4), DeferredQueue<Int>())
+        lock.run { task() }
+        semaphore.run { task() }
+        #expect(journal.all == ["task", "task"])
+        try q.put(1)
+        #expect(try successResult(of: q.get()) == 1)
+    }
+
+    @Test("Coming from elsewhere: operations")
+    func operations() async throws {
+        let queue = OperationQueue()
+        #expect(try await queue.deferred { try load() }.value == 7)
+        let source = DataSource { _ in 9 }
+        #expect(try await source.request(on: queue, deliveringOn: .main).value == 9)
+    }
+
+    @Test("Coming from elsewhere: looking and waiting")
+    func looking() async throws {
+        let d = Deferred<Int>()
+        try expectNoResult(d)
+        d.resolve(1)
+        #expect(try successResult(of: d) == 1)
+        #expect(try await d.value == 1)
+        try waitInPlace(d)
+        do {
+            let d = Deferred<Int>.rejected(error)
+            #expect(try failureResult(of: d) is Refused)
+        }
+        clock.advance(by: .seconds(5))
+        #expect(clock.elapsed == .seconds(5))
+    }
+
+    private func waitInPlace(_ d: Deferred<Int>) throws {
+        try d.wait()
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+/// What is written in the documents, held to what is run here: a document's Swift code must stand in a file of this folder, as
+/// it stands there but for spaces and line breaks.
+@Suite struct ExamplesTests {
+    private static let here = URL(filePath: #filePath).deletingLastPathComponent()
+    private static let root = here.deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func files(under folder: URL, named suffix: String) -> [URL] {
+        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        return (found?.compactMap { $0 as? URL } ?? []).filter { $0.lastPathComponent.hasSuffix(suffix) }
+    }
+
+    private static let tested: String = files(under: here, named: ".swift")
+        .compactMap { try? String(contentsOf: $0, encoding: .utf8) }
+        .joined().filter { !$0.isWhitespace }
+
+    /// Paths relative to the package, for the tests' names.
+    static let documents: [String] =
+        ["README.md"]
+        + files(under: root.appending(path: "Sources"), named: ".md")
+        .map { String($0.standardizedFileURL.path.dropFirst(root.standardizedFileURL.path.count + 1)) }
+        .sorted()
+
+    @Test("Documents: every Swift example stands in the tests as it stands there", arguments: documents)
+    func examplesAreTested(document: String) throws {
+        for example in try Self.examples(in: document) {
+            let isTested = Self.tested.contains(example.filter { !$0.isWhitespace })
+            #expect(isTested, "\(document): not in the tests: \(example)")
+        }
+    }
+
+    @Test("Documents: the code of every row of a table of translations stands in the tests")
+    func translationsAreTested() throws {
+        let table = "Sources/Deferred/Deferred.docc/ComingFromElsewhere.md"
+        let rows = try Self.text(of: table).split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.count >= 40)
+        for row in rows {
+            // The last cell is ours.
+            let cell = row.split(separator: "|", omittingEmptySubsequences: true).dropFirst().first ?? ""
+            let codes = cell.split(separator: "`", omittingEmptySubsequences: false)
+                .enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+            for code in codes {
+                let isTested = Self.tested.contains(code.filter { !$0.isWhitespace })
+                #expect(isTested, "not in the tests: \(code)")
+            }
+        }
+    }
+
+    @Test("Documents: the examples are found at all")
+    func examplesAreFound() throws {
+        #expect(try Self.examples(in: "README.md").count >= 7)
+        #expect(Self.documents.count >= 14)
+        #expect(try Self.documents.flatMap(Self.examples).count >= 60)
+    }
+
+    private static func text(of document: String) throws -> String {
+        try String(contentsOf: root.appending(path: document), encoding: .utf8)
+    }
+
+    private static func examples(in document: String) throws -> [String] {
+        try text(of: document).components(separatedBy: "```swift\n").dropFirst()
+            .map { $0.components(separatedBy: "\n```")[0] }
+    }
+}
