@@ -52,7 +52,7 @@ struct TransferFailure {
         func says(_ words: String...) -> Bool {
             words.contains { reason.range(of: $0, options: .caseInsensitive) != nil }
         }
-        if says("unencoding", "Content-Encoding", "content encoding", "decompress") {
+        if says("unencoding", "Content-Encoding", "bad HTTP Content", "content encoding", "decompress") {
             return .malformedContent(url, reason: reason)
         }
         if response == nil {

@@ -167,8 +167,9 @@ extension WaitingLine {
             if underWayPerHost[entry.host] == 0 { underWayPerHost[entry.host] = nil }
         }
 
-        /// Gives away the places there are.
+        /// Gives away the places there are; none when it is over, for what still waits is about to be cancelled.
         mutating func admit() -> [Entry] {
+            guard !isStopped else { return [] }
             var admitted: [Entry] = []
             while underWay < limit, let number = takeNext(), let entry = entries[number] {
                 entries[number]?.stage = .underWay

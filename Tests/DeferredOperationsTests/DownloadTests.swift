@@ -185,9 +185,10 @@ struct DownloadTests {
     func longName() async throws {
         let name = String(repeating: "é", count: 127)
         fixture.server.route("/it", .text("x"))
-        _ = try await DownloadDataSource(fixture.url("/it"), to: fixture.file(name)).request(
-            on: fixture.queue
-        ).value
+        _ = try await DownloadDataSource(fixture.url("/it"), to: fixture.file(name), options: .patient)
+            .request(
+                on: fixture.queue
+            ).value
         #expect(fixture.names == [name])
     }
 }

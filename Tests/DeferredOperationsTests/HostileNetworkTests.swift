@@ -37,7 +37,7 @@ struct HostileNetworkTests {
         // Nobody listens there: it is the port of a service that nobody has had for decades.
         let url = URL(string: "http://127.0.0.1:1/")!
         let error = await #expect(throws: DataSourceError.self) {
-            try await URLDataSource(url).request(on: fixture.queue).value
+            try await URLDataSource(url, options: .patient).request(on: fixture.queue).value
         }
         guard case .cannotConnect(url, _) = error else {
             Issue.record(error!)

@@ -73,7 +73,7 @@ struct TransferCancellingTests {
             let request = source.request(on: fixture.queue)
             seed = seed &* 6_364_136_223_846_793_005 &+ 1
             // A little work, of no fixed length, lets the transfer get to somewhere.
-            for _ in 0..<Int(seed >> 44) { seed = seed &* 6_364_136_223_846_793_005 &+ 1 }
+            for _ in 0..<Int(seed >> 45) { seed = seed &* 6_364_136_223_846_793_005 &+ 1 }
             if round % 2 == 0 { source.cancel() } else { request.cancel() }
             switch await request.result {
             case .success(let file):
