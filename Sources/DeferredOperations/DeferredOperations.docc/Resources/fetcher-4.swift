@@ -1,0 +1,28 @@
+import Deferred
+import DeferredOperations
+import Foundation
+
+struct Fetcher: Sendable {
+    private let queue = OperationQueue()
+    private let options = {
+        var options = TransferOptions()
+        options.silenceTimeout = .seconds(10)
+        options.maximumByteCount = 10_000_000
+        return options
+    }()
+
+    func page(at address: URL) -> Deferred<Data> {
+        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+            URLDataSource(address, options: options).request(on: queue)
+                .then { $0.data }
+        }
+    }
+
+    private static func mayPass(_ error: any Error) -> Bool {
+        (error as? DataSourceError)?.isTransient ?? false
+    }
+
+    func pages(at addresses: [URL]) -> Deferred<[Result<Data, any Error>]> {
+        DeferredList(addresses, limit: 4) { page(at: $0) }.results()
+    }
+}

@@ -1,0 +1,53 @@
+import Deferred
+import DeferredOperations
+import Foundation
+
+struct Fetcher: Sendable {
+    private let queue = OperationQueue()
+    private let options = {
+        var options = TransferOptions()
+        options.silenceTimeout = .seconds(10)
+        options.maximumByteCount = 10_000_000
+        return options
+    }()
+
+    func page(at address: URL) -> Deferred<Data> {
+        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+            URLDataSource(address, options: options).request(on: queue)
+                .then { $0.data }
+        }
+    }
+
+    private static func mayPass(_ error: any Error) -> Bool {
+        (error as? DataSourceError)?.isTransient ?? false
+    }
+
+    func pages(at addresses: [URL]) -> Deferred<[Result<Data, any Error>]> {
+        DeferredList(addresses, limit: 4) { page(at: $0) }.results()
+    }
+
+    func report(on addresses: [URL]) -> Deferred<[String]> {
+        pages(at: addresses).then { results in
+            zip(addresses, results).map { address, result in
+                switch result {
+                case .success(let page): "\(address.path): \(page.count) bytes"
+                case .failure(let error): "\(address.path): \(error)"
+                }
+            }
+        }
+    }
+
+    func quickest(of mirrors: [URL]) -> Deferred<Data> {
+        DeferredList(mirrors.map(page), cancelsRemaining: true).first()
+            .then { $0.value }
+    }
+}
+
+@main
+struct Fetch {
+    static func main() throws {
+        let addresses = CommandLine.arguments.dropFirst().compactMap { URL(string: $0) }
+        let lines = try Fetcher().report(on: addresses).wait(timeout: .seconds(300))
+        for line in lines { print(line) }
+    }
+}
