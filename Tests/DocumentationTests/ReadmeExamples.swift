@@ -1,5 +1,8 @@
 // The code of README.md, as it stands there, in surroundings that make it run. `ReadmeTests` holds the two together.
 import Deferred
+import DeferredOperations
+import Foundation
+import Multicast
 
 struct ReadmeBasic {
     let print: @Sendable (String) -> Void
@@ -111,8 +114,101 @@ struct ReadmeFinalizer {
 
     func run() {
         connection.open()
-            .finally { _ in connection.close() }
             .then { connection.ask("How are you?") }
             .then { answer in print(answer) }
+            .finally { _ in connection.close() }
+    }
+}
+
+struct ReadmeFetching {
+    let addresses: [URL]
+    let print: @Sendable (String) -> Void
+
+    func run() {
+        let queue = OperationQueue()
+
+        DeferredList(addresses.map { URLDataSource($0).request(on: queue) }).values()
+            .then { pages in pages.map(\.data).min { $0.count < $1.count } ?? Data() }
+            .then { shortest in print(String(decoding: shortest, as: UTF8.self)) }
+            .fail { error in print("\(error)") }
+    }
+}
+
+struct ReadmeStatements {
+    let fetchPage: @Sendable (String) -> Deferred<String>
+    let print: @Sendable (String) -> Void
+
+    func fetchPage(at address: String) -> Deferred<String> { fetchPage(address) }
+
+    func run() -> Deferred<String> {
+        let summary = fetchPage(at: "/index").then { page -> String in
+            let start = page.prefix(80)
+            return "\(start)…"
+        }
+        summary.fail { error -> Void in
+            print("No summary.")
+            print("\(error)")
+        }
+        return summary
+    }
+}
+
+struct ReadmeTime {
+    let loadText: @Sendable (String) -> Deferred<String>
+    let showSpinner: @Sendable () -> Void
+
+    func load(_ name: String) -> Deferred<String> { loadText(name) }
+
+    func run() -> (text: Deferred<String>, spinner: Deferred<Void>) {
+        let text = Deferred.retry(attempts: 3, delay: .constant(.seconds(1))) {
+            load("index").timeout(.seconds(5))
+        }
+        let spinner = Deferred.after(.milliseconds(250)).then { showSpinner() }
+        text.finally { _ in spinner.cancel() }
+        return (text, spinner)
+    }
+}
+
+enum ReadmeScreen {
+    @MainActor static var request = Deferred<String>()
+    @MainActor static var shown: [String] = []
+
+    @MainActor static func fetchPage(at address: String) -> Deferred<String> { request }
+
+    @MainActor final class PageScreen {
+        private var loading: Deferred<Void>?
+
+        func appear() {
+            loading = fetchPage(at: "/index")
+                .then(on: MainActor.self) { [weak self] page -> Void in self?.show(page) }
+        }
+
+        func disappear() { loading?.cancel() }
+    }
+}
+
+extension ReadmeScreen.PageScreen {
+    func show(_ page: String) { ReadmeScreen.shown.append(page) }
+}
+
+protocol Plugin: AnyObject {
+    func mayClose() -> Bool
+}
+
+struct ReadmePlugins {
+    let spelling: any Plugin
+    let printing: any Plugin
+    let closeDocument: @Sendable () -> Void
+
+    func run() -> Deferred<Void> {
+        let closeDocument = closeDocument
+        let plugins = MulticastDelegate<any Plugin>()
+        plugins.add(spelling, on: .main)
+        plugins.add(printing, on: nil)
+
+        plugins.all { $0.mayClose() }.then { everybodyAgrees in
+            if everybodyAgrees { closeDocument() }
+        }
+        return plugins.all { $0.mayClose() }.then { _ in }
     }
 }

@@ -1,4 +1,7 @@
 import Deferred
+import DeferredTesting
+import Foundation
+import LoopbackServer
 import Testing
 
 @Suite struct ReadmeTests {
@@ -79,16 +82,85 @@ import Testing
         #expect(journal.all == ["/b was first, with 2 characters", "a cancelled"])
     }
 
-    @Test("README: a finalizer runs after what followed")
-    func finalizer() {
+    @Test(
+        "README: a finalizer runs after what stands above it, whether the opening takes time or not",
+        arguments: [true, false])
+    func finalizer(opensAtOnce: Bool) {
         let (opened, answer) = (Deferred<Void>(), Deferred<String>())
+        if opensAtOnce { opened.resolve() }
         ReadmeFinalizer(
             connection: .init(open: { opened }, ask: { _ in answer }, close: { journal.write("closed") }),
             print: journal.write
         ).run()
-        opened.resolve()
+        if !opensAtOnce { opened.resolve() }
         #expect(journal.all == [])
         answer.resolve("well")
         #expect(journal.all == ["well", "closed"])
+    }
+
+    @Test("README: the shortest of three")
+    func fetching() async throws {
+        let server = try LoopbackServer()
+        defer { server.stop() }
+        for (path, body) in [("/a", "aaaaaa"), ("/b", "bb"), ("/c", "cccc")] {
+            server.route(path, .text(body))
+        }
+        let printed = DeferredQueue<String>()
+        ReadmeFetching(
+            addresses: ["/a", "/b", "/c"].map { URL(string: server.url($0))! },
+            print: { try? printed.put($0) }
+        ).run()
+        #expect(try await printed.get().value == "bb")
+    }
+
+    @Test("README: callbacks of several statements")
+    func statements() throws {
+        let summary = ReadmeStatements(fetchPage: { .resolved("page \($0)") }, print: journal.write).run()
+        #expect(try successResult(of: summary) == "page /index…")
+        _ = ReadmeStatements(fetchPage: { _ in .rejected(Refused()) }, print: journal.write).run()
+        #expect(journal.all == ["No summary.", "refused"])
+    }
+
+    @Test("README: time limits and retries")
+    func time() async throws {
+        let quick = ReadmeTime(loadText: { .resolved($0) }, showSpinner: {}).run()
+        #expect(try successResult(of: quick.text) == "index")
+        #expect(try failureResult(of: quick.spinner) is CancellationError)
+        let (text, resolver) = Deferred<String>.withResolver()
+        let (shown, spinning) = Deferred<Void>.withResolver()
+        let slow = ReadmeTime(loadText: { _ in text.shielded() }, showSpinner: { spinning.resolve() }).run()
+        try await shown.value
+        resolver.resolve("late")
+        #expect(try await slow.text.value == "late")
+    }
+
+    @Test("README: a view that goes away")
+    @MainActor func view() async throws {
+        typealias Screen = ReadmeScreen
+        Screen.request = Deferred(canceller: { [journal] _ in journal.write("cancelled") })
+        let screen = Screen.PageScreen()
+        screen.appear()
+        screen.disappear()
+        #expect(journal.all == ["cancelled"])
+        Screen.request = .resolved("a page")
+        screen.appear()
+        while Screen.shown.isEmpty { await Task.yield() }
+        #expect(Screen.shown == ["a page"])
+    }
+
+    private final class Voter: Plugin, Sendable {
+        let answer: Bool
+        init(_ answer: Bool) { self.answer = answer }
+        func mayClose() -> Bool { answer }
+    }
+
+    @Test("README: plug-ins are asked", arguments: [true, false])
+    func plugins(agree: Bool) async throws {
+        let (spelling, printing) = (Voter(true), Voter(agree))
+        try await ReadmePlugins(
+            spelling: spelling, printing: printing, closeDocument: { journal.write("closed") }
+        ).run().value
+        #expect(journal.all == (agree ? ["closed"] : []))
+        withExtendedLifetime((spelling, printing)) {}
     }
 }
