@@ -12,9 +12,12 @@ extension Deferred {
     ///
     /// ```swift
     /// connection.open()
-    ///     .finally { _ in connection.close() }   // after the request below, whatever becomes of it
     ///     .then { connection.request("/") }
+    ///     .finally { _ in connection.close() }   // after the request, whatever becomes of it
     /// ```
+    ///
+    /// At the end, as here, it is never too early. Before what it is to wait for it may stand only on a Deferred that is still
+    /// pending: on an `open()` that has fired it would run at once, and the request find the connection closed.
     ///
     /// - Parameter dispatcher: Where it runs. Without, on the thread on which the last of what follows has settled. A dispatcher
     ///   that lets go of it without running it runs it there and then: a finalizer is not lost.
