@@ -118,7 +118,10 @@ struct OperationTests {
         elsewhere.setSpecific(key: key, value: true)
         let isThere: @Sendable () -> Bool = { DispatchQueue.getSpecific(key: key) == true }
         let source = DataSource { _ in 1 }
-        #expect(try await source.request(on: queue, deliveringOn: elsewhere).then { _ in isThere() }.value)
+        queue.isSuspended = true
+        let delivered = source.request(on: queue, deliveringOn: elsewhere).then { _ in isThere() }
+        queue.isSuspended = false
+        #expect(try await delivered.value)
 
         queue.isSuspended = true
         for cancelsOperation in [false, true] {
