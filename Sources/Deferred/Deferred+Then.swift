@@ -8,11 +8,16 @@ extension Deferred {
     @inlinable
     @inline(__always)
     func attach<U>(
-        _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ step: @escaping Link.Step
+        _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location,
+        _ step: @autoclosure () -> Link.Step
     ) -> Deferred<U> {
         // Not `if let`, which copies the existential before it looks.
-        if case .none = dispatcher { return Deferred<U>(link.attach(.step(step), site)) }
-        return Deferred<U>(link.attach(.handover(Handover(dispatcher!, step)), site))
+        if case .none = dispatcher {
+            // Fired and idle: the step runs here and now, and need not be kept.
+            if link.beginTurn() { return Deferred<U>(link.endTurn(step()(link.content), site)) }
+            return Deferred<U>(link.attach(.step(step()), site))
+        }
+        return Deferred<U>(link.attach(.handover(Handover(dispatcher!, step())), site))
     }
 
     /// The value that `callback` makes of this one.

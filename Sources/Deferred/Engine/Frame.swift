@@ -110,6 +110,12 @@ struct Frame: ~Copyable {
         run()
     }
 
+    /// Goes on after a turn (`Link.beginTurn`) with those who attached in it.
+    mutating func endTurn(of link: Link, _ batch: consuming Batch) {
+        tell(link, batch, nil, queued)
+        run()
+    }
+
     /// Goes on where a pause held the frame of `link`, which this one has made `busy`.
     mutating func resume(
         _ link: Link, _ batch: consuming Batch, _ scope: consuming Scope?, _ heldBack: [Task]
@@ -327,6 +333,30 @@ extension Link {
         teller = thread
         upstream = .none
         return content
+    }
+
+    /// Ends the turn of a step that has run in place (`beginTurn`), with its answer, and tells those who attached in the
+    /// meantime. Gives the link that the step would have been attached with.
+    @usableFromInline
+    func endTurn(_ answer: consuming Content, _ site: DeferredDiagnostic.Location) -> Link {
+        let consumer: Link
+        if answer.kind == .wait {
+            let inner = answer.takeReference(as: Link.self)
+            if Link.isIdle(inner.word.load(ordering: .acquiring)) {
+                consumer = Link(.settled, inner.takeLook(), site)
+            } else {
+                // Nobody can wait for what nobody has seen yet: no ring to look for.
+                consumer = inner.attach(.adopt, site)
+            }
+        } else {
+            consumer = Link(.settled, answer, site)
+        }
+        let batch = takeListOrBecomeIdle(true)
+        if !batch.isEmpty {
+            var frame = Frame()
+            frame.endTurn(of: self, batch)
+        }
+        return consumer
     }
 
     /// What has been attached since the frame that is telling took the list; none, and then the link is idle.

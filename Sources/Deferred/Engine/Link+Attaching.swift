@@ -38,6 +38,18 @@ extension Link {
         }
     }
 
+    /// Makes an idle link that has its outcome `busy`, for a caller who attaches a step and is thereby the frame (F3). False
+    /// if it is not idle.
+    @usableFromInline
+    func beginTurn() -> Bool {
+        guard Link.isIdle(word.load(ordering: .relaxed)) else { return false }
+        let word = lock()
+        let isIdle = Link.isIdle(word)
+        if isIdle { teller = Platform.currentThread }
+        unlock(isIdle ? word | Word.busy : word)
+        return isIdle
+    }
+
     /// Whether there is an outcome in `content`, at which the caller looks: a failure counts as handled.
     @usableFromInline
     func look() -> Bool {

@@ -1,9 +1,13 @@
 extension Link {
     /// Reports a failure that has reached nobody; the last handle has gone (U1).
+    @inline(__always)
     func reportIfUnhandled() {
-        guard !flags.contains(.handled), let error = content.error, !(error is CancellationError) else {
-            return
-        }
+        if content.isFailure && !flags.contains(.handled) { reportUnhandled() }
+    }
+
+    @inline(never)
+    private func reportUnhandled() {
+        guard let error = content.error, !(error is CancellationError) else { return }
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 
