@@ -7,13 +7,13 @@ extension Deferred {
     /// throws `CancellationError` at once, whatever becomes of the Deferred, and what this Deferred waits for is cancelled if
     /// nobody else consumes it (as with ``cancel()`` on a position of its own).
     @inlinable
-    public var value: Value {
+    public nonisolated(nonsending) var value: Value {
         get async throws { try await result.get() }
     }
 
     /// The outcome, when it is there; see ``value``.
     @inlinable
-    public var result: Result<Value, any Error> {
+    public nonisolated(nonsending) var result: Result<Value, any Error> {
         get async {
             if link.lookIfIdle() { return link.content.result() }
             guard let awaiting = await link.awaitOutcome() else { return .failure(CancellationError()) }
@@ -25,7 +25,7 @@ extension Deferred {
 extension Link {
     /// Waits for the outcome, and gives who has it; nil if the Task was cancelled first (C6).
     @usableFromInline
-    func awaitOutcome() async -> Awaiting? {
+    nonisolated(nonsending) func awaitOutcome() async -> Awaiting? {
         let awaiting = Awaiting()
         let hasOutcome = await withTaskCancellationHandler {
             await withUnsafeContinuation { awaiting.start(self, $0) }
