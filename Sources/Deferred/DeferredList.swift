@@ -20,7 +20,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// Where the inputs come from.
     enum Source: Sendable {
-        case given([Deferred<Value>])
+        case given([Link])
         case limited(LimitedInputs<Value>)
         case invalid(DeferredError)
     }
@@ -33,15 +33,27 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///     somebody else handles them.
     ///   - cancelsRemaining: Once the list has fired and its own callbacks have run, the inputs still pending are cancelled,
     ///     in order, as far as nobody else consumes them.
+    @inlinable
     public init(
         _ deferreds: some Sequence<Deferred<Value>>, consumeErrors: Bool = false,
         cancelsRemaining: Bool = false,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
+        var links: [Link] = []
+        links.reserveCapacity(deferreds.underestimatedCount)
+        for deferred in deferreds { links.append(deferred.link) }
+        self.init(links, consumeErrors, cancelsRemaining, fileID, line)
+    }
+
+    @usableFromInline
+    init(
+        _ links: [Link], _ consumesErrors: Bool, _ cancelsRemaining: Bool, _ fileID: StaticString,
+        _ line: UInt
+    ) {
         self.fileID = fileID
         self.line = line
-        source = .given(Array(deferreds))
-        consumesErrors = consumeErrors
+        source = .given(links)
+        self.consumesErrors = consumesErrors
         self.cancelsRemaining = cancelsRemaining
     }
 
@@ -78,6 +90,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     }
 
     /// All outcomes, in input order, when the last is there. Never fails of itself; `[]` at once for an empty list.
+    @inlinable
     public func results(
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Result<Value, any Error>]> {
@@ -88,12 +101,14 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// All values, in input order; or the first error, as it is, as soon as one fails (Twisted's `gatherResults`). `[]` at
     /// once for an empty list.
+    @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
         start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.content.value() as Value }) }
     }
 
     /// The first value and its place in the list. Fails only when all have failed, with the error that came last; with
     /// ``DeferredError/empty`` at once for an empty list.
+    @inlinable
     public func first(
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<(index: Int, value: Value)> {
@@ -105,29 +120,30 @@ public struct DeferredList<Value: Sendable>: Sendable {
     /// Cancels each input, as its own ``Deferred/cancel()`` does; what a list with a limit has not begun, it never begins.
     public func cancel() {
         switch source {
-        case .given(let deferreds): for deferred in deferreds { deferred.cancel() }
+        case .given(let links): for link in links { link.cancel() }
         case .limited(let inputs): inputs.cancel()
         case .invalid: break
         }
     }
 
+    @usableFromInline
     func start<U>(
         _ rule: ListState.Rule, _ fileID: StaticString, _ line: UInt,
         _ finish: @escaping ListState.Finish
     ) -> Deferred<U> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
-        func watch(_ inputs: [Deferred<Value>], onStop: (@Sendable () -> Void)? = nil) -> Deferred<U> {
+        func watch(_ inputs: [Link], onStop: (@Sendable () -> Void)? = nil) -> Deferred<U> {
             let list = ListState(
                 rule, count: inputs.count, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,
                 onStop: onStop, site, finish)
-            return Deferred<U>(list.start(inputs.map(\.link), site))
+            return Deferred<U>(list.start(inputs, site))
         }
         switch source {
-        case .given(let deferreds):
-            return watch(deferreds)
+        case .given(let links):
+            return watch(links)
         case .limited(let inputs):
             inputs.addAsker()
-            let deferred = watch(inputs.slots, onStop: inputs.removeAsker)
+            let deferred = watch(inputs.slots.map { $0.link }, onStop: inputs.removeAsker)
             inputs.beginSlots()
             return deferred
         case .invalid(let error):

@@ -158,8 +158,15 @@ extension Link.Content {
     }
 
     /// The same outcome once more.
-    @usableFromInline
+    @inlinable
+    @inline(__always)
     func copy() -> Link.Content {
+        kind == .bitwiseValue ? Link.Content(kind, bits) : copyCounted()
+    }
+
+    /// As `copy()`, for what holds references.
+    @usableFromInline
+    func copyCounted() -> Link.Content {
         var copy = bits
         switch kind {
         case .object:

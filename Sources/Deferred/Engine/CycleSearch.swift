@@ -10,8 +10,9 @@ extension Link {
         var down = Walk(from: target)
         var isFound = false
         while true {
-            guard up.next({ $0.waitsFor(target, &isFound, &$1) }) != nil else { return isFound }
+            _ = up.next { $0.waitsFor(target, &isFound, &$1) }
             if isFound { return true }
+            if up.isOver { return false }
             guard let below = down.next({ $0.waitedForBy(&$1) }) else { return false }
             if below === self { return true }
         }
@@ -28,6 +29,9 @@ extension Link {
         private var steps = 0
 
         init(from start: Link) { current = start }
+
+        /// Whether there is nowhere left to go.
+        var isOver: Bool { current == nil && others.isEmpty }
 
         /// The next link, after which the walk goes on with its neighbours: the one given back, and those appended.
         mutating func next(_ neighbours: (Link, inout [Link]) -> Link?) -> Link? {

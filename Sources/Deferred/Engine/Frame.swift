@@ -192,9 +192,12 @@ struct Frame: ~Copyable {
             let index = content.watchIndex
             let list = content.takeReference(as: ListState.self)
             let word = link.lock()
-            // The list's from now on, or nobody's (D3); in any case not the watch's.
+            // The list's from now on, or nobody's (D3); in any case not the watch's, which has no handle, and so nobody to
+            // tell and nothing rare.
             link.flags.insert(.handled)
-            finish(link, word, outcome.copy())
+            link.content = outcome.copy()
+            link.phase = .settled
+            link.unlock(word | Word.settled)
             return list.receive(at: index, by: link, in: &self)
         case .forward:
             let target = content.takeReference(as: Link.self)

@@ -7,10 +7,10 @@ internal import Synchronization
 /// code; it does see these atomics.
 ///
 /// Sound as `@unchecked Sendable`: `value` is touched only between the acquiring exchange that sets `isLocked` and the
-/// releasing store that clears it.
+/// releasing store that clears it; so accesses never overlap, and need not be checked for it.
 package final class Guarded<Value>: @unchecked Sendable {
     private let isLocked = Atomic<Bool>(false)
-    private var value: Value
+    @exclusivity(unchecked) private var value: Value
 
     package init(_ value: consuming sending Value) {
         self.value = value

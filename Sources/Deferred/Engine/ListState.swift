@@ -5,6 +5,7 @@
 /// lets go of its Deferred, whose handles are then all that keeps that.
 @usableFromInline
 final class ListState: Sendable {
+    @usableFromInline
     enum Rule: Sendable {
         /// Waits for all.
         case all
@@ -25,6 +26,7 @@ final class ListState: Sendable {
     }
 
     /// Makes the list's value out of its settled inputs, or of the one at `index`, which decided.
+    @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Content
 
     private struct State {
