@@ -243,9 +243,14 @@ extension Link.Content {
 
     /// What a content that is a reference refers to.
     consuming func takeReference<Object: AnyObject>(as type: Object.Type) -> Object {
+        takeUnmanaged(as: type).takeRetainedValue()
+    }
+
+    /// As `takeReference`, for one who must know where the last hold on it goes.
+    consuming func takeUnmanaged<Object: AnyObject>(as type: Object.Type) -> Unmanaged<Object> {
         let address = bits.0
         discard self
-        return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeRetainedValue()
+        return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
     }
 
     @inlinable
@@ -259,11 +264,14 @@ extension Link.Content {
         Link.Content(.none, (UInt(bitPattern: Unmanaged.passUnretained(handover).toOpaque()), 0, 0, 0))
     }
 
-    /// The handover that has, or will have, the step. Under the link's lock.
-    var handover: Handover? {
+    /// Where the step runs or will run, if not here. Under the link's lock: the handover, of which nobody may take hold, then
+    /// lives at least until that is let go.
+    var dispatcher: (any Dispatcher)? {
         switch kind {
-        case .handover, .none: bits.0 == 0 ? nil : reference(as: Handover.self)
-        default: nil
+        case .handover, .none:
+            guard let address = UnsafeRawPointer(bitPattern: bits.0) else { return nil }
+            return Unmanaged<Handover>.fromOpaque(address)._withUnsafeGuaranteedRef { $0.dispatcher }
+        default: return nil
         }
     }
 

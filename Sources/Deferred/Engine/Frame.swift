@@ -185,8 +185,10 @@ struct Frame: ~Copyable {
             settle(link, outcome.copy())
             return true
         case .handover:
-            let handover = content.takeReference(as: Handover.self)
-            if let result = handover.hand(over: link, outcome.copy(), scope) { conclude(&link, result) }
+            let handover = content.takeUnmanaged(as: Handover.self)
+            if let result = Handover.hand(handover, over: link, outcome.copy(), scope, on: thread) {
+                conclude(&link, result)
+            }
             return true
         case .watch:
             let index = content.watchIndex

@@ -3,10 +3,15 @@ internal import Synchronization
 /// A step that runs on a dispatcher. Its link's turn is when the work is handed over; the step runs when the dispatcher
 /// gets to it, and what follows from it goes on from there, on the dispatcher's thread.
 ///
-/// If the dispatcher lets go of the work without having run it, the link fails with ``DeferredError/abandoned``.
+/// Once it is handed over the dispatcher alone holds this object. If that lets go of the work without having run it, the link
+/// fails with ``DeferredError/abandoned``.
 ///
-/// Sound as `@unchecked Sendable`: `link`, `input` and `scope` are written before the work is handed over, and after that
-/// belong to whoever moves `state` to `begun`; `immediateResult` belongs to the thread that hands over.
+/// A dispatcher may run the work, or let it go, within the call. While that lasts the link is `handedOver` with the calling
+/// thread as its `teller`; who finds himself on that thread leaves the result in the link, still `running`, for the frame that
+/// hands over. No other thread touches the link then, except to cancel it.
+///
+/// Sound as `@unchecked Sendable`: `link`, `input` and `scope` are written before the work is handed over, and after
+/// that belong to whoever moves `state` to `begun`.
 @usableFromInline
 final class Handover: @unchecked Sendable {
     private enum State {
@@ -17,14 +22,10 @@ final class Handover: @unchecked Sendable {
 
     let dispatcher: any Dispatcher
     private let step: Link.Step
-    private let state = Atomic<UInt8>(State.waiting)
-    /// The thread that is inside `dispatch`, if any: a dispatcher may run the work there and then.
-    private let handingThread = Atomic<UInt>(0)
-
     private var link: Link?
     private var input = Link.Content.none
     private var scope: Scope?
-    private var immediateResult: Link.Content?
+    private let state = Atomic<UInt8>(State.waiting)
 
     @usableFromInline
     init(_ dispatcher: any Dispatcher, _ step: @escaping Link.Step) {
@@ -32,44 +33,59 @@ final class Handover: @unchecked Sendable {
         self.step = step
     }
 
-    /// Hands the step over. Gives its result if the dispatcher ran it, or let it go, within the call: then the frame that hands
+    deinit { conclude { _ in .failure(DeferredError.abandoned) } }
+
+    /// Hands a step over. Gives its result if the dispatcher ran it, or let it go, within the call: then the frame that hands
     /// over goes on with it in its turn, after the others attached to the same Deferred (F4).
-    func hand(over link: Link, _ input: consuming Link.Content, _ scope: Scope?) -> Link.Content? {
-        self.link = link
-        self.input = input
-        self.scope = scope
-        link.locked {
-            link.phase = .handedOver
-            link.content = .none(handedOverTo: self)
+    ///
+    /// - Parameter handover: The only reference to it, which this takes.
+    static func hand(
+        _ handover: Unmanaged<Handover>, over link: Link, _ input: consuming Link.Content, _ scope: Scope?,
+        on thread: UInt
+    ) -> Link.Content? {
+        prepare(handover.takeUnretainedValue(), link, input, scope, thread)
+        dispatch(handover)
+
+        let word = link.lock()
+        defer { link.unlock(word) }
+        var result = Link.Content.none
+        guard link.teller == thread else { return nil }
+        switch link.phase {
+        case .handedOver:
+            link.teller = 0
+            return nil
+        case .running:
+            swap(&result, &link.content)
+            return result
+        default:
+            return nil
         }
-        handingThread.store(Platform.currentThread, ordering: .relaxed)
-        state.store(State.handed, ordering: .releasing)
-        dispatchWork()
-        handingThread.store(0, ordering: .relaxed)
-        // Only this thread can have set it, from inside the call.
-        return immediateResult.take()
+    }
+
+    @inline(never)
+    private static func prepare(
+        _ handover: Handover, _ link: Link, _ input: consuming Link.Content, _ scope: Scope?, _ thread: UInt
+    ) {
+        handover.link = link
+        handover.input = input
+        handover.scope = scope
+        let word = link.lock()
+        link.phase = .handedOver
+        link.teller = thread
+        link.content = .none(handedOverTo: handover)
+        link.unlock(word)
+        handover.state.store(State.handed, ordering: .releasing)
     }
 
     /// Apart, so that on its return nothing but the dispatcher can hold the work.
     @inline(never)
-    private func dispatchWork() {
-        let work = Work(self)
-        dispatcher.dispatch {
-            work.handover.conclude { $0.step($1) }
-        }
-    }
-
-    /// What the dispatcher gets. Its end is the end of the handover, if that has not begun.
-    private final class Work: Sendable {
-        let handover: Handover
-
-        init(_ handover: Handover) { self.handover = handover }
-
-        deinit { handover.conclude { _, _ in .failure(DeferredError.abandoned) } }
+    private static func dispatch(_ handover: Unmanaged<Handover>) {
+        let handover = handover.takeRetainedValue()
+        handover.dispatcher.dispatch { handover.conclude { handover.step($0) } }
     }
 
     /// Ends the handover, once, with what `body` gives for the outcome that the link waited for.
-    private func conclude(_ body: (Handover, borrowing Link.Content) -> Link.Content) {
+    private func conclude(_ body: (borrowing Link.Content) -> Link.Content) {
         guard
             state.compareExchange(
                 expected: State.handed, desired: State.begun, ordering: .acquiringAndReleasing
@@ -78,26 +94,38 @@ final class Handover: @unchecked Sendable {
             var link = self.link.take()
         else { return }
         let scope = self.scope.take()
-        let outcome = begin(link)
-        if handingThread.load(ordering: .relaxed) == Platform.currentThread {
-            immediateResult = body(self, outcome)
+        let start = begin(link)
+        let result = body(start.outcome)
+        if start.isWithinCall {
+            let word = link.lock()
+            link.content = result
+            link.unlock(word)
             return
         }
         var frame = Frame(consume scope)
-        frame.conclude(&link, body(self, outcome))
+        frame.conclude(&link, result)
         frame.run()
     }
 
-    /// Takes the input, or the cancel that came while the work waited for its turn (C5).
-    private func begin(_ link: Link) -> Link.Content {
+    /// Takes the input, or the cancel that came while the work waited for its turn (C5); and tells whether this is within the
+    /// call that hands over.
+    private func begin(_ link: Link) -> Start {
         var outcome = Link.Content.none
         swap(&outcome, &input)
-        let isCancelled = link.locked {
-            link.phase = .running
-            link.teller = Platform.currentThread
-            link.content = .none
-            return link.flags.remove(.cancelPending) != nil
-        }
-        return isCancelled ? .failure(CancellationError()) : outcome
+        let thread = Platform.currentThread
+        let word = link.lock()
+        let isWithinCall = link.teller == thread
+        let isCancelled = link.flags.remove(.cancelPending) != nil
+        link.phase = .running
+        link.teller = thread
+        link.content = .none
+        link.unlock(word)
+        return Start(
+            outcome: isCancelled ? .failure(CancellationError()) : outcome, isWithinCall: isWithinCall)
+    }
+
+    private struct Start: ~Copyable {
+        let outcome: Link.Content
+        let isWithinCall: Bool
     }
 }

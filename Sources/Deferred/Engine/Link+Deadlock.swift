@@ -16,7 +16,7 @@ extension Link {
         var seen: Set<ObjectIdentifier> = []
         while let link = links.popLast() {
             guard seen.insert(ObjectIdentifier(link)).inserted else { continue }
-            let handover: Handover?
+            let dispatcher: (any Dispatcher)?
             var upstream: Link?
             var rare: Rare?
             let word = link.lock()
@@ -28,26 +28,26 @@ extension Link {
                 if isHere { return true }
                 continue
             case .waiting, .linking:
-                handover = link.content.handover
+                dispatcher = link.content.dispatcher
                 upstream = link.upstream.retained()
                 if upstream == nil && link.teller == thread {
                     link.unlock(word)
                     return true
                 }
             case .handedOver:
-                handover = link.content.handover
+                dispatcher = link.content.dispatcher
             case .source:
-                handover = nil
+                dispatcher = nil
                 // Whatever it follows, hands may fire it first.
                 if !link.isFiredByHandles && !link.flags.contains(.hasClaim) { rare = link.rare }
             case .bypassed:
-                handover = nil
+                dispatcher = nil
             }
             let followed = rare?.following ?? []
             let list = rare?.list
             link.unlock(word)
 
-            if isOnMainQueue, let handover, handover.dispatcher.isMainQueue { return true }
+            if isOnMainQueue, let dispatcher, dispatcher.isMainQueue { return true }
             if let upstream { links.append(upstream) }
             if followed.count == 1 { links += followed }
             if let list, list.waitsForAll { links += list.watches }
