@@ -38,7 +38,7 @@ struct InterruptTests {
     func interruptPause() async throws {
         server.route("/busy", .unavailable(retryAfter: "300"))
         let program = try fetch.start(["--retry", "100", server.url("/busy")])
-        await program.waitForErrors(containing: "again in 300 s")
+        await program.waitForErrors(containing: "again in 5 min")
         program.send(SIGINT)
         let outcome = await program.outcome
         #expect(outcome.status == 130, "\(outcome.errors)")
