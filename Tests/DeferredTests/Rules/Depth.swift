@@ -5,7 +5,8 @@ import Testing
 extension Rules {
     /// On a thread with a stack of 512 KiB: what recursed, by a hundred bytes a link, would end the process.
     @Suite("Rules F6, L6: depth", .serialized, .ownThreads) struct Depth {
-        static let count = 1_000_000
+        /// A million; fewer under a sanitizer, which makes each cost ten times as much.
+        static let count = Sanitizer.isOn ? 200_000 : 1_000_000
 
         /// Runs `body` on such a thread, which tells by `check` what is not so: an `#expect` there would belong to no test.
         private func onSmallStack(_ body: @escaping @Sendable (_ check: Checks) -> Void) {
@@ -41,7 +42,7 @@ extension Rules {
                 case 3: last.cancel()
                 default: source = nil
                 }
-                check(outcome(last), is: ["1000000", "Boom(1)", "cancelled", "cancelled", "abandoned"][kind])
+                check(outcome(last), is: ["\(Depth.count)", "Boom(1)", "cancelled", "cancelled", "abandoned"][kind])
             }
         }
 
@@ -87,7 +88,7 @@ extension Rules {
             arguments: 0..<2, 0..<3)
         func nested(order: Int, ending: Int) {
             onSmallStack { check in
-                let count = Depth.count / 2
+                let count = Depth.count
                 var innermost: Deferred<Int>? = Deferred<Int>()
                 var outermost = innermost!.then { $0 }
                 var sources: [Deferred<Int>] = []
@@ -117,7 +118,7 @@ extension Rules {
             onSmallStack { check in
                 var source: Deferred<Int>? = Deferred<Int>()
                 var last = source!.then { $0 }
-                for _ in 0..<(Depth.count / 2) {
+                for _ in 0..<Depth.count {
                     let next = Deferred<Int>()
                     next.follow(last)
                     last = next
@@ -139,7 +140,7 @@ extension Rules {
                 let source = Deferred<Int>()
                 var all: [Deferred<Int>] = []
                 var last = source
-                for _ in 0..<(Depth.count / 2) {
+                for _ in 0..<Depth.count {
                     last = last.then { $0 }
                     last.pause()
                     if ending < 2 { all.append(last) }
@@ -218,7 +219,7 @@ extension Rules {
                 let next = Box(0)
                 let source = Deferred<Int>()
                 var all: [Deferred<Void>] = []
-                for index in 0..<(Depth.count / 2) {
+                for index in 0..<Depth.count {
                     let consumer = source.then { _ in next.change { if $0 == index { $0 += 1 } } }
                     if ending > 0 { all.append(consumer) }
                 }
@@ -227,7 +228,7 @@ extension Rules {
                 case 1: for consumer in all { consumer.cancel() }
                 default: for consumer in all.reversed() { consumer.cancel() }
                 }
-                check(next.value, is: (ending == 0 ? Depth.count / 2 : 0))
+                check(next.value, is: (ending == 0 ? Depth.count : 0))
                 check(outcome(source), is: (ending == 0 ? "1" : "cancelled"))
             }
         }
@@ -286,6 +287,32 @@ extension Rules {
                 object =
                     Mirror(reflecting: deferred).children.first { $0.label == "link" }?.value as AnyObject?
                 precondition(object != nil, "a Deferred has its link in a property of that name")
+            }
+        }
+
+        @Test("L6: 10,000,000 steps of an asynchronous recursion hold no more than two did")
+        func longRecursion() {
+            onSmallStack { check in
+                let lives = Lives()
+                let next = Box<Resolver<Int>?>(nil)
+                @Sendable func loop(_ sum: Int) -> Deferred<Int> {
+                    let life = lives.begin()
+                    return Deferred<Int> { next.value = $0 }.then { number in
+                        life.use()
+                        return number == 0 ? .resolved(sum) : loop(sum + number)
+                    }
+                }
+                let steps = 10 * Depth.count
+                let whole = loop(0)
+                var most = 0
+                for _ in 0..<steps {
+                    next.value!.resolve(1)
+                    most = max(most, lives.alive)
+                }
+                check(most <= 2)
+                next.value!.resolve(0)
+                check(outcome(whole), is: "\(steps)")
+                check(lives.alive, is: 0)
             }
         }
 
