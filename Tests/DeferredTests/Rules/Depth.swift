@@ -42,7 +42,9 @@ extension Rules {
                 case 3: last.cancel()
                 default: source = nil
                 }
-                check(outcome(last), is: ["\(Depth.count)", "Boom(1)", "cancelled", "cancelled", "abandoned"][kind])
+                check(
+                    outcome(last),
+                    is: ["\(Depth.count)", "Boom(1)", "cancelled", "cancelled", "abandoned"][kind])
             }
         }
 
