@@ -7,9 +7,9 @@ struct WaterfallPicture {
     let timeline: Timeline
     let title: String
 
-    private let width = 1080.0
+    private let width = 1220.0
     private let left = 250.0
-    private let right = 220.0
+    private let right = 360.0
     private let top = 92.0
     private var chartWidth: Double { width - left - right }
 
