@@ -7,25 +7,42 @@ extension DispatchQueue: DelayedDispatcher {
         async(execute: work)
     }
 
-    /// Runs `work` with `asyncAfter`, on a clock that stops while the machine sleeps.
+    /// Runs `work` from a timer source, on a clock that stops while the machine sleeps.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        let pending = QueuedWork(work)
-        asyncAfter(deadline: .now() + DispatchTimeInterval(delay)) { pending.run() }
+        let pending = TimedWork(work, on: self)
+        pending.start(after: delay)
         return pending
     }
 
-    /// What waits in the queue is only a shell once it has been cancelled: what the work held is let go at once.
-    private final class QueuedWork: DelayedWork {
+    /// `asyncAfter` would do, but keeps what it was given until it is due: an hour for every request with a timeout of an
+    /// hour. A cancelled source goes at once.
+    ///
+    /// The source's handler holds this, and this holds the source, until the one has fired or the other is cancelled.
+    private final class TimedWork: DelayedWork {
         private let work: Guarded<(@Sendable () -> Void)?>
+        /// Sound as `nonisolated(unsafe)`: once it has been activated, nothing is done with it but to cancel it, which
+        /// Dispatch allows from any thread; and nobody else has this object until then.
+        private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-        init(_ work: @escaping @Sendable () -> Void) { self.work = Guarded(work) }
+        init(_ work: @escaping @Sendable () -> Void, on queue: DispatchQueue) {
+            self.work = Guarded(work)
+            timer = DispatchSource.makeTimerSource(queue: queue)
+        }
 
-        func run() {
+        func start(after delay: Duration) {
+            timer.setEventHandler { self.run() }
+            timer.schedule(deadline: .now() + DispatchTimeInterval(delay), leeway: .milliseconds(1))
+            timer.activate()
+        }
+
+        private func run() {
+            timer.cancel()
             let work = work.withLock { $0.take() }
             work?()
         }
 
         func cancel() {
+            timer.cancel()
             let work = work.withLock { $0.take() }
             _ = consume work
         }

@@ -50,6 +50,9 @@ struct WaterfallTests {
             #expect(rectangle.minX >= 0 && rectangle.minY >= 0, "\(rectangle)")
             #expect(rectangle.maxX <= size.width && rectangle.maxY <= size.height, "\(rectangle)")
         }
+        // No screen is without the times.
+        let places = [0] + Set(reader.times).sorted() + [size.height]
+        for (place, next) in zip(places, places.dropFirst()) { #expect(next - place <= 760) }
         #expect(svg.contains("prefers-color-scheme: dark"))
     }
 
@@ -73,6 +76,8 @@ private final class SVGReader: NSObject, XMLParserDelegate {
     private(set) var titles = 0
     private(set) var size: CGSize?
     private(set) var rectangles: [CGRect] = []
+    /// How far down there are times.
+    private(set) var times: [Double] = []
 
     init(_ svg: String) {
         super.init()
@@ -89,6 +94,7 @@ private final class SVGReader: NSObject, XMLParserDelegate {
         switch name {
         case "svg": size = CGSize(width: number("width"), height: number("height"))
         case "title": titles += 1
+        case "text" where attributes["class"] == "tick": times.append(number("y"))
         case "rect" where attributes["class"] != "paper":
             rectangles.append(
                 CGRect(x: number("x"), y: number("y"), width: number("width"), height: number("height")))

@@ -7,9 +7,9 @@ struct WaterfallPicture {
     let timeline: Timeline
     let title: String
 
-    private let width = 1080.0
+    private let width = 1220.0
     private let left = 250.0
-    private let right = 220.0
+    private let right = 360.0
     private let top = 92.0
     private var chartWidth: Double { width - left - right }
 
@@ -23,11 +23,22 @@ struct WaterfallPicture {
         }
     }
 
+    /// A tall picture has the times in between, too: some are in sight wherever one looks.
+    private var rowsBetweenTimes: Int { Int(700 / rowHeight) / 10 * 10 }
+    private let timesHeight = 22.0
+
+    private func top(of row: Int) -> Double {
+        top + Double(row) * rowHeight + Double(row / rowsBetweenTimes) * timesHeight
+    }
+
+    private var bottom: Double {
+        timeline.rows.isEmpty ? top : top(of: timeline.rows.count - 1) + rowHeight
+    }
+
     private var hasNames: Bool { rowHeight >= 14 }
     private var fontSize: Double { min(12, rowHeight - 4) }
 
     var svg: String {
-        let bottom = top + Double(timeline.rows.count) * rowHeight
         let height = bottom + 34
         let axis = TimeAxis(seconds: timeline.duration / .seconds(1), steps: 8)
         var parts = [
@@ -40,9 +51,9 @@ struct WaterfallPicture {
             #"<text class="title" x="16" y="30">\#(Self.escaped(title))</text>"#,
             legend,
             stripes,
-            grid(axis, bottom: bottom),
+            grid(axis),
         ]
-        parts += timeline.rows.enumerated().map { row($1, at: top + Double($0) * rowHeight, axis) }
+        parts += timeline.rows.enumerated().map { row($1, at: top(of: $0), axis) }
         parts.append("</svg>\n")
         return parts.joined(separator: "\n")
     }
@@ -52,13 +63,14 @@ struct WaterfallPicture {
         <style>
         text { font: \(text(fontSize))px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #3d4450 }
         .title { font-size: 16px; font-weight: 600; fill: #14181f }
-        .legend, .tick { font-size: 11px } .tick { fill: #6b7380 }
+        .legend, .tick { font-size: 11px }
+        .tick { fill: #6b7380; stroke: #ffffff; stroke-width: 5px; paint-order: stroke }
         .paper { fill: #ffffff } .stripe { fill: #f5f6f8 } .grid { stroke: #e1e4e9 }
         .waiting { fill: #c3c8d1 } .asking { fill: #f0b429 } .receiving { fill: #2f7de1 } .pausing { fill: #a87be0 }
         .failed { fill: #d3302f } .failed-mark { stroke: #d3302f; stroke-width: 2; fill: none }
         .cancelled { fill: #6b7380 } .skipped { fill: #6b7380 }
         @media (prefers-color-scheme: dark) {
-        text { fill: #c6ccd6 } .title { fill: #f2f4f8 } .tick { fill: #929bab }
+        text { fill: #c6ccd6 } .title { fill: #f2f4f8 } .tick { fill: #929bab; stroke: #14171c }
         .paper { fill: #14171c } .stripe { fill: #1b1f26 } .grid { stroke: #2d333d }
         .waiting { fill: #4b5361 } .asking { fill: #d89b1a } .receiving { fill: #4b93f0 } .pausing { fill: #a583d6 }
         .failed { fill: #ff6b66 } .failed-mark { stroke: #ff6b66 } .cancelled, .skipped { fill: #929bab }
@@ -91,22 +103,27 @@ struct WaterfallPicture {
         let rowsAtOnce = hasNames ? 1 : 5
         return stride(from: 0, to: timeline.rows.count, by: 2 * rowsAtOnce).map { first in
             let height = Double(min(rowsAtOnce, timeline.rows.count - first)) * rowHeight
-            let y = top + Double(first) * rowHeight
             return
-                #"<rect class="stripe" y="\#(text(y))" width="\#(text(width))" height="\#(text(height))"/>"#
+                """
+                <rect class="stripe" y="\(text(top(of: first)))" width="\(text(width))" \
+                height="\(text(height))"/>
+                """
         }.joined(separator: "\n")
     }
 
-    private func grid(_ axis: TimeAxis, bottom: Double) -> String {
-        axis.ticks.map { tick in
+    private func grid(_ axis: TimeAxis) -> String {
+        let between = stride(from: rowsBetweenTimes, to: timeline.rows.count, by: rowsBetweenTimes)
+            .map { top(of: $0) - timesHeight / 2 + 4 }
+        let baselines = [top - 13] + between + [bottom + 18]
+        return axis.ticks.map { tick in
             let x = text(self.x(tick, axis))
             let label = axis.label(tick)
-            // The axis is repeated below, where a tall picture would have it out of sight.
-            return """
-                <line class="grid" x1="\(x)" x2="\(x)" y1="\(text(top - 8))" y2="\(text(bottom + 4))"/>\
-                <text class="tick" text-anchor="middle" x="\(x)" y="\(text(top - 13))">\(label)</text>\
-                <text class="tick" text-anchor="middle" x="\(x)" y="\(text(bottom + 18))">\(label)</text>
-                """
+            let line =
+                #"<line class="grid" x1="\#(x)" x2="\#(x)" y1="\#(text(top - 8))" y2="\#(text(bottom + 4))"/>"#
+            return line
+                + baselines.map {
+                    #"<text class="tick" text-anchor="middle" x="\#(x)" y="\#(text($0))">\#(label)</text>"#
+                }.joined()
         }.joined(separator: "\n")
     }
 
