@@ -26,8 +26,19 @@ let package = Package(
         // Multicast's types beside what one would use otherwise.
         .executableTarget(
             name: "MulticastBenchmarks",
-            dependencies: [.product(name: "Multicast", package: "Deferred")]
+            dependencies: ["Comparing", .product(name: "Multicast", package: "Deferred")]
         ),
+        // Locks, semaphores and queues beside actors that do the same, and what timers take of memory.
+        .executableTarget(
+            name: "CoordinationBenchmarks",
+            dependencies: [
+                "AllocationCounter", "Comparing",
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+            ]
+        ),
+        // Ways of doing a job, timed in turn.
+        .target(name: "Comparing"),
         // Transfers beside plain URLSession, and the fetcher beside curl and its like.
         .executableTarget(
             name: "OperationsBenchmarks",

@@ -1,3 +1,4 @@
+import Comparing
 import Dispatch
 import Multicast
 import Synchronization

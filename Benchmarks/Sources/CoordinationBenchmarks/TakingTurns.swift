@@ -1,0 +1,128 @@
+import Comparing
+import Deferred
+import Synchronization
+
+/// Short jobs that may not overlap, or only so many, and elements handed from one to another.
+///
+/// Each Task awaits every job of its own, as one does with an actor. The last column attaches callbacks and awaits only
+/// the last, which is how chains use these types.
+struct TakingTurns {
+    let rounds: Int
+
+    private let jobs = 10_000
+
+    func run() async {
+        print("\n## Taking turns, ns a job (all Tasks' jobs over the time that passed)\n")
+        titles(["", "Tasks", "Deferred, awaited", "an actor, awaited", "Deferred, with callbacks"])
+        for tasks in [1, 2] {
+            report("a lock", tasks, await locks(tasks))
+        }
+        report("a semaphore of 2", 4, await semaphores(4))
+        report("a queue, put and get", 2, await queues())
+    }
+
+    private func report(_ name: String, _ tasks: Int, _ times: [Double]) {
+        row([name, "\(tasks)"] + times.map { figure($0 / Double(jobs * tasks)) })
+    }
+
+    private func locks(_ tasks: Int) async -> [Double] {
+        let lock = DeferredLock()
+        let counted = Tally()
+        let counter = Counter()
+        return await compare(
+            tasks,
+            awaited: { try await lock.run { counted.add() }.value },
+            byActor: { await counter.add() },
+            called: { lock.run { counted.add() } })
+    }
+
+    private func semaphores(_ tasks: Int) async -> [Double] {
+        let semaphore = DeferredSemaphore(2)
+        let counted = Tally()
+        let peer = ActorSemaphore(2)
+        return await compare(
+            tasks,
+            awaited: { try await semaphore.run { counted.add() }.value },
+            byActor: {
+                await peer.acquire()
+                counted.add()
+                await peer.release()
+            },
+            called: { semaphore.run { counted.add() } })
+    }
+
+    private func compare(
+        _ tasks: Int, awaited: @escaping @Sendable () async throws -> Void,
+        byActor: @escaping @Sendable () async -> Void,
+        called: @escaping @Sendable () -> Deferred<Void>
+    ) async -> [Double] {
+        await Contender.compare(
+            [
+                Contender(name: "awaited") {
+                    await inTasks(tasks) { for _ in 0..<jobs { try await awaited() } }
+                },
+                Contender(name: "actor") { await inTasks(tasks) { for _ in 0..<jobs { await byActor() } } },
+                Contender(name: "callbacks") {
+                    await inTasks(tasks) {
+                        for _ in 1..<jobs { _ = called() }
+                        try await called().value
+                    }
+                },
+            ],
+            by: .elapsed, rounds: rounds)
+    }
+
+    /// One Task puts, another gets.
+    private func queues() async -> [Double] {
+        let queue = DeferredQueue<Int>()
+        let peer = ActorQueue()
+        return await Contender.compare(
+            [
+                Contender(name: "awaited") {
+                    await inTasks(2) { number in
+                        for job in 0..<jobs {
+                            if number == 0 { try queue.put(job) } else { _ = try await queue.get().value }
+                        }
+                    }
+                },
+                Contender(name: "actor") {
+                    await inTasks(2) { number in
+                        for job in 0..<jobs {
+                            if number == 0 { await peer.put(job) } else { _ = await peer.get() }
+                        }
+                    }
+                },
+                Contender(name: "callbacks") {
+                    await inTasks(2) { number in
+                        for job in 1..<jobs {
+                            if number == 0 { try queue.put(job) } else { queue.get().then { _ in } }
+                        }
+                        if number == 0 { try queue.put(0) } else { _ = try await queue.get().value }
+                    }
+                },
+            ],
+            by: .elapsed, rounds: rounds)
+    }
+}
+
+/// What the jobs do.
+private final class Tally: Sendable {
+    private let count = Atomic(0)
+
+    func add() { count.add(1, ordering: .relaxed) }
+}
+
+/// Gives each Task its number; what it throws is a fault of the benchmark.
+private func inTasks(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async {
+    await withTaskGroup(of: Void.self) { group in
+        for number in 0..<count {
+            group.addTask {
+                do { try await body(number) } catch { fatalError("\(error)") }
+            }
+        }
+    }
+}
+
+private func inTasks(_ count: Int, _ body: @escaping @Sendable () async throws -> Void) async {
+    await inTasks(count) { _ in try await body() }
+}
