@@ -133,7 +133,7 @@ extension Recording {
     static func unpaused(_ link: Link) { note(link, .unpaused) }
 
     static func dispatched(_ link: Link, to dispatcher: any Dispatcher) {
-        note(link, .dispatched(to: dispatcher.recordedName))
+        note(link, .dispatched(to: dispatcher.nameInWords))
     }
 
     /// `link` is about to have its outcome. Under its lock.
@@ -196,13 +196,5 @@ extension Recording {
 
     private static func begin(_ activity: DeferredRecording.Activity, of subject: Subject) {
         note(subject, .began(activity, queue: DispatchQueue.currentLabel))
-    }
-}
-
-extension Dispatcher {
-    /// What a recording calls it: the label of a queue that has one, else the type. No code of its author's runs for it.
-    fileprivate var recordedName: String {
-        if let queue = self as? DispatchQueue, !queue.label.isEmpty { return queue.label }
-        return self is MainActorDispatcher ? "MainActor" : "\(type(of: self))"
     }
 }

@@ -120,6 +120,9 @@ struct RecordingTests {
         let events = Recorded.events {
             _ = try? Deferred.resolved(1).then(on: queue) { $0 }.wait()
             queue.sync {}
+            let pending = Deferred<Int>()
+            _ = try? pending.wait(timeout: .zero)
+            pending.resolve(1)
         }
         #expect(events.contains { $0.action == .dispatched(to: "recorded") })
         #expect(events.contains { $0.action == .began(.callback, queue: "recorded") })
