@@ -71,7 +71,7 @@ extension DeferredRecording {
     }
 
     /// How a Deferred was made.
-    public enum Origin: UInt8, Sendable, Hashable {
+    public enum Origin: Sendable, Hashable {
         /// In a way that has no name here.
         case other
         /// `Deferred()` or `Deferred(canceller:)`.

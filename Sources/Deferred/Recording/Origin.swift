@@ -44,7 +44,13 @@ extension DeferredDiagnostic.Location {
     var isHidden: Bool { storedLine & Self.originBits == OriginBits.hidden.bits }
 
     var origin: DeferredRecording.Origin {
-        let number = (storedLine & Self.originBits) >> 26
-        return DeferredRecording.Origin(rawValue: UInt8(number)) ?? .other
+        let number = Int((storedLine & Self.originBits) >> 26)
+        return number < Self.origins.count ? Self.origins[number] : .other
     }
+
+    /// By the numbers in `OriginBits`.
+    private static let origins: [DeferredRecording.Origin] = [
+        .other, .source, .resolver, .settled, .then, .fail, .both, .pair, .task, .after, .timeout, .shielded,
+        .list, .awaiting, .blocking,
+    ]
 }
