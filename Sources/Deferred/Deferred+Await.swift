@@ -57,7 +57,7 @@ final class Awaiting: @unchecked Sendable {
     @usableFromInline private(set) var outcome = Link.Content.none
 
     fileprivate func start(_ link: Link, _ continuation: UnsafeContinuation<Bool, Never>) {
-        let consumer = Link(.waiting, .step { [self] in finish($0) }, link.made)
+        let consumer = Link(.waiting, .step { [self] in finish($0) }, link.made.of(.awaiting))
         self.continuation = continuation
         self.consumer = consumer
         // Cancelled before it came here: a consumer that cancels all the same.

@@ -8,7 +8,7 @@ extension Deferred {
         _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.both, fileID, line)) { input in
             .catching { try callback(input.result()) }
         }
     }
@@ -20,7 +20,7 @@ extension Deferred {
         _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> Deferred<U>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.both, fileID, line)) { input in
             .nesting { try callback(input.result()) }
         }
     }
@@ -33,7 +33,7 @@ extension Deferred {
         _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.both, fileID, line)) { input in
             .catching { try callback(input.result()) }
         }
     }

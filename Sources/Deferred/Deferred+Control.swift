@@ -37,7 +37,7 @@ extension Deferred {
     /// that others who cancel do not end what was to be shielded.
     @inlinable
     public func shielded(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Value> {
-        Deferred(link.shielded(DeferredDiagnostic.Location(fileID: fileID, line: line)))
+        Deferred(link.shielded(DeferredDiagnostic.Location(.shielded, fileID, line)))
     }
 }
 

@@ -15,7 +15,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let error = input.error else { return input.copy() }
             return .catching { try errback(error) }
         }
@@ -32,7 +32,7 @@ extension Deferred {
         _ errback: @escaping @Sendable (E) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let matching = input.error as? E else { return input.copy() }
             return .catching { try errback(matching) }
         }
@@ -47,7 +47,7 @@ extension Deferred where Value == Void {
         on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let error = input.error else { return input.copy() }
             return .catching { try errback(error) }
         }
@@ -62,7 +62,7 @@ extension Deferred where Value == Void {
         _ errback: @escaping @Sendable (E) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let matching = input.error as? E else { return input.copy() }
             return .catching { try errback(matching) }
         }
@@ -91,7 +91,7 @@ extension _DeferredForms {
         _ errback: @escaping @Sendable (any Error) throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let error = input.error else { return input.copy() }
             return .nesting { try errback(error) }
         }
@@ -107,7 +107,7 @@ extension _DeferredForms {
         on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let error = input.error else { return .value(()) }
             return .catching { try errback(error) }
         }
@@ -120,7 +120,7 @@ extension _DeferredForms {
         _ errback: @escaping @Sendable (E) throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let matching = input.error as? E else { return input.copy() }
             return .nesting { try errback(matching) }
         }
@@ -135,7 +135,7 @@ extension _DeferredForms {
         _ errback: @escaping @Sendable (E) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        _deferred.attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        _deferred.attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let matching = input.error as? E else { return input.isFailure ? input.copy() : .value(()) }
             return .catching { try errback(matching) }
         }

@@ -38,6 +38,7 @@ extension Deferred {
 extension Link {
     @usableFromInline
     func addFinalizer(_ dispatcher: (any Dispatcher)?, _ finalizer: @escaping Finalizer) {
+        let finalizer = Recording.isOn ? Recording.noting(finalizer, of: self) : finalizer
         let added: Finalizer =
             if let dispatcher {
                 { outcome in

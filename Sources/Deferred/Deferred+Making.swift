@@ -6,7 +6,7 @@ extension Deferred {
     /// come from.
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
-        let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        let site = DeferredDiagnostic.Location(.source, fileID, line)
         self.init(Link(.source, .none, site, firedByHandles: true))
     }
 
@@ -56,7 +56,7 @@ extension Deferred {
     public init(
         catching body: () throws -> Value, fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        let site = DeferredDiagnostic.Location(.settled, fileID, line)
         self.init(Link(.settled, .catching(body), site))
     }
 
@@ -81,7 +81,14 @@ extension Deferred {
         canceller: (@Sendable (Resolver<Value>) -> Void)? = nil, fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> (deferred: Deferred<Value>, resolver: Resolver<Value>) {
-        let link = Link(.source, .none, DeferredDiagnostic.Location(fileID: fileID, line: line))
+        withResolver(DeferredDiagnostic.Location(.resolver, fileID, line), canceller: canceller)
+    }
+
+    @inlinable
+    static func withResolver(
+        _ site: DeferredDiagnostic.Location, canceller: (@Sendable (Resolver<Value>) -> Void)?
+    ) -> (deferred: Deferred<Value>, resolver: Resolver<Value>) {
+        let link = Link(.source, .none, site)
         if let canceller {
             link.setCanceller { canceller(Resolver(Producer(forCancellerOf: $0))) }
         }
@@ -93,7 +100,7 @@ extension Deferred {
     public static func resolved(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line)
         -> Deferred
     {
-        Deferred(Link(.settled, .value(value), DeferredDiagnostic.Location(fileID: fileID, line: line)))
+        Deferred(Link(.settled, .value(value), DeferredDiagnostic.Location(.settled, fileID, line)))
     }
 
     /// A Deferred that has failed with `error`.
@@ -101,7 +108,7 @@ extension Deferred {
     public static func rejected(
         _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred {
-        Deferred(Link(.settled, .failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line)))
+        Deferred(Link(.settled, .failure(error), DeferredDiagnostic.Location(.settled, fileID, line)))
     }
 }
 

@@ -9,7 +9,7 @@ extension Deferred {
         fail errback: @escaping @Sendable (any Error) throws -> U, fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.pair, fileID, line)) { input in
             if let error = input.error { return .catching { try errback(error) } }
             return .catching { try callback(input.value()) }
         }
@@ -22,7 +22,7 @@ extension Deferred {
         fail errback: @escaping @Sendable (any Error) throws -> Deferred<U>, fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.pair, fileID, line)) { input in
             if let error = input.error { return .nesting { try errback(error) } }
             return .nesting { try callback(input.value()) }
         }
@@ -36,7 +36,7 @@ extension Deferred {
         fail errback: @escaping @Sendable (any Error) throws -> Void, fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.pair, fileID, line)) { input in
             if let error = input.error { return .catching { try errback(error) } }
             return .catching { try callback(input.value()) }
         }

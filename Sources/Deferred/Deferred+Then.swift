@@ -30,7 +30,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.then, fileID, line)) { input in
             if input.isFailure { return input.copy() }
             return .catching { try callback(input.value()) }
         }
@@ -48,7 +48,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> Deferred<U>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.then, fileID, line)) { input in
             if input.isFailure { return input.copy() }
             return .nesting { try callback(input.value()) }
         }
@@ -61,7 +61,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(dispatcher, DeferredDiagnostic.Location(.then, fileID, line)) { input in
             if input.isFailure { return input.copy() }
             return .catching { try callback(input.value()) }
         }

@@ -43,9 +43,19 @@ extension Deferred: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(link)) }
 }
 
-extension Deferred: CustomStringConvertible {
-    /// Its outcome, or what it waits for and where that was made, up the chain.
+extension Deferred: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Its outcome, or what it waits for and where that was made, up the chain; in one line, which leaves out what is far up.
     public var description: String { "Deferred<\(Value.self)>: \(link.describe())" }
+
+    /// Its outcome, or all that it waits for, a line for each: how and where that was made and what it does, up the chain, and
+    /// for a list down into each of its inputs that is pending. (Up to a thousand lines.)
+    ///
+    /// ```
+    /// Deferred<Int>: waits (then, made at App/Pages.swift:12)
+    /// ← waits for 1 of a list of 2 (list, made at App/Pages.swift:10)
+    ///   1: its callback waits on its dispatcher, parsing (then, made at App/Pages.swift:9)
+    /// ```
+    public var debugDescription: String { "Deferred<\(Value.self)>: \(link.describeChain())" }
 }
 
 extension Deferred {

@@ -13,7 +13,15 @@ public enum DeferredDiagnostic: Sendable {
     /// A place in the source.
     public struct Location {
         @usableFromInline let file: UnsafePointer<UInt8>
+        /// The line, and above it how a Deferred was made there (`OriginBits`). The highest bit is a link's own; see
+        /// `Link.lineAndOwner`.
         @usableFromInline let storedLine: UInt32
+
+        @inlinable
+        init(file: UnsafePointer<UInt8>, storedLine: UInt32) {
+            self.file = file
+            self.storedLine = storedLine
+        }
     }
 }
 
@@ -25,8 +33,7 @@ extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
         file = fileID.hasPointerRepresentation ? fileID.utf8Start : Self.unknownFile.utf8Start
-        // The highest bit is a link's own; see `Link.lineAndOwner`.
-        storedLine = UInt32(truncatingIfNeeded: line) & (1 << 31 - 1)
+        storedLine = UInt32(truncatingIfNeeded: line) & (1 << 26 - 1)
     }
 
     @usableFromInline static var unknownFile: StaticString { "unknown" }
@@ -35,18 +42,18 @@ extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
     public var fileID: String { String(cString: file) }
 
     /// The line, from 1.
-    public var line: Int { Int(storedLine) }
+    public var line: Int { Int(storedLine & Self.lineBits) }
 
     /// `Module/File.swift:12`
     public var description: String { "\(fileID):\(line)" }
 
     /// The same line of the same file.
-    public static func == (a: Self, b: Self) -> Bool { a.storedLine == b.storedLine && a.fileID == b.fileID }
+    public static func == (a: Self, b: Self) -> Bool { a.line == b.line && a.fileID == b.fileID }
 
     /// Hashes file and line.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(fileID)
-        hasher.combine(storedLine)
+        hasher.combine(line)
     }
 }
 

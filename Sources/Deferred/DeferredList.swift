@@ -131,7 +131,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
         _ rule: ListState.Rule, _ fileID: StaticString, _ line: UInt,
         _ finish: @escaping ListState.Finish
     ) -> Deferred<U> {
-        let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        let site = DeferredDiagnostic.Location(.list, fileID, line)
         func watch(_ inputs: [Link], onStop: (@Sendable () -> Void)? = nil) -> Deferred<U> {
             let list = ListState(
                 rule, count: inputs.count, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,

@@ -11,7 +11,7 @@ public func gather<each T: Sendable>(
 ) -> Deferred<(repeat each T)> {
     var inputs: [Link] = []
     repeat inputs.append((each deferreds).link)
-    let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+    let site = DeferredDiagnostic.Location(.list, fileID, line)
     let list = ListState(
         .untilFailure, count: inputs.count, consumesErrors: false, cancelsRemaining: false, site
     ) {

@@ -30,7 +30,8 @@ struct OptionsTests {
         let options = try Options(parsing: [
             "a", "-d", "dir", "--overwrite", "--input", "list", "-H", "A: b: c", "--header=X-Empty:",
             "--timeout", "0.5",
-            "--max-time=90", "--retry", "3", "--fail-fast", "--json", "-q", "--waterfall", "w.svg", "b",
+            "--max-time=90", "--retry", "3", "--fail-fast", "--json", "-q", "--waterfall", "w.svg",
+            "--trace=t.json", "b",
         ])
         #expect(options.urls == ["a", "b"])
         #expect(options.directory == "dir")
@@ -42,6 +43,7 @@ struct OptionsTests {
         #expect(options.retries == 3)
         #expect(options.failsFast && options.writesJSON && options.isQuiet && !options.takesFirst)
         #expect(options.waterfall == "w.svg")
+        #expect(options.trace == "t.json")
         #expect(try Options(parsing: ["-o", "-", "u"]).output == .standardOutput)
         #expect(try Options(parsing: ["-ofile", "u"]).output == .file("file"))
         #expect(try Options(parsing: ["--first", "-o", "f", "u", "v"]).takesFirst)
@@ -114,6 +116,7 @@ struct OptionsTests {
             (["u", "--json", "-o", "-"], "--json and -o - contradict each other"),
             (["u", "-d", "x", "-o", "-"], "-o - and -d contradict each other"),
             (["u", "-o", "-", "--continue"], "-o - and --continue contradict each other"),
+            (["u", "--waterfall", "x", "--trace", "x"], "--waterfall and --trace contradict each other"),
             (["u", "v", "-o", "x"], "-o is for one URL, and there are 2"),
             (["--demo", "u"], "--demo brings its own URLs and settings"),
             ([], "no URL was given"),

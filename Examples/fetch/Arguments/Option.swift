@@ -20,7 +20,7 @@ struct Option: Sendable {
         Group(title: "Where files go", options: [output, directory, overwrite, skipExisting, resume]),
         Group(title: "What is fetched", options: [input, header, first]),
         Group(title: "How", options: [jobs, timeout, maximumTime, retry, failFast]),
-        Group(title: "What is shown", options: [json, quiet, waterfall, demo, help]),
+        Group(title: "What is shown", options: [json, quiet, waterfall, trace, demo, help]),
     ]
 
     private static let output = Option(
@@ -125,6 +125,13 @@ struct Option: Sendable {
         help: "a picture of when each transfer waited and ran"
     ) { value, options in
         options.waterfall = value
+    }
+
+    private static let trace = Option(
+        names: ["--trace"], placeholder: "FILE.json",
+        help: "every callback, and what waited for what, to look at in Perfetto\nor chrome://tracing"
+    ) { value, options in
+        options.trace = value
     }
 
     private static let demo = Option(

@@ -2,6 +2,9 @@
 extension Options {
     /// Throws what contradicts itself, as far as that can be told before `--input` has been read.
     func checkForContradictions() throws(UsageError) {
+        if action != .help, let trace, trace == waterfall {
+            throw .contradiction("--waterfall and --trace", "both want \(trace)")
+        }
         switch action {
         case .help: return
         case .demo: return try checkDemo()
@@ -40,11 +43,12 @@ extension Options {
         plain.action = .demo
         plain.directory = directory
         plain.waterfall = waterfall
+        plain.trace = trace
         plain.jobs = jobs
         guard self == plain else {
             throw UsageError(
                 problem: "--demo brings its own URLs and settings",
-                hint: "of the other options it takes -d, -j and --waterfall")
+                hint: "of the other options it takes -d, -j, --waterfall and --trace")
         }
     }
 

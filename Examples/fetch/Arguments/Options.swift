@@ -44,4 +44,6 @@ struct Options: Equatable, Sendable {
     var isQuiet = false
     /// Where the picture goes.
     var waterfall: String?
+    /// Where the trace goes.
+    var trace: String?
 }

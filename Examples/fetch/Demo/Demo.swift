@@ -35,12 +35,12 @@ enum Demo {
             run.display.output(line)
         }
         let isDrawn = run.drawWaterfall()
+        let isTraced = run.writeTrace()
         run.display.output("")
         run.display.finish(saying: run.journal.summary)
         if let signal = ending.signal { return 128 + signal }
-        guard case .success = ending.result, isDrawn, run.display.brokenOutput.currentResult == nil else {
-            return 1
-        }
+        guard case .success = ending.result, isDrawn, isTraced, run.display.brokenOutput.currentResult == nil
+        else { return 1 }
         return 0
     }
 }

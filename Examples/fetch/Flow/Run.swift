@@ -8,9 +8,13 @@ struct Run: Sendable {
     let journal: Journal
     let fetcher: Fetcher
     private let stage: Stage
+    /// What `--trace` is written from.
+    private let recording: DeferredRecording?
 
     init(_ options: Options) {
         self.options = options
+        // Before the first Deferred is made.
+        recording = options.trace.map { _ in DeferredDiagnostics.startRecording(limit: 1_000_000) }
         display = Display(options.isQuiet ? .errors : Terminal(.standardError).manner)
         journal = Journal(options, display)
         stage = Stage(options)
@@ -50,8 +54,24 @@ struct Run: Sendable {
         guard let path = options.waterfall else { return true }
         let picture = WaterfallPicture(
             timeline: journal.timeline, title: "\(journal.summary), at most \(options.jobs) at once")
+        return write(picture.svg, to: path)
+    }
+
+    /// Writes the trace, if there is to be one; false if it can't be written.
+    func writeTrace() -> Bool {
+        guard let path = options.trace, let recording else { return true }
+        recording.stop()
+        guard write(recording.chromeTrace(), to: path) else { return false }
+        let dropped = recording.droppedEventCount
+        if dropped > 0 {
+            display.complain("fetch: \(path): there was no room for the last \(dropped) events")
+        }
+        return true
+    }
+
+    private func write(_ text: String, to path: String) -> Bool {
         do {
-            try Data(picture.svg.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
             return true
         } catch {
             display.complain("fetch: \(path): \(Reason.inWords(error))")
@@ -72,10 +92,11 @@ extension Run {
         let ending = await run.perform { run.fetcher.fetch(transfers) }
         run.journal.endRest(transfers)
         let isDrawn = run.drawWaterfall()
+        let isTraced = run.writeTrace()
         run.display.finish(saying: (ending.signal == nil ? "" : "interrupted: ") + run.journal.summary)
 
         if let signal = ending.signal { return 128 + signal }
-        return isDrawn && run.isSuccess(ending) ? 0 : 1
+        return isDrawn && isTraced && run.isSuccess(ending) ? 0 : 1
     }
 
     /// With `--first` one is enough.

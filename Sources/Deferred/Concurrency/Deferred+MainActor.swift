@@ -19,7 +19,7 @@ extension Deferred {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.then, fileID, line)) { input in
             if input.isFailure { return input.copy() }
             let typed: Value = input.value()
             return .catching { try MainActor.assumeIsolated { try callback(typed) } }
@@ -31,7 +31,7 @@ extension Deferred {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Deferred<U>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.then, fileID, line)) { input in
             if input.isFailure { return input.copy() }
             let typed: Value = input.value()
             return .nesting { try MainActor.assumeIsolated { try callback(typed) } }
@@ -44,7 +44,7 @@ extension Deferred {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.then, fileID, line)) { input in
             if input.isFailure { return input.copy() }
             let typed: Value = input.value()
             return .catching { try MainActor.assumeIsolated { try callback(typed) } }
@@ -56,7 +56,7 @@ extension Deferred {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let error = input.error else { return input.copy() }
             return .catching { try MainActor.assumeIsolated { try callback(error) } }
         }
@@ -68,7 +68,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.both, fileID, line)) { input in
             let result: Result<Value, any Error> = input.result()
             return .catching { try MainActor.assumeIsolated { try callback(result) } }
         }
@@ -80,7 +80,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Deferred<U>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.both, fileID, line)) { input in
             let result: Result<Value, any Error> = input.result()
             return .nesting { try MainActor.assumeIsolated { try callback(result) } }
         }
@@ -93,7 +93,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.both, fileID, line)) { input in
             let result: Result<Value, any Error> = input.result()
             return .catching { try MainActor.assumeIsolated { try callback(result) } }
         }
@@ -107,7 +107,7 @@ extension Deferred where Value == Void {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) { input in
+        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) { input in
             guard let error = input.error else { return input.copy() }
             return .catching { try MainActor.assumeIsolated { try callback(error) } }
         }
@@ -122,7 +122,7 @@ extension _DeferredForms {
         _ callback: @escaping @MainActor @Sendable (any Error) throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) {
+        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) {
             input in
             guard let error = input.error else { return input.copy() }
             return .nesting { try MainActor.assumeIsolated { try callback(error) } }
@@ -135,7 +135,7 @@ extension _DeferredForms {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(fileID: fileID, line: line)) {
+        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) {
             input in
             guard let error = input.error else { return .value(()) }
             return .catching { try MainActor.assumeIsolated { try callback(error) } }

@@ -20,7 +20,8 @@ extension Deferred {
     ) {
         let running = Guarded<Task<Void, Never>?>(nil)
         let (deferred, resolver) = Deferred.withResolver(
-            canceller: { _ in running.withLock { $0 }?.cancel() }, fileID: fileID, line: line)
+            DeferredDiagnostic.Location(.task, fileID, line)
+        ) { _ in running.withLock { $0 }?.cancel() }
         let task = Task(priority: priority) {
             let result: Result<Value, any Error>
             do { result = .success(try await operation()) } catch { result = .failure(error) }

@@ -25,7 +25,7 @@ extension Deferred {
         timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Value {
         if let result = currentResult { return try result.get() }
-        let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        let site = DeferredDiagnostic.Location(.blocking, fileID, line)
         let outcome = Guarded<Result<Value, any Error>?>(nil)
         let semaphore = DispatchSemaphore(value: 0)
         let waiting = link.attach(

@@ -115,7 +115,11 @@ extension Frame {
         source.flags.insert(.cancellerRuns)
         rare.cancellerThread = thread
         source.unlock(word)
-        canceller(source)
+        if Recording.isOn {
+            Recording.during(.canceller, of: source) { canceller(source) }
+        } else {
+            canceller(source)
+        }
         let newWord = source.lock()
         let wasOvertaken = source.flags.remove(.cancellerRuns) == nil
         guard source.phase == .source else {
@@ -246,6 +250,11 @@ extension Link {
     /// Cancels this link, and runs what that sets off.
     @usableFromInline
     func cancel() {
+        if Recording.isOn { return Recording.during(.cancelling, of: self) { cancelNow() } }
+        cancelNow()
+    }
+
+    private func cancelNow() {
         var frame = Frame()
         frame.cancel(self)
         frame.run()

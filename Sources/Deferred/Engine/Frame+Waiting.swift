@@ -2,12 +2,14 @@
 extension Frame {
     mutating func wait(_ link: inout Link, for inner: Link) {
         if inner === link { return settle(link, .failure(DeferredError.cycle)) }
+        if Recording.isOn { Recording.waits(link, for: inner) }
         if Link.isIdle(inner.word.load(ordering: .acquiring)) { return settle(link, inner.takeLook()) }
 
         // It still stands in the list that it withdrew from, so it cannot stand in another.
         if link.withdrawn { return follow(inner, by: link) }
 
         if !hasScope, isKnownUniquelyReferenced(&link), let waiter = link.bypass(to: inner) {
+            if Recording.isOn { Recording.bypassed(link, by: waiter) }
             enlist(waiter, with: inner)
         } else {
             holdScope(with: link)
@@ -86,7 +88,7 @@ extension Frame {
     /// waits for it. False if it had fired.
     @discardableResult
     mutating func follow(_ source: Link, _ other: Link, from phase: Link.Phase = .source) -> Bool {
-        let follower = Link(.linking, .forward(to: source), source.made)
+        let follower = Link(.linking, .forward(to: source), source.made.of(.hidden))
         follower.upstream = Upstream(other)
         let rare = source.ensureRare()
         let isPending = source.locked {
@@ -96,6 +98,7 @@ extension Frame {
             rare.following.append(follower)
             return true
         }
+        if Recording.isOn && isPending && phase == .source { Recording.follows(source, other) }
         if isPending { enlist(follower, with: other) }
         return isPending
     }

@@ -179,7 +179,7 @@ struct Frame: ~Copyable {
         switch content.kind {
         case .step:
             let step = content.takeStep()
-            conclude(&link, step(outcome))
+            conclude(&link, Recording.isOn ? Recording.run(step, of: link, outcome) : step(outcome))
             return true
         case .adopt:
             settle(link, outcome.copy())
@@ -252,7 +252,9 @@ struct Frame: ~Copyable {
     /// Gives a locked link, which has nothing to do any more, its outcome, unlocks it and enqueues the telling.
     @inline(__always)
     mutating func finish(_ link: Link, _ word: UInt, _ outcome: consuming Link.Content) {
-        if link.rare != nil || link.flags.contains(.hasClaim) { return finishRare(link, word, outcome) }
+        if link.rare != nil || link.flags.contains(.hasClaim) || Recording.isOn {
+            return finishRare(link, word, outcome)
+        }
         link.content = outcome
         link.phase = .settled
         link.teller = thread
@@ -269,6 +271,8 @@ struct Frame: ~Copyable {
     private mutating func finishRare(_ link: Link, _ word: UInt, _ outcome: consuming Link.Content) {
         let claim = link.takeClaim()
         let flags = link.flags
+        let isRecorded = Recording.isOn
+        if isRecorded { Recording.fired(link, outcome) }
         link.content = outcome
         link.phase = .settled
         link.teller = thread
@@ -276,6 +280,7 @@ struct Frame: ~Copyable {
         guard let rare = link.rare else {
             let batch = Batch(takenFrom: word)
             link.unlock(Word.settled | (batch.isEmpty ? 0 : Word.busy))
+            if isRecorded { Recording.describeFailure(of: link) }
             return enqueueTelling(link, batch, scope)
         }
         if flags.contains(.cancellerRuns), rare.cancellerThread != thread {
@@ -293,6 +298,7 @@ struct Frame: ~Copyable {
         let batch = Batch(takenFrom: word)
         link.unlock(Word.settled | (word & Word.paused) | (batch.isEmpty ? 0 : Word.busy))
 
+        if isRecorded { Recording.describeFailure(of: link) }
         var inner = Scope.join(held, scope)
         if !finalizers.isEmpty { inner = Scope(finalizers, link.content.copy(), in: inner) }
         enqueueTelling(link, batch, inner)

@@ -33,7 +33,7 @@ final class Handover: @unchecked Sendable {
         self.step = step
     }
 
-    deinit { conclude { _ in .failure(DeferredError.abandoned) } }
+    deinit { conclude { _, _ in .failure(DeferredError.abandoned) } }
 
     /// Hands a step over. Gives its result if the dispatcher ran it, or let it go, within the call: then the frame that hands
     /// over goes on with it in its turn, after the others attached to the same Deferred (F4).
@@ -66,6 +66,7 @@ final class Handover: @unchecked Sendable {
     private static func prepare(
         _ handover: Handover, _ link: Link, _ input: consuming Link.Content, _ scope: Scope?, _ thread: UInt
     ) {
+        if Recording.isOn { Recording.dispatched(link, to: handover.dispatcher) }
         handover.link = link
         handover.input = input
         handover.scope = scope
@@ -81,11 +82,16 @@ final class Handover: @unchecked Sendable {
     @inline(never)
     private static func dispatch(_ handover: Unmanaged<Handover>) {
         let handover = handover.takeRetainedValue()
-        handover.dispatcher.dispatch { handover.conclude { handover.step($0) } }
+        handover.dispatcher.dispatch { handover.conclude { handover.runStep(of: $0, with: $1) } }
+    }
+
+    private func runStep(of link: Link, with outcome: borrowing Link.Content) -> Link.Content {
+        if Recording.isOn { return Recording.run(step, of: link, outcome) }
+        return step(outcome)
     }
 
     /// Ends the handover, once, with what `body` gives for the outcome that the link waited for.
-    private func conclude(_ body: (borrowing Link.Content) -> Link.Content) {
+    private func conclude(_ body: (Link, borrowing Link.Content) -> Link.Content) {
         guard
             state.compareExchange(
                 expected: State.handed, desired: State.begun, ordering: .acquiringAndReleasing
@@ -95,7 +101,7 @@ final class Handover: @unchecked Sendable {
         else { return }
         let scope = self.scope.take()
         let start = begin(link)
-        let result = body(start.outcome)
+        let result = body(link, start.outcome)
         if start.isWithinCall {
             let word = link.lock()
             link.content = result

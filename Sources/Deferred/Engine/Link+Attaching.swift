@@ -14,13 +14,14 @@ extension Link {
             .step { _ in
                 body()
                 return .value(())
-            }, made)
+            }, made.of(.hidden))
         observer.onlyObserves = true
         attach(observer)
     }
 
     /// Attaches a new link that nobody else knows of yet.
     func attach(_ consumer: Link) {
+        if Recording.isOn { Recording.attached(consumer, to: self) }
         let word = lock()
         if word & Word.settled == 0 {
             consumer.upstream = Upstream(self)
@@ -39,9 +40,10 @@ extension Link {
     }
 
     /// Makes an idle link that has its outcome `busy`, for a caller who attaches a step and is thereby the frame (F3). False
-    /// if it is not idle.
+    /// if it is not idle, or if there has to be a link that a recording can show.
     @usableFromInline
     func beginTurn() -> Bool {
+        if Recording.isOn { return false }
         guard Link.isIdle(word.load(ordering: .relaxed)) else { return false }
         let word = lock()
         let isIdle = Link.isIdle(word)

@@ -68,12 +68,15 @@ extension DispatchQueue {
     /// Whether the current thread runs what is on the main queue, or is the main thread itself.
     ///
     /// Known by the label: a mark of our own could be set only from off the queue.
-    fileprivate static var isOnMain: Bool {
+    fileprivate static var isOnMain: Bool { currentLabel == main.label }
+
+    /// The label of the queue that the current thread runs what is on; "" if it has none.
+    static var currentLabel: String {
         #if canImport(CDispatch)
         let label = dispatch_queue_get_label(nil)
         #else
         let label = __dispatch_queue_get_label(nil)
         #endif
-        return String(cString: label) == main.label
+        return String(cString: label)
     }
 }

@@ -3,6 +3,22 @@ extension Link {
     /// Fires the source, runs its callbacks, and says whether this call fired it (F1, F2).
     @usableFromInline
     func fire(_ outcome: consuming Content, _ site: DeferredDiagnostic.Location) -> Bool {
+        if Recording.isOn { return fireRecorded(outcome, site) }
+        return fireNow(outcome, site)
+    }
+
+    @inline(never)
+    private func fireRecorded(_ outcome: consuming Content, _ site: DeferredDiagnostic.Location) -> Bool {
+        var outcome = outcome
+        return Recording.during(.firing(at: site), of: self) {
+            var taken = Content.none
+            swap(&taken, &outcome)
+            return fireNow(taken, site)
+        }
+    }
+
+    @inline(__always)
+    private func fireNow(_ outcome: consuming Content, _ site: DeferredDiagnostic.Location) -> Bool {
         let word = lock()
         guard phase == .source else {
             let isAbsorbed = flags.remove(.absorbsLateResult) != nil
@@ -41,7 +57,9 @@ extension Link {
 
     /// The last handle of a pending source has gone. Called from `deinit`: a stand-in fails in its place.
     func abandonAtEnd() {
-        let standIn = Link(.source, .none, made)
+        let standIn = Link(.bypassed, .none, made)
+        standIn.phase = .source
+        if Recording.isOn { standIn.take(number: numbered()) }
         standIn.rare = rare.take()
         // Whoever could unpause it has gone too (P1).
         standIn.word.store(word.load(ordering: .relaxed) & ~Word.flags, ordering: .relaxed)

@@ -2,6 +2,7 @@
 extension Link {
     @usableFromInline
     func pause() {
+        if Recording.isOn { Recording.paused(self) }
         let rare = ensureRare()
         let word = lock()
         rare.pauses += 1
@@ -11,12 +12,18 @@ extension Link {
     /// Undoes one `pause()`, and after the last tells those who were held. False if there was none to undo.
     @usableFromInline
     func unpause() -> Bool {
+        if Recording.isOn { return Recording.during(.unpausing, of: self) { unpauseNow() } }
+        return unpauseNow()
+    }
+
+    private func unpauseNow() -> Bool {
         let word = lock()
         guard let rare, rare.pauses > 0 else {
             unlock(word)
             return false
         }
         rare.pauses -= 1
+        if Recording.isOn { Recording.unpaused(self) }
         guard rare.pauses == 0 else {
             unlock(word)
             return true
@@ -40,7 +47,8 @@ extension Link {
     /// The last handle that could unpause this link has gone, so it counts as unpaused. Called from `deinit`: a stand-in
     /// with the same outcome tells those who were held.
     func flushAfterPause() {
-        let standIn = Link(.settled, content.copy(), made)
+        let standIn = Link(.bypassed, content.copy(), made)
+        standIn.phase = .settled
         let batch = Batch(takenFrom: word.load(ordering: .relaxed))
         word.store(Word.settled, ordering: .relaxed)
         standIn.word.store(Word.settled | Word.busy, ordering: .relaxed)

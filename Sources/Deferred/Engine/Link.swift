@@ -74,8 +74,9 @@ final class Link: @unchecked Sendable {
     /// Under this link's lock.
     @exclusivity(unchecked) var flags: Flags
 
-    /// What is asked without this link's lock; see `withdrawn`, `onlyObserves` and `hasFollowed`.
-    private let marks = Atomic<UInt8>(0)
+    /// What is asked without this link's lock, in the lowest three bits: see `withdrawn`, `onlyObserves` and `hasFollowed`. The
+    /// others are the link's number in recordings, which no other link has; 0 until it is asked for.
+    private let marks = Atomic<UInt32>(0)
 
     /// The thread that runs its step, or tells those in its list; while it waits for one that has fired, that one's. Or 0, or out
     /// of date where nothing of that is so. Under this link's lock. For `waits(forWhatRunsOn:)`.
@@ -100,6 +101,7 @@ final class Link: @unchecked Sendable {
         teller = 0
 
         lineAndOwner = site.storedLine | (firedByHandles ? Link.firedByHandlesBit : 0)
+        if Recording.isOn { Recording.made(self, phase) }
     }
 
     static let firedByHandlesBit: UInt32 = 1 << 31
@@ -120,6 +122,30 @@ final class Link: @unchecked Sendable {
     var hasFollowed: Bool {
         get { marks.load(ordering: .acquiring) & 2 != 0 }
         set { if newValue { marks.bitwiseOr(2, ordering: .releasing) } }
+    }
+
+    static let greatestNumber: UInt32 = 1 << 29 - 1
+
+    /// The link's number in recordings, if it has one.
+    var number: UInt32 { marks.load(ordering: .relaxed) >> 3 }
+
+    /// The link's number in recordings; 0 if there are none left.
+    func numbered() -> UInt32 {
+        let number = number
+        if number != 0 { return number }
+        take(number: Recording.nextNumber())
+        return self.number
+    }
+
+    /// Gives the link a number, if it has none.
+    func take(number: UInt32) {
+        var seen = marks.load(ordering: .relaxed)
+        while seen >> 3 == 0 {
+            let (exchanged, original) = marks.weakCompareExchange(
+                expected: seen, desired: seen | number << 3, ordering: .relaxed)
+            if exchanged { return }
+            seen = original
+        }
     }
 
     /// Where the link was made.

@@ -76,7 +76,7 @@ final class ListState: Sendable {
         var watches: [Link] = []
         watches.reserveCapacity(inputs.count)
         for (index, input) in inputs.enumerated() {
-            let watch = Link(.waiting, .watch(self, index: index), site)
+            let watch = Link(.waiting, .watch(self, index: index), site.of(.hidden))
             watches.append(watch)
             input.attach(watch)
         }

@@ -17,7 +17,9 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred {
         let timer = Timer()
-        let (deferred, resolver) = withResolver(canceller: { _ in timer.stop() }, fileID: fileID, line: line)
+        let (deferred, resolver) = withResolver(DeferredDiagnostic.Location(.after, fileID, line)) { _ in
+            timer.stop()
+        }
         timer.set(delay, on: dispatcher) { resolver.resolve(value, fileID: fileID, line: line) }
         return deferred
     }

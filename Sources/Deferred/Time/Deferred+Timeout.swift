@@ -25,7 +25,7 @@ extension Deferred {
     ) -> Deferred<Value> {
         let timer = Timer()
         let limited: Deferred<Value> = attach(
-            nil, DeferredDiagnostic.Location(fileID: fileID, line: line)
+            nil, DeferredDiagnostic.Location(.timeout, fileID, line)
         ) { input in
             let isInTime = timer.stop()
             guard !isInTime, input.error is CancellationError else {

@@ -124,6 +124,50 @@ extension Rules {
             source.resolve(1)
         }
 
+        @Test(
+            "Debug description: tells all that a chain waits for, a line each, and for a list each input that is pending"
+        )
+        func debugDescriptions() {
+            let line = #line + 1
+            let (a, b, c) = (Deferred<Int>(), Deferred<Int>(), Deferred.resolved(3))
+            let nested = c.then { _ in b }
+            let dispatcher = HandDispatcher()
+            let handed = c.then(on: dispatcher) { $0 }
+            let list = DeferredList([a, nested, c, handed, nested]).values()
+            let last = list.then { $0.count }
+            func place(_ offset: Int) -> String {
+                "made at DeferredTests/Diagnostics.swift:\(line + offset))"
+            }
+            #expect(
+                last.debugDescription.split(separator: "\n") == [
+                    "Deferred<Int>: waits (then, \(place(5))",
+                    "← waits for 4 of a list of 5 (list, \(place(4))",
+                    "  0: waits to be fired (Deferred(), \(place(0))",
+                    "  1: waits for a nested Deferred (then, \(place(1))",
+                    "  ← waits to be fired (Deferred(), \(place(0))",
+                    "  3: its callback waits on its dispatcher, HandDispatcher (then, \(place(3))",
+                    "  4: the same as above (then, \(place(1))",
+                ])
+            #expect(c.debugDescription == "Deferred<Int>: value 3 (resolved, \(place(0))")
+            last.cancel()
+            dispatcher.drop()
+            keep(a, b, handed)
+        }
+
+        @Test("Debug description: of a chain without end it ends, and of two that are followed it tells both")
+        func debugDescriptionIsBounded() {
+            let source = Deferred<Int>()
+            var position = source
+            for _ in 0..<5000 { position = position.then { $0 } }
+            #expect(position.debugDescription.split(separator: "\n").count == 1001)
+            let (first, second, follower) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())
+            follower.follow(first)
+            follower.follow(second)
+            #expect(follower.debugDescription.split(separator: "\n").count == 3)
+            source.resolve(1)
+            keep(first, second)
+        }
+
         @Test("Errors: each says in words what it is")
         func errors() {
             let all: [DeferredError] = [.abandoned, .cycle, .empty, .timedOut, .invalidArgument("why")]

@@ -1,5 +1,7 @@
 import Deferred
 import DeferredTesting
+import Dispatch
+import Foundation
 import Testing
 
 @Suite struct ErrorsAndDiagnosticsTests {
@@ -65,5 +67,47 @@ import Testing
         #expect(line.hasPrefix("Deferred<Int>: "))
         #expect(line.contains("ErrorsAndDiagnosticsTests.swift"))
         page.resolve("")
+    }
+
+    @Test("Diagnostics: the debug description of a list says what each input waits for")
+    func debugDescription() throws {
+        let print: @Sendable (String) -> Void = journal.write
+        let page = Deferred<String>()
+        let disk = DispatchQueue(label: "disk")
+        disk.suspend()
+        let cover = Deferred.resolved("cover").then(on: disk) { $0 }
+        print(DeferredList([page, cover]).values().debugDescription)
+        // Deferred<Array<String>>: waits for 2 of a list of 2 (list, made at App/Book.swift:14)
+        //   0: waits to be fired (Deferred(), made at App/Book.swift:11)
+        //   1: its callback waits on its dispatcher, disk (then, made at App/Book.swift:12)
+        disk.resume()
+        let lines = try #require(journal.all.first).split(separator: "\n")
+        let documented = [
+            "Deferred<Array<String>>: waits for 2 of a list of 2 (list, made at ",
+            "  0: waits to be fired (Deferred(), made at ",
+            "  1: its callback waits on its dispatcher, disk (then, made at ",
+        ]
+        #expect(lines.count == 3)
+        for (line, start) in zip(lines, documented) { #expect(line.hasPrefix(start)) }
+        page.resolve("")
+    }
+
+    @Test("Diagnostics: a run is recorded, and shown as a trace and as a graph")
+    func recording() async throws {
+        let print: @Sendable (String) -> Void = journal.write
+        let traceFile = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID()).json")
+        defer { try? FileManager.default.removeItem(at: traceFile) }
+        @Sendable func fetchPage(at path: String) -> Deferred<String> { .resolved("<html>") }
+        let recording = DeferredDiagnostics.startRecording()
+        let length = fetchPage(at: "/index").then { $0.count }
+        _ = try await length.value
+        recording.stop()
+
+        try recording.chromeTrace().write(to: traceFile, atomically: true, encoding: .utf8)
+        print(recording.mermaidGraph())
+
+        #expect(journal.all.first?.contains("ErrorsAndDiagnosticsTests.swift") == true)
+        let trace = try JSONSerialization.jsonObject(with: Data(contentsOf: traceFile)) as? [String: Any]
+        #expect(trace?["traceEvents"] is [Any])
     }
 }

@@ -17,12 +17,13 @@ struct DemoTests {
         #expect(fetch.files().isEmpty)
     }
 
-    @Test("--demo keeps its files and draws its picture where that is wanted")
+    @Test("--demo keeps its files, draws its picture and writes its trace where that is wanted")
     func kept() async throws {
         let fetch = try FetchProgram()
-        let outcome = try await fetch.run("--demo", "-d", "kept", "--waterfall", "w.svg")
+        let outcome = try await fetch.run("--demo", "-d", "kept", "--waterfall", "w.svg", "--trace", "t.json")
         #expect(outcome.status == 0)
-        #expect(fetch.files() == ["kept", "w.svg"])
+        #expect(fetch.files() == ["kept", "t.json", "w.svg"])
+        #expect(fetch.text("t.json")?.contains("traceEvents") == true)
         #expect(fetch.files("kept").count == 7)
     }
 }

@@ -272,6 +272,29 @@ struct FetchingTests {
         #expect(refused.errors.contains("fetch: no/w.svg: no such file or directory"), "\(refused.errors)")
     }
 
+    @Test("--trace writes what ran where, also when something failed, and failing to write it is a failure")
+    func trace() async throws {
+        let outcome = try await fetch.run("--trace", "t.json", server.url("/a.txt"), server.url("/none"))
+        #expect(outcome.status == 1)
+        let events = try traceEvents("t.json")
+        let phases = Set(events.compactMap { $0["ph"] as? String })
+        #expect(phases.isSuperset(of: ["M", "X", "b", "e", "s", "f"]))
+        let outcomes = events.compactMap { ($0["args"] as? [String: Any])?["outcome"] as? String }
+        #expect(outcomes.contains("value"))
+        #expect(outcomes.contains { $0.contains("404") })
+        #expect(events.count { $0["ph"] as? String == "b" } == events.count { $0["ph"] as? String == "e" })
+
+        let refused = try await fetch.run("--trace", "no/t.json", "-d", "x", server.url("/a.txt"))
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("fetch: no/t.json: no such file or directory"), "\(refused.errors)")
+    }
+
+    private func traceEvents(_ name: String) throws -> [[String: Any]] {
+        let text = try #require(fetch.text(name))
+        let whole = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        return try #require(whole["traceEvents"] as? [[String: Any]])
+    }
+
     @Test("Bad usage is named, exits with 2, and nothing is fetched")
     func usage() async throws {
         for arguments in [

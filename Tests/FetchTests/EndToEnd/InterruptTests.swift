@@ -34,6 +34,18 @@ struct InterruptTests {
         await server.waitUntilDisconnected()
     }
 
+    @Test("A run that is interrupted writes its trace, in which what was cancelled is cancelled")
+    func interruptTrace() async throws {
+        let program = try fetch.start(["--trace", "t.json", server.url("/stalls")])
+        await server.waitForRequests(underWay: 1)
+        program.send(SIGINT)
+        #expect(await program.outcome.status == 130)
+        #expect(fetch.files() == ["t.json"])
+        let trace = try #require(fetch.text("t.json"))
+        #expect((try? JSONSerialization.jsonObject(with: Data(trace.utf8))) != nil)
+        #expect(trace.contains(#""outcome":"cancelled""#))
+    }
+
     @Test("Interrupted while it waits to try again, it stops at once")
     func interruptPause() async throws {
         server.route("/busy", .unavailable(retryAfter: "300"))

@@ -1,0 +1,177 @@
+import Deferred
+import DeferredTesting
+import Foundation
+import Testing
+
+@Suite("Recording: when, how much and at what cost", .serialized)
+struct RecordingBoundsTests {
+    @Test("Recording: only what happens between start and stop is noted")
+    func bounds() {
+        let source = Deferred<Int>()
+        let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
+        source.then { _ in }
+        recording.stop()
+        recording.stop()
+        source.then { _ in }
+        source.resolve(1)
+        #expect(recording.events().map(Recorded.words) == ["2 then of 1"])
+        #expect(recording.events()[0].time > .zero)
+    }
+
+    @Test("Recording: it may begin inside a callback, and end there: what is noted is balanced")
+    func halfWay() {
+        let recordings = Rules.Box<[DeferredRecording]>([])
+        let source = Deferred<Int>()
+        let position = source.then { value -> Int in
+            recordings.change { $0.append(DeferredDiagnostics.startRecording(madeIn: [#fileID])) }
+            return value
+        }
+        position.then { _ in }
+        position.then { _ in recordings.value[0].stop() }
+        position.then { _ in }
+        source.resolve(1)
+        let events = recordings.value[0].events()
+        Recorded.check(events)
+        #expect(
+            events.map(Recorded.words) == [
+                "1 value", "2 callback begins", "2 ends", "2 value", "3 callback begins",
+            ])
+        // What has begun ends with the recording.
+        #expect(recordings.value[0].chromeTrace().contains("unfinished"))
+    }
+
+    @Test("Recording: what it meets when that has fired is shown so")
+    func metLate() throws {
+        let before = Deferred.resolved(1)
+        let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
+        before.then { _ in }
+        #expect(recording.mermaidGraph().contains("had fired"))
+        _ = try Recorded.check(trace: recording.chromeTrace())
+    }
+
+    @Test("Recording: beyond its limit events are counted and dropped, and both pictures say so")
+    func limit() throws {
+        let recording = DeferredDiagnostics.startRecording(limit: 3, madeIn: [#fileID])
+        let source = Deferred<Int>()
+        source.then { $0 }.then { _ in }
+        source.resolve(1)
+        recording.stop()
+        #expect(recording.events().count == 3)
+        // The source's firing begins and ends; three have a value; two callbacks begin. What has not begun does not end.
+        #expect(recording.droppedEventCount == 6)
+        #expect(recording.chromeTrace().contains(#""droppedEvents":"6""#))
+        #expect(recording.mermaidGraph().contains("6 later events were dropped"))
+        _ = try Recorded.check(trace: recording.chromeTrace())
+        let none = DeferredDiagnostics.startRecording(limit: -1, madeIn: [#fileID])
+        source.then { _ in }
+        #expect(none.events().isEmpty && none.droppedEventCount > 0)
+    }
+
+    @Test("Recording: it keeps no value, error or callback alive, and ends when nobody holds it")
+    func lifetimes() {
+        struct Held: Error { let life: Rules.Lives.Life }
+        let lives = Rules.Lives()
+        let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
+        do {
+            let life = lives.begin()
+            let source = Deferred<Rules.Lives.Life>()
+            source.then { _ -> Int in throw Held(life: life) }.fail { _ in
+                life.use(); return 1
+            }
+            .finally { _ in life.use() }.then { _ in life.use() }
+            source.resolve(life)
+            let (pending, resolver) = Deferred<Int>.withResolver { _ in life.use() }
+            _ = pending.then(on: Rules.DroppingDispatcher()) { _ in life.use() }.fail { _ -> Void in }
+            resolver.resolve(1)
+        }
+        #expect(lives.alive == 0)
+        #expect(recording.events().count > 10)
+    }
+
+    @Test("Recording: no two Deferreds have one number, however often their memory is used anew")
+    func numbers() {
+        let events = Recorded.events {
+            for _ in 0..<1000 { _ = Deferred<Int>.resolved(1) }
+        }
+        #expect(Set(events.map(\.deferred)).count == 1000)
+    }
+
+    @Test("Recording: two at once note the same, each from its own start")
+    func two() {
+        let first = DeferredDiagnostics.startRecording(madeIn: [#fileID])
+        let source = Deferred<Int>()
+        let second = DeferredDiagnostics.startRecording(madeIn: ["NoSuchModule", "DeferredTests"])
+        let nothing = DeferredDiagnostics.startRecording(madeIn: ["NoSuchModule"])
+        source.resolve(1)
+        first.stop()
+        source.then { _ in }
+        second.stop()
+        #expect(
+            first.events().map(Recorded.words) == [
+                "1 made by Deferred()", "1 fire begins", "1 value", "1 ends",
+            ])
+        let own = second.events().filter { $0.made.fileID == #fileID }
+        #expect(own.map(\.action).contains { if case .attached = $0 { true } else { false } })
+        #expect(!own.map(\.action).contains(.made))
+        #expect(nothing.events().isEmpty)
+    }
+
+    @Test("Recording: a scope's is over when the scope is, also by a throw and for an asynchronous one")
+    func scopes() async throws {
+        let kept = Rules.Box<[DeferredRecording]>([])
+        func keep(_ recording: DeferredRecording) { kept.change { $0.append(recording) } }
+        #expect(throws: Rules.Boom.self) {
+            try DeferredDiagnostics.withRecording(madeIn: [#fileID]) { recording in
+                keep(recording)
+                throw Rules.Boom()
+            }
+        }
+        let answer = await DeferredDiagnostics.withRecording(madeIn: [#fileID]) { recording in
+            keep(recording)
+            await Task.yield()
+            return 5
+        }
+        #expect(answer == 5)
+        _ = Deferred<Int>.resolved(1)
+        #expect(kept.value.count == 2 && kept.value.allSatisfy { $0.events().isEmpty })
+    }
+
+    @Test("Recording: each thread has a number, and a name")
+    func threads() {
+        let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
+        let done = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            #if os(Linux)
+            // Foundation does not always get it there.
+            try? Data("counter".utf8).write(to: URL(filePath: "/proc/thread-self/comm"))
+            #else
+            Thread.current.name = "counter"
+            #endif
+            _ = Deferred<Int>.resolved(1)
+            done.signal()
+        }
+        thread.start()
+        done.wait()
+        Rules.onThread { _ = Deferred<Int>.resolved(1) }
+        let threads = Set(recording.events().map(\.thread))
+        #expect(threads.count == 2)
+        #expect(Set(recording.threadNames.keys) == threads)
+        #expect(recording.threadNames.values.contains("counter"))
+    }
+
+    @Test(
+        "Recording: random programs do the same while they are recorded, and what is noted of them hangs together"
+    )
+    func programs() throws {
+        let count: UInt64 = Sanitizer.isOn ? 50 : 1000
+        for seed in 77_000..<(77_000 + count) {
+            let program = ProgramGenerator.program(seed: seed)
+            let recording = DeferredDiagnostics.startRecording(madeIn: ["DeferredTests/EngineMachine.swift"])
+            let comparison = Comparison(program)
+            recording.stop()
+            #expect(comparison.difference == nil, "DEFERRED_SEED=\(seed)")
+            Recorded.check(recording.events(), "DEFERRED_SEED=\(seed)")
+            if seed % 20 == 0 { _ = try Recorded.check(trace: recording.chromeTrace()) }
+        }
+    }
+}

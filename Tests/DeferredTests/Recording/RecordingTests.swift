@@ -1,0 +1,276 @@
+import Deferred
+import DeferredTesting
+import Dispatch
+import Testing
+
+@Suite("Recording", .serialized)
+struct RecordingTests {
+    private func words(_ body: () throws -> Void) rethrows -> [String] {
+        let events = try Recorded.events(body)
+        Recorded.check(events)
+        return events.map(Recorded.words)
+    }
+
+    @Test("Recording: a chain's callbacks are noted in their order, and those that are passed by are not")
+    func chain() {
+        let events = words {
+            let source = Deferred<Int>()
+            source.then { $0 + 1 }.fail { _ in 0 }.then { _ -> Int in throw Rules.Boom(1) }
+                .fail { _ -> Void in }
+            source.resolve(1)
+        }
+        #expect(
+            events == [
+                "1 made by Deferred()", "2 then of 1", "3 fail of 2", "4 then of 3", "5 fail of 4",
+                "1 fire begins", "1 value", "2 callback begins", "2 ends", "2 value", "3 value",
+                "4 callback begins", "4 ends", "4 failure Boom(id: 1)", "5 callback begins", "5 ends",
+                "5 value",
+                "1 ends",
+            ])
+    }
+
+    @Test(
+        "Recording: what is attached to a Deferred that has fired is noted as it runs, and a value that has is noted as made"
+    )
+    func fired() {
+        let events = words {
+            Deferred.resolved(1).then { $0 }.both { _ in }
+        }
+        #expect(
+            events == [
+                "1 made by resolved", "1 value", "2 then of 1", "2 callback begins", "2 ends", "2 value",
+                "3 both of 2", "3 callback begins", "3 ends", "3 value",
+            ])
+    }
+
+    @Test("Recording: an event says where and how its Deferred was made, and where it was fired")
+    func places() {
+        let events = Recorded.events {
+            let source = Deferred<Int>()
+            source.then { _ in }
+            source.resolve(1)
+        }
+        let line = #line - 4
+        #expect(events.map(\.made.line).prefix(2) == [line, line + 1])
+        #expect(events.allSatisfy { $0.made.fileID == #fileID })
+        #expect(events[0].origin == .source && events[1].origin == .then)
+        let place = DeferredDiagnostic.Location(line: UInt(line + 2))
+        guard case .began(.firing(place), _) = events[2].action else {
+            Issue.record("\(events[2])")
+            return
+        }
+    }
+
+    @Test("Recording: a callback that gives a Deferred waits for it")
+    func nested() {
+        let events = words {
+            let inner = Deferred<Int>()
+            let outer = Deferred.resolved(0).then { _ in inner }
+            inner.resolve(1)
+            Rules.keep(outer)
+        }
+        #expect(
+            events == [
+                "1 made by Deferred()", "2 made by resolved", "2 value", "3 then of 2", "3 callback begins",
+                "3 ends", "3 waits for 1", "1 fire begins", "1 value", "3 value", "1 ends",
+            ])
+    }
+
+    @Test("Recording: a step that nobody holds is bypassed by what waits for it")
+    func bypassed() {
+        let events = words {
+            let (first, second, third) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())
+            let last = first.then { _ in second.then { _ in third } }
+            first.resolve(1)
+            second.resolve(2)
+            third.resolve(3)
+            Rules.keep(last)
+        }
+        #expect(
+            events.suffix(9)
+                == [
+                    "2 fire begins", "2 value", "5 callback begins", "5 ends", "5 waits for 3",
+                    "5 bypassed by 4",
+                    "2 ends", "3 fire begins", "3 value", "4 value", "3 ends",
+                ].suffix(9))
+    }
+
+    @Test("Recording: a callback with a dispatcher is handed over, and runs where and when that runs it")
+    func dispatched() {
+        let dispatcher = Rules.HandDispatcher()
+        let events = Recorded.events {
+            let source = Deferred<Int>()
+            source.then(on: dispatcher) { _ in }
+            source.resolve(1)
+            Rules.onThread { dispatcher.runAll() }
+        }
+        Recorded.check(events)
+        #expect(
+            events.map(Recorded.words) == [
+                "1 made by Deferred()", "2 then of 1", "1 fire begins", "1 value", "2 to HandDispatcher",
+                "1 ends", "2 callback begins", "2 ends", "2 value",
+            ])
+        #expect(Set(events.prefix(6).map(\.thread)).count == 1)
+        #expect(events[6].thread != events[5].thread && events[7].thread == events[6].thread)
+    }
+
+    @Test("Recording: a queue is told by its label, where work is handed over and where it runs")
+    func queues() throws {
+        let queue = DispatchQueue(label: "recorded")
+        let events = Recorded.events {
+            _ = try? Deferred.resolved(1).then(on: queue) { $0 }.wait()
+            queue.sync {}
+            let pending = Deferred<Int>()
+            _ = try? pending.wait(timeout: .zero)
+            pending.resolve(1)
+        }
+        #expect(events.contains { $0.action == .dispatched(to: "recorded") })
+        #expect(events.contains { $0.action == .began(.callback, queue: "recorded") })
+        #expect(events.contains { $0.origin == .blocking })
+    }
+
+    @Test("Recording: a cancel is noted with the canceller that it runs and the errbacks that see it")
+    func cancelled() {
+        let events = words {
+            let (deferred, resolver) = Deferred<Int>.withResolver { _ in }
+            let last = deferred.fail { _ in 0 }
+            last.cancel()
+            Rules.keep(resolver)
+        }
+        #expect(
+            events == [
+                "1 made by withResolver", "2 fail of 1", "2 cancel begins", "1 canceller begins", "1 ends",
+                "1 cancelled", "2 callback begins", "2 ends", "2 value", "2 ends",
+            ])
+    }
+
+    @Test("Recording: a source that is abandoned keeps its number")
+    func abandoned() {
+        let events = words {
+            let position = Deferred<Int>().then { $0 }
+            _ = position.currentResult
+        }
+        #expect(
+            events == [
+                "1 made by Deferred()", "2 then of 1", "1 failure \(DeferredError.abandoned)",
+                "2 failure \(DeferredError.abandoned)",
+            ])
+    }
+
+    @Test("Recording: pauses are noted, and what they held back runs within the unpause")
+    func paused() {
+        let events = words {
+            let source = Deferred<Int>()
+            source.then { _ in }
+            source.pause()
+            source.resolve(1)
+            source.unpause()
+        }
+        #expect(
+            events == [
+                "1 made by Deferred()", "2 then of 1", "1 paused", "1 fire begins", "1 value", "1 ends",
+                "1 unpause begins", "1 unpaused", "2 callback begins", "2 ends", "2 value", "1 ends",
+            ])
+    }
+
+    @Test("Recording: a list is attached to its inputs, and is one Deferred")
+    func list() {
+        let events = words {
+            let (a, b) = (Deferred<Int>(), Deferred<Int>())
+            let sum = DeferredList([a, b]).values()
+            a.resolve(1)
+            b.resolve(2)
+            Rules.keep(sum)
+        }
+        #expect(
+            events == [
+                "1 made by Deferred()", "2 made by Deferred()", "3 made by list", "3 list of 1",
+                "3 list of 2",
+                "1 fire begins", "1 value", "1 ends", "2 fire begins", "2 value", "3 value", "2 ends",
+            ])
+    }
+
+    @Test("Recording: a Deferred that follows another says which")
+    func follows() {
+        let events = words {
+            let (a, b) = (Deferred<Int>(), Deferred<Int>())
+            b.follow(a)
+            a.resolve(1)
+            Rules.keep(b)
+        }
+        #expect(
+            events == [
+                "1 made by Deferred()", "2 made by Deferred()", "2 follows 1", "1 fire begins", "1 value",
+                "2 value", "1 ends",
+            ])
+    }
+
+    @Test("Recording: an await is noted as what waits")
+    func awaiting() async throws {
+        let events = try await DeferredDiagnostics.withRecording(madeIn: [#fileID]) { recording in
+            let dispatcher = Rules.HandDispatcher()
+            let position = Deferred.resolved(1).then(on: dispatcher) { $0 }
+            async let value = position.value
+            // The await is attached before the callback may run.
+            while !recording.events().contains(where: { $0.origin == .awaiting }) { await Task.yield() }
+            dispatcher.runAll()
+            let seen = try await value
+            #expect(seen == 1)
+            return recording.events()
+        }
+        Recorded.check(events)
+        let consumer = try #require(events.first { $0.origin == .awaiting })
+        #expect(consumer.action == .attached(to: 2))
+        #expect(events.contains { $0.deferred == consumer.deferred && $0.action == .fired(.value) })
+    }
+
+    @Test("Recording: a finalizer is noted when it runs")
+    func finalizer() {
+        let events = words {
+            let source = Deferred<Int>()
+            source.finally { _ in }
+            source.resolve(1)
+        }
+        #expect(
+            events == [
+                "1 made by Deferred()", "1 fire begins", "1 value", "1 finally begins", "1 ends", "1 ends",
+            ])
+    }
+
+    @Test("Recording: a failure is described once, before callbacks see it; a cancellation is told apart")
+    func failures() {
+        struct Told: Error, CustomStringConvertible {
+            let log: Rules.Log
+            var description: String {
+                log("described")
+                return String(repeating: "x", count: 1000)
+            }
+        }
+        let log = Rules.Log()
+        let events = Recorded.events {
+            let source = Deferred<Int>()
+            source.fail { _ -> Int in
+                log("errback")
+                throw CancellationError()
+            }.fail { _ -> Void in }
+            source.reject(Told(log: log))
+        }
+        #expect(log.entries == ["described", "errback"])
+        #expect(events.contains { $0.action == .fired(.failure(String(repeating: "x", count: 300))) })
+        #expect(events.contains { $0.deferred == 2 && $0.action == .fired(.cancelled) })
+    }
+
+    @Test("Recording: an asynchronous callback, a delay, a timeout and a shield say what they are")
+    func origins() async throws {
+        let clock = ManualClock()
+        let events = try await DeferredDiagnostics.withRecording(madeIn: [#fileID]) { recording in
+            _ = try await Deferred { () async throws -> Int in 1 }.value
+            let late = Deferred.after(.seconds(1), on: clock, value: 1).shielded().timeout(
+                .seconds(2), on: clock)
+            clock.advance(by: .seconds(1))
+            #expect(late.currentResult != nil)
+            return recording.events()
+        }
+        #expect(Set(events.map(\.origin)).isSuperset(of: [.task, .after, .timeout, .shielded]))
+    }
+}
