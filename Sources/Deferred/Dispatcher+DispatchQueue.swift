@@ -14,14 +14,15 @@ extension DispatchQueue: DelayedDispatcher {
         return pending
     }
 
-    /// `asyncAfter` would do, but keeps what it was given until it is due: an hour for every request with a timeout of an
-    /// hour. A cancelled source goes at once.
+    /// `asyncAfter` would do, but keeps what it was given until it is due: an hour for every request with a
+    /// timeout of an hour. A cancelled source goes at once.
     ///
-    /// The source's handler holds this, and this holds the source, until the one has fired or the other is cancelled.
+    /// The source's handler holds this, and this holds the source, until the one has fired or the other is
+    /// cancelled.
     private final class TimedWork: DelayedWork {
         private let work: Guarded<(@Sendable () -> Void)?>
-        /// Sound as `nonisolated(unsafe)`: once it has been activated, nothing is done with it but to cancel it, which
-        /// Dispatch allows from any thread; and nobody else has this object until then.
+        /// Sound as `nonisolated(unsafe)`: once it has been activated, nothing is done with it but to cancel it,
+        /// which Dispatch allows from any thread; and nobody else has this object until then.
         private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
         init(_ work: @escaping @Sendable () -> Void, on queue: DispatchQueue) {

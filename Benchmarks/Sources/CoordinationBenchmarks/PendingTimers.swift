@@ -5,8 +5,8 @@ import DeferredTesting
 import Dispatch
 import Foundation
 
-/// What timers take of the heap while they are pending, what is left of them once they are cancelled, and how many threads
-/// there are meanwhile.
+/// What timers take of the heap while they are pending, what is left of them once they are cancelled, and how
+/// many threads there are meanwhile.
 struct PendingTimers {
     let count: Int
 

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Short jobs that may not overlap, or only so many, and elements handed from one to another.
 ///
-/// Each Task awaits every job of its own, as one does with an actor. The last column attaches callbacks and awaits only
-/// the last, which is how chains use these types.
+/// Each Task awaits every job of its own, as one does with an actor. The last column attaches callbacks and
+/// awaits only the last, which is how chains use these types.
 struct TakingTurns {
     let rounds: Int
 

@@ -28,8 +28,8 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
 
     /// Runs `work` in a Task that has slept for `delay`.
     ///
-    /// Cancelled, it lets go of the work and ends the Task at once. What Swift's own sleep leaves behind until the time comes,
-    /// some 700 bytes, is not in its hands; a `DispatchQueue` leaves nothing.
+    /// Cancelled, it lets go of the work and ends the Task at once. What Swift's own sleep leaves behind until the
+    /// time comes, some 700 bytes, is not in its hands; a `DispatchQueue` leaves nothing.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
         let deadline = clock.now.advanced(by: max(delay, .zero))
         let sleeping = SleepingWork(work)

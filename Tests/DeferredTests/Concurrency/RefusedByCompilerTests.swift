@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What the compiler says to those who let what is not Sendable into a chain: at their line, not in the library.
+/// What the compiler says to those who let what is not Sendable into a chain: at their line, not in the
+/// library.
 @Suite("What the compiler refuses")
 struct RefusedByCompilerTests {
     private static let declarations = """
