@@ -101,10 +101,11 @@ struct LoopbackServerTests {
         stalled.send("GET /never HTTP/1.1\r\n\r\n")
         endless.send("GET /endless HTTP/1.1\r\n\r\n")
         await server.waitForRequests(underWay: 2)
+        #expect(endless.receive(1)?.isEmpty == false)
         server.stop()
         #expect(idle.receiveAll().bytes.isEmpty)
         #expect(stalled.receiveAll().bytes.isEmpty)
-        #expect(!endless.receiveAll().bytes.isEmpty)
+        _ = endless.receiveAll()
         #expect(server.openConnections == 0)
     }
 
