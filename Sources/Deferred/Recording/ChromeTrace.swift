@@ -101,16 +101,10 @@ struct ChromeTrace {
             arguments.append(("attached to", item.attachedTo.map(name).joined(separator: ", ")))
         }
         span(item.name, number, "b", item.first, item.firstThread, arguments)
-        for wait in item.waits {
-            let what =
-                switch wait.object {
-                case .nested(let inner): "waits for \(name(inner))"
-                case .followed(let other): "follows \(name(other))"
-                case .dispatcher(let dispatcher): "waits on \(dispatcher)"
-                }
-            span(what, number, "b", wait.start, item.firstThread, [])
-            span(what, number, "e", wait.end ?? run.end, item.lastThread, [])
-        }
+        // Spans of one Deferred have to lie in one another: those that end together end in reverse.
+        let waits = item.waits.map { (name: name($0.object), start: $0.start, end: $0.end ?? run.end) }
+        for wait in waits { span(wait.name, number, "b", wait.start, item.firstThread, []) }
+        for wait in waits.reversed() { span(wait.name, number, "e", wait.end, item.lastThread, []) }
         let result =
             switch (item.outcome, item.bypassedBy) {
             case (.value, _): "value"
@@ -120,6 +114,14 @@ struct ChromeTrace {
             case (nil, nil): "pending at the end of the recording"
             }
         span(item.name, number, "e", item.end ?? run.end, item.lastThread, [("outcome", result)])
+    }
+
+    private func name(_ object: RecordedRun.Wait.Object) -> String {
+        switch object {
+        case .nested(let inner): "waits for \(name(inner))"
+        case .followed(let other): "follows \(name(other))"
+        case .dispatcher(let dispatcher): "waits on \(dispatcher)"
+        }
     }
 
     private func name(_ number: Int) -> String {

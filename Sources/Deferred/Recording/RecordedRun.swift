@@ -97,6 +97,8 @@ struct RecordedRun {
             items[index].waits.append(Wait(object: .nested(inner), start: time))
         case .follows(let other):
             meet(other - 1, entry)
+            // Another thread may have fired it before this one noted that it follows.
+            guard items[index].end == nil else { break }
             items[index].waits.append(Wait(object: .followed(other), start: time))
         case .dispatched(let name):
             items[index].waits.append(Wait(object: .dispatcher(name), start: time))

@@ -60,6 +60,24 @@ struct RecordingPicturesTests {
             ])
     }
 
+    @Test("Trace: what a Deferred waits for at one time lies in one another, and ends in reverse")
+    func nestedSpans() throws {
+        let recording = Recorded.recording(by: ManualClock())
+        let first = Deferred<Int>()
+        let second = Deferred<Int>()
+        let follower = Deferred<Int>()
+        follower.follow(first)
+        follower.follow(second)
+        second.resolve(1)
+        first.resolve(2)
+        recording.stop()
+        let spans = try Recorded.check(trace: recording.chromeTrace())
+            .filter { $0["id"] as? Int == 3 && $0["cat"] as? String == "deferred" }
+            .compactMap { $0["name"] as? String }
+        #expect(spans.count == 6)
+        #expect(spans == spans.reversed())
+    }
+
     @Test("Trace: threads, callbacks, arrows and spans, as JSON that hangs together")
     func trace() throws {
         let events = try Recorded.check(trace: run(ManualClock()).chromeTrace())
