@@ -12,7 +12,7 @@ struct Sampler {
     let budget: Double
     let rounds: ClosedRange<Int>
 
-    static let full = Sampler(sampleTime: 2_500_000, budget: 180_000_000, rounds: 7...61)
+    static let full = Sampler(sampleTime: 2_500_000, budget: 500_000_000, rounds: 7...181)
     static let quick = Sampler(sampleTime: 1_500_000, budget: 40_000_000, rounds: 5...21)
 
     func measure(_ workload: Workload) throws -> Outcome {

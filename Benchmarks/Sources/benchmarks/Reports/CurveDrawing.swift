@@ -93,8 +93,8 @@ struct CurveDrawing {
             parts.append(text(fixed(value, 0), at: (plot.left - 6, y + 4), style: "quiet", anchor: "end"))
         }
         for (size, title) in [
-            (10, "10"), (100, "100"), (1_000, "1,000"), (10_000, "10,000"), (100_000, "100,000"),
-            (1_000_000, "1,000,000"),
+            (10, "10"), (100, "100"), (1_000, "1 k"), (10_000, "10 k"), (100_000, "100 k"),
+            (1_000_000, "1 M"),
         ] {
             let x = place(Curves.Point(size: size, nanoseconds: 0)).x
             let anchor = size == 1_000_000 ? "end" : "middle"
