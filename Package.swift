@@ -17,7 +17,8 @@ let package = Package(
         .target(name: "Multicast", dependencies: ["Deferred"]),
         .target(name: "DeferredTesting", dependencies: ["Deferred"]),
 
-        // A small HTTP server on plain sockets that can misbehave on request: for `fetch --demo` and the tests.
+        // A small HTTP server on plain sockets that can misbehave on request: for `fetch --demo` and the
+        // tests.
         .target(name: "LoopbackServer", path: "Examples/LoopbackServer"),
         .executableTarget(
             name: "fetch",

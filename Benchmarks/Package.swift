@@ -48,8 +48,8 @@ let package = Package(
                 .product(name: "DeferredOperations", package: "Deferred"),
             ]
         ),
-        // A link to the server of the root package's examples (Examples/LoopbackServer), which is no product of it; its target there
-        // has another name, since two of one name do not go together.
+        // A link to the server of the root package's examples (Examples/LoopbackServer), which is no product
+        // of it; its target there has another name, since two of one name do not go together.
         .target(name: "FileServing"),
         // Stands between the program and its allocator and counts, while asked to.
         .target(name: "AllocationCounter"),

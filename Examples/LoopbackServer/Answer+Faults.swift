@@ -24,8 +24,8 @@ extension Answer {
     /// Resets the connection instead of answering.
     public static let reset = Answer { try $0.reset() }
 
-    /// Resets the connection in the middle of the body, when the gate is open: a reset takes with it what the client
-    /// has not read yet, so a test lets the client read first.
+    /// Resets the connection in the middle of the body, when the gate is open: a reset takes with it what the
+    /// client has not read yet, so a test lets the client read first.
     public static func reset(
         after sent: Int, of byteCount: Int, when gate: Gate? = nil, headers: [(String, String)] = []
     ) -> Answer {

@@ -8,7 +8,8 @@ extension Answer {
         }
     }
 
-    /// So many bytes of ``Pattern``, of which the first `sentBefore` come at once and the rest when the gate is open.
+    /// So many bytes of ``Pattern``, of which the first `sentBefore` come at once and the rest when the gate
+    /// is open.
     public static func pattern(
         _ byteCount: Int, heldAfter sentBefore: Int, by gate: Gate, headers: [(String, String)] = []
     ) -> Answer {

@@ -4,7 +4,8 @@
 public struct Answer: Sendable {
     let play: @Sendable (Exchange) throws -> Void
 
-    /// An answer that is written out, call by call, against the ``Exchange``; runs on the connection's thread.
+    /// An answer that is written out, call by call, against the ``Exchange``; runs on the connection's
+    /// thread.
     public init(_ play: @escaping @Sendable (Exchange) throws -> Void) {
         self.play = play
     }

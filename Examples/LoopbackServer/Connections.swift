@@ -1,7 +1,8 @@
 /// The connections of a server and the threads that serve them: one thread each, joined in the end.
 ///
-/// A descriptor is closed only by its connection's own thread, after it has been taken off the list; `shutDownAll`
-/// reaches only what is on the list. So no descriptor is touched that the system may have given to someone else.
+/// A descriptor is closed only by its connection's own thread, after it has been taken off the list;
+/// `shutDownAll` reaches only what is on the list. So no descriptor is touched that the system may have given
+/// to someone else.
 final class Connections: Sendable {
     private struct State {
         var open: [CInt: Socket] = [:]

@@ -1,9 +1,11 @@
-/// One request and what is sent back for it, on the thread of its connection: what the ``Answer``s are written with.
+/// One request and what is sent back for it, on the thread of its connection: what the ``Answer``s are
+/// written with.
 ///
 /// Whatever throws here ends the connection; that is how an answer that misbehaves on purpose leaves.
 ///
-/// The last few bytes are held back until more follow, the answer waits for something, or the request has been counted as
-/// answered: a client that has its answer, and asks for the next thing, is never counted as if it had asked for two at once.
+/// The last few bytes are held back until more follow, the answer waits for something, or the request has
+/// been counted as answered: a client that has its answer, and asks for the next thing, is never counted as
+/// if it had asked for two at once.
 public final class Exchange {
     /// What the client asked for.
     public let request: Request
@@ -72,7 +74,8 @@ public final class Exchange {
         guard case .opened = gate.wait(watching: socket) else { throw Socket.Ended() }
     }
 
-    /// Waits for so long; throws when the client leaves or the server stops meanwhile. For the demo: a test has gates.
+    /// Waits for so long; throws when the client leaves or the server stops meanwhile. For the demo: a test
+    /// has gates.
     public func pause(milliseconds: Int) throws {
         try sendHeldBack()
         let never = Gate()

@@ -8,9 +8,9 @@ import Musl
 
 /// Something that holds until a test opens it: an answer waits at a gate, so that no test needs to sleep.
 ///
-/// A pipe underneath: waiting is a `poll` of its reading end, together with the connection's socket, and opening puts a
-/// byte in that nobody takes out, which wakes everyone who waits now and lets pass everyone who comes later. (To close the
-/// writing end would do too, unless a child process has a copy of it.)
+/// A pipe underneath: waiting is a `poll` of its reading end, together with the connection's socket, and
+/// opening puts a byte in that nobody takes out, which wakes everyone who waits now and lets pass everyone
+/// who comes later. (To close the writing end would do too, unless a child process has a copy of it.)
 public final class Gate: Sendable {
     private let readingEnd: CInt
     private let writingEnd: CInt
@@ -45,8 +45,8 @@ public final class Gate: Sendable {
     /// What `wait` came back with.
     enum Passage { case opened, clientLeft, timedOut }
 
-    /// Blocks until this gate opens, the client at the other end of `socket` leaves (or the server shuts it down),
-    /// or `milliseconds` have passed; negative is for ever.
+    /// Blocks until this gate opens, the client at the other end of `socket` leaves (or the server shuts it
+    /// down), or `milliseconds` have passed; negative is for ever.
     func wait(watching socket: Socket?, milliseconds: CInt = -1) -> Passage {
         var watched = [pollfd(fd: readingEnd, events: CShort(POLLIN), revents: 0)]
         if let socket { watched.append(pollfd(fd: socket.descriptor, events: CShort(POLLIN), revents: 0)) }

@@ -6,7 +6,8 @@ import Glibc
 import Musl
 #endif
 
-/// A small HTTP/1.1 server on 127.0.0.1, in this process, that does what it is told: also what no server should.
+/// A small HTTP/1.1 server on 127.0.0.1, in this process, that does what it is told: also what no server
+/// should.
 ///
 /// ```swift
 /// let server = try LoopbackServer()
@@ -69,7 +70,8 @@ public final class LoopbackServer: Sendable {
     /// `http://127.0.0.1:port` with the path after it.
     public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// Answers requests for `path` (the query is not looked at) with these, one after another, the last one for ever.
+    /// Answers requests for `path` (the query is not looked at) with these, one after another, the last one
+    /// for ever.
     public func route(_ path: String, _ answers: Answer...) {
         routes.set(path, answers)
     }
@@ -116,8 +118,8 @@ public final class LoopbackServer: Sendable {
         await traffic.wait { $0.openConnections == 0 }
     }
 
-    /// Ends every connection, whatever its answer is doing, and waits for all threads. Stopping twice does nothing.
-    /// Not to be called from an answer.
+    /// Ends every connection, whatever its answer is doing, and waits for all threads. Stopping twice does
+    /// nothing. Not to be called from an answer.
     public func stop() {
         let thread = acceptor.withLock { thread in
             defer { thread = nil }

@@ -11,7 +11,8 @@ import Musl
 /// A POSIX mutex and condition, because those are what ThreadSanitizer understands on every platform.
 ///
 /// `@unchecked Sendable` is sound: `state` is read and written only by `withLock` and `wait`, both of which
-/// hold the mutex; the two pointers never change after `init` and are freed only when nobody holds the monitor.
+/// hold the mutex; the two pointers never change after `init` and are freed only when nobody holds the
+/// monitor.
 final class Monitor<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>

@@ -6,8 +6,8 @@ import Glibc
 import Musl
 #endif
 
-/// A body of any size that takes no memory: the byte at offset `n` is `n % 251`, so that a test can tell whether a
-/// part of it stands where it should.
+/// A body of any size that takes no memory: the byte at offset `n` is `n % 251`, so that a test can tell
+/// whether a part of it stands where it should.
 public enum Pattern {
     /// The byte at `offset`.
     public static func byte(at offset: Int) -> UInt8 { UInt8(offset % 251) }

@@ -10,7 +10,8 @@ public struct Request: Sendable {
     public internal(set) var body: [UInt8] = []
     /// How long the body was, whole.
     public internal(set) var bodyByteCount = 0
-    /// Whether the whole body was the bytes of ``Pattern`` from its beginning, as a test that uploads much sends it.
+    /// Whether the whole body was the bytes of ``Pattern`` from its beginning, as a test that uploads much
+    /// sends it.
     public internal(set) var bodyIsPattern = true
 
     /// How much of a body is kept.

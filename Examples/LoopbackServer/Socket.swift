@@ -6,7 +6,8 @@ import Glibc
 import Musl
 #endif
 
-/// A TCP socket on the loopback interface: the few calls that the server needs, with `EINTR` and `SIGPIPE` dealt with.
+/// A TCP socket on the loopback interface: the few calls that the server needs, with `EINTR` and `SIGPIPE`
+/// dealt with.
 struct Socket: Sendable {
     let descriptor: CInt
 
@@ -77,7 +78,8 @@ struct Socket: Sendable {
         }
     }
 
-    /// Waits for bytes and gives back how many came; nil at the end of the stream, or when the connection broke.
+    /// Waits for bytes and gives back how many came; nil at the end of the stream, or when the connection
+    /// broke.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)

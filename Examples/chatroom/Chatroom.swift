@@ -3,8 +3,8 @@ import Dispatch
 import Foundation
 import Multicast
 
-/// A room with a person on the main queue, a robot in the background and a guest who leaves, played as a scene:
-/// `swift run chatroom`, or `swift run chatroom --fast` without the pauses.
+/// A room with a person on the main queue, a robot in the background and a guest who leaves, played as a
+/// scene: `swift run chatroom`, or `swift run chatroom --fast` without the pauses.
 @main
 struct Chatroom {
     static func main() async throws {

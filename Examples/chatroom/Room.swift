@@ -18,8 +18,9 @@ protocol Member: AnyObject, Sendable {
     func mayClose() -> Deferred<Bool>
 }
 
-/// One event, many listeners, four ways: members are told and asked through a multicast delegate, lines go over a
-/// channel, the history is read by many and written by one, and those who ask for the topic share one answer.
+/// One event, many listeners, four ways: members are told and asked through a multicast delegate, lines go
+/// over a channel, the history is read by many and written by one, and those who ask for the topic share one
+/// answer.
 final class Room: Sendable {
     struct UnknownCommand: Error {
         let command: String
@@ -49,7 +50,8 @@ final class Room: Sendable {
         lines.post(Line(speaker: speaker.name, text: text), from: speaker)
     }
 
-    /// Asks the members in turn, each on its queue, until one handles the command; if none does, that is an error.
+    /// Asks the members in turn, each on its queue, until one handles the command; if none does, that is an
+    /// error.
     func command(_ command: String) -> Deferred<Void> {
         members.any { $0.handle(command, in: self) }.then { handled in
             if !handled { throw UnknownCommand(command: command) }

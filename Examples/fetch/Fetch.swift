@@ -7,7 +7,8 @@ enum Fetch {
         signal(SIGPIPE, SIG_IGN)
         Interrupts.hold()
         Task.detached { exit(await exitStatus()) }
-        // All else is done on other threads. (The loop of an asynchronous `main` lets through the signals that are held.)
+        // All else is done on other threads. (The loop of an asynchronous `main` lets through the signals
+        // that are held.)
         while true { pause() }
     }
 

@@ -3,9 +3,10 @@ internal import Synchronization
 extension Deferred {
     /// The value, when it is there; throws the error if the Deferred fails.
     ///
-    /// The Task is a consumer of this Deferred, and so handles its failure. If the Task is cancelled while it waits, this
-    /// throws `CancellationError` at once, whatever becomes of the Deferred, and what this Deferred waits for is cancelled if
-    /// nobody else consumes it (as with ``cancel()`` on a position of its own).
+    /// The Task is a consumer of this Deferred, and so handles its failure. If the Task is cancelled while it
+    /// waits, this throws `CancellationError` at once, whatever becomes of the Deferred, and what this
+    /// Deferred waits for is cancelled if nobody else consumes it (as with ``cancel()`` on a position of its
+    /// own).
     @inlinable
     public nonisolated(nonsending) var value: Value {
         get async throws { try await result.get() }
@@ -38,8 +39,9 @@ extension Link {
 
 /// A Task that waits for a link: whoever comes first, the outcome or the Task's cancel, resumes it.
 ///
-/// Sound as `@unchecked Sendable`: `continuation` and `consumer` are written by `start` before it moves `state` on from `new`,
-/// and read only by who has seen that; `outcome` is written before the Task is resumed, and read by the Task.
+/// Sound as `@unchecked Sendable`: `continuation` and `consumer` are written by `start` before it moves
+/// `state` on from `new`, and read only by who has seen that; `outcome` is written before the Task is
+/// resumed, and read by the Task.
 @usableFromInline
 final class Awaiting: @unchecked Sendable {
     private enum State {

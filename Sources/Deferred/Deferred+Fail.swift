@@ -1,9 +1,9 @@
 /// Errbacks: what is to be done with an error.
 ///
-/// A value passes by an errback untouched. An errback that returns makes the next position succeed; one that throws makes it
-/// fail. `on:` names the ``Dispatcher`` that it runs on; without it the errback runs at once, on the thread that fires, or
-/// before `fail` returns if the Deferred has fired. If this position is cancelled before its turn, the errback runs with
-/// `CancellationError`, and may handle it like any other.
+/// A value passes by an errback untouched. An errback that returns makes the next position succeed; one that
+/// throws makes it fail. `on:` names the ``Dispatcher`` that it runs on; without it the errback runs at once,
+/// on the thread that fires, or before `fail` returns if the Deferred has fired. If this position is
+/// cancelled before its turn, the errback runs with `CancellationError`, and may handle it like any other.
 extension Deferred {
     /// The value that `errback` gives in place of the failure.
     ///
@@ -21,7 +21,8 @@ extension Deferred {
         }
     }
 
-    /// The value that `errback` gives in place of a failure of this type; other failures pass (Twisted's `Failure.trap`).
+    /// The value that `errback` gives in place of a failure of this type; other failures pass (Twisted's
+    /// `Failure.trap`).
     ///
     /// ```swift
     /// let page = fetchPage().fail(NotFound.self) { _ in emptyPage }
@@ -53,8 +54,8 @@ extension Deferred where Value == Void {
         }
     }
 
-    /// Done when this Deferred has succeeded or `errback` has run with a failure of this type; other failures pass.
-    /// May end a chain.
+    /// Done when this Deferred has succeeded or `errback` has run with a failure of this type; other failures
+    /// pass. May end a chain.
     @inlinable
     @discardableResult
     public func fail<E: Error>(
@@ -69,9 +70,10 @@ extension Deferred where Value == Void {
     }
 }
 
-/// The forms of `fail` that give way: where a closure could be either, as one that only throws, the form that gives a value is
-/// meant. (A type's own member is preferred to that of a protocol when nothing else tells them apart. `@_disfavoredOverload`
-/// would weigh more than that, and have a nested Deferred silently taken for something to discard.)
+/// The forms of `fail` that give way: where a closure could be either, as one that only throws, the form that
+/// gives a value is meant. (A type's own member is preferred to that of a protocol when nothing else tells
+/// them apart. `@_disfavoredOverload` would weigh more than that, and have a nested Deferred silently taken
+/// for something to discard.)
 public protocol _DeferredForms<Value>: Sendable {
     associatedtype Value: Sendable
     /// This Deferred.
@@ -99,8 +101,8 @@ extension _DeferredForms {
 
     /// Done when this Deferred has succeeded or `errback` has run; a value becomes `()`. May end a chain.
     ///
-    /// The form that gives a value is preferred, so an errback of several statements that gives nothing says so:
-    /// `{ error -> Void in … }`.
+    /// The form that gives a value is preferred, so an errback of several statements that gives nothing says
+    /// so: `{ error -> Void in … }`.
     @inlinable
     @discardableResult
     public func fail(
@@ -113,7 +115,8 @@ extension _DeferredForms {
         }
     }
 
-    /// The outcome of the Deferred that `errback` gives in place of a failure of this type; other failures pass.
+    /// The outcome of the Deferred that `errback` gives in place of a failure of this type; other failures
+    /// pass.
     @inlinable
     public func fail<E: Error>(
         _ type: E.Type, on dispatcher: (any Dispatcher)? = nil,
@@ -126,8 +129,8 @@ extension _DeferredForms {
         }
     }
 
-    /// Done when this Deferred has succeeded or `errback` has run with a failure of this type; other failures pass. A value
-    /// becomes `()`. May end a chain.
+    /// Done when this Deferred has succeeded or `errback` has run with a failure of this type; other failures
+    /// pass. A value becomes `()`. May end a chain.
     @inlinable
     @discardableResult
     public func fail<E: Error>(

@@ -1,14 +1,14 @@
 extension Deferred {
-    /// Runs `finalizer` once, when this Deferred has fired and all that follows from that has settled; gives back this same
-    /// handle.
+    /// Runs `finalizer` once, when this Deferred has fired and all that follows from that has settled; gives
+    /// back this same handle.
     ///
-    /// "All that follows" is every callback attached by then, and everything downstream of them: nested Deferreds that they
-    /// wait for, callbacks handed to dispatchers or held by a pause, chains that wait for this one, lists that it completes.
-    /// On success, failure, cancel and abandonment alike. It does not matter whether it is added before or after those
-    /// callbacks, nor who still holds handles.
+    /// "All that follows" is every callback attached by then, and everything downstream of them: nested
+    /// Deferreds that they wait for, callbacks handed to dispatchers or held by a pause, chains that wait for
+    /// this one, lists that it completes. On success, failure, cancel and abandonment alike. It does not
+    /// matter whether it is added before or after those callbacks, nor who still holds handles.
     ///
-    /// Several on one Deferred run latest added first, as `defer` does, and one further downstream runs before one upstream.
-    /// Added to a Deferred that has fired, it runs at once.
+    /// Several on one Deferred run latest added first, as `defer` does, and one further downstream runs
+    /// before one upstream. Added to a Deferred that has fired, it runs at once.
     ///
     /// ```swift
     /// connection.open()
@@ -16,11 +16,13 @@ extension Deferred {
     ///     .finally { _ in connection.close() }   // after the request, whatever becomes of it
     /// ```
     ///
-    /// At the end, as here, it is never too early. Before what it is to wait for it may stand only on a Deferred that is still
-    /// pending: on an `open()` that has fired it would run at once, and the request find the connection closed.
+    /// At the end, as here, it is never too early. Before what it is to wait for it may stand only on a
+    /// Deferred that is still pending: on an `open()` that has fired it would run at once, and the request
+    /// find the connection closed.
     ///
-    /// - Parameter dispatcher: Where it runs. Without, on the thread on which the last of what follows has settled. A dispatcher
-    ///   that lets go of it without running it runs it there and then: a finalizer is not lost.
+    /// - Parameter dispatcher: Where it runs. Without, on the thread on which the last of what follows has
+    ///   settled. A dispatcher that lets go of it without running it runs it there and then: a finalizer is
+    ///   not lost.
     /// - Parameter finalizer: Sees the outcome, and handles nothing: a failure still counts as unhandled.
     @discardableResult
     @inlinable

@@ -1,11 +1,12 @@
-/// Firing by hand: for a Deferred from `init()` or `init(canceller:)`. Any other gives back false, and the attempt is
-/// reported as ``DeferredDiagnostic/notFireable(made:at:)``.
+/// Firing by hand: for a Deferred from `init()` or `init(canceller:)`. Any other gives back false, and the
+/// attempt is reported as ``DeferredDiagnostic/notFireable(made:at:)``.
 extension Deferred {
     /// Fires the Deferred with a value; true if this call fired it.
     ///
-    /// Callbacks run before this returns, on this thread, unless they name a dispatcher or the Deferred is paused. If it had
-    /// fired, nothing changes, and that is reported as ``DeferredDiagnostic/alreadyFired(made:firedFirst:again:)``; except
-    /// for the first result that comes after a cancel, which is dropped without a word.
+    /// Callbacks run before this returns, on this thread, unless they name a dispatcher or the Deferred is
+    /// paused. If it had fired, nothing changes, and that is reported as
+    /// ``DeferredDiagnostic/alreadyFired(made:firedFirst:again:)``; except for the first result that comes
+    /// after a cancel, which is dropped without a word.
     @discardableResult
     @inlinable
     public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
@@ -39,8 +40,8 @@ extension Deferred {
 
     /// Fires the Deferred of `other` as this one fires (Twisted's `chainDeferred`, HLDeferred's `notify:`).
     ///
-    /// As `other.follow(self)`: the other's cancel reaches this one by the rule of consumers. To go on with the chain while
-    /// it is waited for elsewhere, attach to this same handle.
+    /// As `other.follow(self)`: the other's cancel reaches this one by the rule of consumers. To go on with
+    /// the chain while it is waited for elsewhere, attach to this same handle.
     @inlinable
     public func chain(to other: Resolver<Value>) {
         other.follow(self)

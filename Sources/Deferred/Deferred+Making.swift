@@ -2,8 +2,8 @@ extension Deferred {
     /// A pending Deferred, for you to fire with ``resolve(_:fileID:line:)`` or ``reject(_:fileID:line:)``.
     ///
     /// Copies of this handle can fire it too. When the last of them goes before it has fired, it fails with
-    /// ``DeferredError/abandoned``. The optimiser may let go of a handle after its last use: keep it where the result will
-    /// come from.
+    /// ``DeferredError/abandoned``. The optimiser may let go of a handle after its last use: keep it where
+    /// the result will come from.
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
         let site = DeferredDiagnostic.Location(.source, fileID, line)
@@ -12,9 +12,9 @@ extension Deferred {
 
     /// A pending Deferred that knows how to stop what would fire it.
     ///
-    /// - Parameter canceller: Runs on the thread that cancels, once, if the Deferred is cancelled while pending. If it fires
-    ///   the resolver it is given, that is the outcome; otherwise the Deferred fails with `CancellationError`. It is let go
-    ///   when the Deferred fires.
+    /// - Parameter canceller: Runs on the thread that cancels, once, if the Deferred is cancelled while
+    ///   pending. If it fires the resolver it is given, that is the outcome; otherwise the Deferred fails
+    ///   with `CancellationError`. It is let go when the Deferred fires.
     @inlinable
     @_disfavoredOverload
     public init(
@@ -35,8 +35,9 @@ extension Deferred {
     /// }
     /// ```
     ///
-    /// - Parameter body: Runs at once, on this thread. What it throws is the outcome, unless it has fired the resolver
-    ///   before. When the last copy of the resolver goes before it was fired, the outcome is ``DeferredError/abandoned``.
+    /// - Parameter body: Runs at once, on this thread. What it throws is the outcome, unless it has fired the
+    ///   resolver before. When the last copy of the resolver goes before it was fired, the outcome is
+    ///   ``DeferredError/abandoned``.
     @inlinable
     public init(
         _ body: (Resolver<Value>) throws -> Void, fileID: StaticString = #fileID, line: UInt = #line
@@ -60,8 +61,8 @@ extension Deferred {
         self.init(Link(.settled, .catching(body), site))
     }
 
-    /// The Deferred that `body`, which runs at once, returns; or one that failed with what it throws (Twisted's
-    /// `maybeDeferred`).
+    /// The Deferred that `body`, which runs at once, returns; or one that failed with what it throws
+    /// (Twisted's `maybeDeferred`).
     @inlinable
     public init(
         catching body: () throws -> Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line

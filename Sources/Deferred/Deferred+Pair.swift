@@ -1,6 +1,7 @@
-/// A callback and an errback side by side (Twisted's `addCallbacks`): exactly one of them runs. What the callback throws goes
-/// to the next position, not to its sibling (L2). Where they run, and what a cancel does, is as for
-/// ``Deferred/then(on:_:fileID:line:)``; a cancelled position's errback runs with `CancellationError`.
+/// A callback and an errback side by side (Twisted's `addCallbacks`): exactly one of them runs. What the
+/// callback throws goes to the next position, not to its sibling (L2). Where they run, and what a cancel
+/// does, is as for ``Deferred/then(on:_:fileID:line:)``; a cancelled position's errback runs with
+/// `CancellationError`.
 extension Deferred {
     /// What `callback` makes of the value, or `errback` of the error.
     @inlinable

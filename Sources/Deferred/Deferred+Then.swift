@@ -1,9 +1,10 @@
 /// Callbacks: what is to be done with the value.
 ///
-/// Each of these gives the next position in the chain. `on:` names the ``Dispatcher`` that the callback runs on; without it
-/// the callback runs at once, on the thread that fires, or before `then` returns if the Deferred has fired. What a callback
-/// throws is the failure of the next position. A failure passes by a callback untouched. If this position is cancelled before
-/// its callback's turn the callback does not run, and `CancellationError` goes down the chain.
+/// Each of these gives the next position in the chain. `on:` names the ``Dispatcher`` that the callback runs
+/// on; without it the callback runs at once, on the thread that fires, or before `then` returns if the
+/// Deferred has fired. What a callback throws is the failure of the next position. A failure passes by a
+/// callback untouched. If this position is cancelled before its callback's turn the callback does not run,
+/// and `CancellationError` goes down the chain.
 extension Deferred {
     @inlinable
     @inline(__always)
@@ -38,7 +39,8 @@ extension Deferred {
 
     /// The outcome of the Deferred that `callback` gives: the chain waits for it.
     ///
-    /// Cancelling while it waits cancels that Deferred, if nobody else consumes it. That Deferred keeps its value for others.
+    /// Cancelling while it waits cancels that Deferred, if nobody else consumes it. That Deferred keeps its
+    /// value for others.
     ///
     /// ```swift
     /// let page = session.then { fetchPage(for: $0) }
@@ -54,7 +56,8 @@ extension Deferred {
         }
     }
 
-    /// Done when `callback` has run with the value. May end a chain: a failure that nobody handles is reported.
+    /// Done when `callback` has run with the value. May end a chain: a failure that nobody handles is
+    /// reported.
     @inlinable
     @discardableResult
     public func then(

@@ -1,7 +1,7 @@
 /// A result that will be there later: a value or an error, once.
 ///
-/// You hang callbacks on it with ``then(on:_:fileID:line:)`` and errbacks with `fail`; each takes what the one before it
-/// gave, and gives the next position in the chain:
+/// You hang callbacks on it with ``then(on:_:fileID:line:)`` and errbacks with `fail`; each takes what the
+/// one before it gave, and gives the next position in the chain:
 ///
 /// ```swift
 /// let page = Deferred<String>()
@@ -15,15 +15,17 @@
 ///
 /// A callback may give another Deferred, and the chain waits for it.
 ///
-/// **A handle is a position in the chain.** `then` does not change the Deferred it is called on: attach twice to one, and
-/// both callbacks see the same value.
+/// **A handle is a position in the chain.** `then` does not change the Deferred it is called on: attach twice
+/// to one, and both callbacks see the same value.
 ///
-/// **Where callbacks run.** With `on:`, on that ``Dispatcher``. Without, at once on the thread that fires, before
-/// `resolve` returns; or before `then` returns if the Deferred has fired already. Callbacks attached to one Deferred run
-/// one at a time and in the order attached, whatever threads are involved, and before any further downstream.
+/// **Where callbacks run.** With `on:`, on that ``Dispatcher``. Without, at once on the thread that fires,
+/// before `resolve` returns; or before `then` returns if the Deferred has fired already. Callbacks attached
+/// to one Deferred run one at a time and in the order attached, whatever threads are involved, and before any
+/// further downstream.
 ///
-/// **Every Deferred ends.** When nothing is left that could fire it, it fails with ``DeferredError/abandoned``. A failure
-/// that nobody handles is reported to ``DeferredDiagnostics`` when the last handle goes.
+/// **Every Deferred ends.** When nothing is left that could fire it, it fails with
+/// ``DeferredError/abandoned``. A failure that nobody handles is reported to ``DeferredDiagnostics`` when the
+/// last handle goes.
 ///
 /// A Deferred is a small handle, like a `Task`: copies are the same Deferred, and are equal.
 public struct Deferred<Value: Sendable>: Sendable {
@@ -44,11 +46,12 @@ extension Deferred: Hashable {
 }
 
 extension Deferred: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Its outcome, or what it waits for and where that was made, up the chain; in one line, which leaves out what is far up.
+    /// Its outcome, or what it waits for and where that was made, up the chain; in one line, which leaves out
+    /// what is far up.
     public var description: String { "Deferred<\(Value.self)>: \(link.describe())" }
 
-    /// Its outcome, or all that it waits for, a line for each: how and where that was made and what it does, up the chain, and
-    /// for a list down into each of its inputs that is pending. (Up to a thousand lines.)
+    /// Its outcome, or all that it waits for, a line for each: how and where that was made and what it does,
+    /// up the chain, and for a list down into each of its inputs that is pending. (Up to a thousand lines.)
     ///
     /// ```
     /// Deferred<Int>: waits (then, made at App/Pages.swift:12)

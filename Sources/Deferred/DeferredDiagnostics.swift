@@ -1,11 +1,13 @@
 /// Something that went wrong where no caller could be told by an error.
 public enum DeferredDiagnostic: Sendable {
-    /// A failure that nobody handled: no errback, no `await`, no look at `currentResult`, until the last handle went.
+    /// A failure that nobody handled: no errback, no `await`, no look at `currentResult`, until the last
+    /// handle went.
     case unhandledFailure(any Error, made: Location)
-    /// A second result for a Deferred that had fired; it was dropped. `firedFirst` is where the first came from, if that was
-    /// the same handle's or resolver's `resolve`, `reject` or `complete`.
+    /// A second result for a Deferred that had fired; it was dropped. `firedFirst` is where the first came
+    /// from, if that was the same handle's or resolver's `resolve`, `reject` or `complete`.
     case alreadyFired(made: Location, firedFirst: Location?, again: Location)
-    /// `resolve`, `reject`, `complete` or `follow` on a Deferred that cannot be fired by hand; nothing was changed.
+    /// `resolve`, `reject`, `complete` or `follow` on a Deferred that cannot be fired by hand; nothing was
+    /// changed.
     case notFireable(made: Location, at: Location)
     /// An `unpause()` without a `pause()` before it; nothing was changed.
     case unbalancedUnpause(made: Location, at: Location)
@@ -13,8 +15,8 @@ public enum DeferredDiagnostic: Sendable {
     /// A place in the source.
     public struct Location {
         @usableFromInline let file: UnsafePointer<UInt8>
-        /// The line, and above it how a Deferred was made there (`OriginBits`). The highest bit is a link's own; see
-        /// `Link.lineAndOwner`.
+        /// The line, and above it how a Deferred was made there (`OriginBits`). The highest bit is a link's
+        /// own; see `Link.lineAndOwner`.
         @usableFromInline let storedLine: UInt32
 
         @inlinable
@@ -25,7 +27,8 @@ public enum DeferredDiagnostic: Sendable {
     }
 }
 
-/// Sound as `@unchecked Sendable`: `file` points to the bytes of a `StaticString`, which never change and never go.
+/// Sound as `@unchecked Sendable`: `file` points to the bytes of a `StaticString`, which never change and
+/// never go.
 extension DeferredDiagnostic.Location: @unchecked Sendable {}
 
 extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
@@ -94,13 +97,14 @@ public enum DeferredDiagnostics {
 
     /// Sends all diagnostics from now on to `handler`, or with `nil` to standard error again.
     ///
-    /// Safe from any thread. The handler runs on the thread on which the fault showed, for an unhandled failure that is the
-    /// one that let the last handle go; it may use Deferreds.
+    /// Safe from any thread. The handler runs on the thread on which the fault showed, for an unhandled
+    /// failure that is the one that let the last handle go; it may use Deferreds.
     public static func setHandler(_ handler: Handler?) {
         global.withLock { $0 = handler }
     }
 
-    /// Sends the diagnostics that arise during `body`, on its thread or in its task and in tasks made there, to `handler`.
+    /// Sends the diagnostics that arise during `body`, on its thread or in its task and in tasks made there,
+    /// to `handler`.
     ///
     /// Handlers nest; the innermost gets the diagnostic, and it alone.
     public static func withHandler<R>(_ handler: @escaping Handler, _ body: () throws -> R) rethrows -> R {

@@ -2,8 +2,8 @@
 ///
 /// A cancelled Deferred fails with Swift's `CancellationError`, and what a callback throws comes as it is.
 public enum DeferredError: Error, Hashable, Sendable {
-    /// Nothing is left that could fire the Deferred: every handle and every ``Resolver`` that could has gone, or a
-    /// dispatcher let go of a callback without running it.
+    /// Nothing is left that could fire the Deferred: every handle and every ``Resolver`` that could has gone,
+    /// or a dispatcher let go of a callback without running it.
     case abandoned
     /// A callback returned a Deferred that waits, perhaps through others, for that same callback's result.
     case cycle
@@ -15,7 +15,8 @@ public enum DeferredError: Error, Hashable, Sendable {
     case queueOverflow(size: Int)
     /// A ``DeferredQueue`` is empty, and `backlog` already wait for an element.
     case queueUnderflow(backlog: Int)
-    /// ``Deferred/wait(timeout:fileID:line:)`` was called, at the place given, on the thread that has to run something first.
+    /// ``Deferred/wait(timeout:fileID:line:)`` was called, at the place given, on the thread that has to run
+    /// something first.
     case wouldDeadlock(at: DeferredDiagnostic.Location)
     /// An argument that cannot be meant, and what is wrong with it.
     case invalidArgument(String)

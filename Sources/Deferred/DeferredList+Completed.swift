@@ -7,9 +7,10 @@ extension DeferredList {
     /// }
     /// ```
     ///
-    /// Asking for it begins a list with a limit. It is one consumer of each distinct input, and handles their failures. It may
-    /// be iterated once. If the Task that iterates is cancelled the sequence ends, and the inputs still pending are cancelled as
-    /// far as nobody else consumes them. Leaving the loop early cancels nothing.
+    /// Asking for it begins a list with a limit. It is one consumer of each distinct input, and handles their
+    /// failures. It may be iterated once. If the Task that iterates is cancelled the sequence ends, and the
+    /// inputs still pending are cancelled as far as nobody else consumes them. Leaving the loop early cancels
+    /// nothing.
     public var completed: some AsyncSequence<(index: Int, result: Result<Value, any Error>), Never> & Sendable
     {
         let (stream, continuation) = AsyncStream<(index: Int, result: Result<Value, any Error>)>.makeStream()

@@ -1,5 +1,6 @@
-/// The inputs of a list that makes them as it goes. Each has a slot, a Deferred that is there from the beginning and, once its
-/// turn has come, follows what `body` makes; whoever watches the list watches the slots.
+/// The inputs of a list that makes them as it goes. Each has a slot, a Deferred that is there from the
+/// beginning and, once its turn has come, follows what `body` makes; whoever watches the list watches the
+/// slots.
 final class LimitedInputs<Value: Sendable>: Sendable {
     private struct Slot: Sendable {
         let deferred: Deferred<Value>

@@ -7,9 +7,10 @@
 /// ```
 ///
 /// The list holds handles to its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)`` and
-/// ``first(fileID:line:)`` gives a new Deferred, which is one consumer of each distinct input; one Deferred may stand in a
-/// list twice. Cancelling that Deferred fails it with `CancellationError` and then cancels the inputs still pending, as far as
-/// nobody else consumes them. A list's callbacks run on the thread that fires the input that decided it.
+/// ``first(fileID:line:)`` gives a new Deferred, which is one consumer of each distinct input; one Deferred
+/// may stand in a list twice. Cancelling that Deferred fails it with `CancellationError` and then cancels the
+/// inputs still pending, as far as nobody else consumes them. A list's callbacks run on the thread that fires
+/// the input that decided it.
 public struct DeferredList<Value: Sendable>: Sendable {
     let source: Source
     let consumesErrors: Bool
@@ -59,9 +60,10 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// A list that makes its Deferreds as it goes, with at most `limit` of them under way.
     ///
-    /// It starts when its first result is asked for, with any of ``results(fileID:line:)``, ``values(fileID:line:)``,
-    /// ``first(fileID:line:)`` and ``completed``, and begins with the next input only when one has settled. Cancelled, or
-    /// failed where ``values(fileID:line:)`` was asked for, it starts no more.
+    /// It starts when its first result is asked for, with any of ``results(fileID:line:)``,
+    /// ``values(fileID:line:)``, ``first(fileID:line:)`` and ``completed``, and begins with the next input
+    /// only when one has settled. Cancelled, or failed where ``values(fileID:line:)`` was asked for, it
+    /// starts no more.
     ///
     /// ```swift
     /// DeferredList(urls, limit: 4) { fetch($0) }.results()
@@ -89,7 +91,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
         self.cancelsRemaining = cancelsRemaining
     }
 
-    /// All outcomes, in input order, when the last is there. Never fails of itself; `[]` at once for an empty list.
+    /// All outcomes, in input order, when the last is there. Never fails of itself; `[]` at once for an empty
+    /// list.
     @inlinable
     public func results(
         fileID: StaticString = #fileID, line: UInt = #line
@@ -99,15 +102,15 @@ public struct DeferredList<Value: Sendable>: Sendable {
         }
     }
 
-    /// All values, in input order; or the first error, as it is, as soon as one fails (Twisted's `gatherResults`). `[]` at
-    /// once for an empty list.
+    /// All values, in input order; or the first error, as it is, as soon as one fails (Twisted's
+    /// `gatherResults`). `[]` at once for an empty list.
     @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
         start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.content.value() as Value }) }
     }
 
-    /// The first value and its place in the list. Fails only when all have failed, with the error that came last; with
-    /// ``DeferredError/empty`` at once for an empty list.
+    /// The first value and its place in the list. Fails only when all have failed, with the error that came
+    /// last; with ``DeferredError/empty`` at once for an empty list.
     @inlinable
     public func first(
         fileID: StaticString = #fileID, line: UInt = #line
@@ -117,7 +120,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
         }
     }
 
-    /// Cancels each input, as its own ``Deferred/cancel()`` does; what a list with a limit has not begun, it never begins.
+    /// Cancels each input, as its own ``Deferred/cancel()`` does; what a list with a limit has not begun, it
+    /// never begins.
     public func cancel() {
         switch source {
         case .given(let links): for link in links { link.cancel() }

@@ -21,8 +21,8 @@ extension DispatchQueue: DelayedDispatcher {
     /// cancelled.
     private final class TimedWork: DelayedWork {
         private let work: Guarded<(@Sendable () -> Void)?>
-        /// Sound as `nonisolated(unsafe)`: once it has been activated, nothing is done with it but to cancel it,
-        /// which Dispatch allows from any thread; and nobody else has this object until then.
+        /// Sound as `nonisolated(unsafe)`: once it has been activated, nothing is done with it but to cancel
+        /// it, which Dispatch allows from any thread; and nobody else has this object until then.
         private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
         init(_ work: @escaping @Sendable () -> Void, on queue: DispatchQueue) {

@@ -4,8 +4,9 @@
 /// gather(profile, friends).then { profile, friends in show(profile, friends) }
 /// ```
 ///
-/// One consumer of each distinct input: cancelling it cancels the inputs still pending, as far as nobody else consumes them. An
-/// error that arrives after the first is reported unless somebody else handles it. Fires at once with `()` for no input.
+/// One consumer of each distinct input: cancelling it cancels the inputs still pending, as far as nobody else
+/// consumes them. An error that arrives after the first is reported unless somebody else handles it. Fires at
+/// once with `()` for no input.
 public func gather<each T: Sendable>(
     _ deferreds: repeat Deferred<each T>, fileID: StaticString = #fileID, line: UInt = #line
 ) -> Deferred<(repeat each T)> {

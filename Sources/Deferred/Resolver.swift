@@ -1,8 +1,8 @@
-/// The right to fire one Deferred, apart from the Deferred itself: give the Deferred to who waits, keep this where the
-/// result comes from.
+/// The right to fire one Deferred, apart from the Deferred itself: give the Deferred to who waits, keep this
+/// where the result comes from.
 ///
-/// A resolver may be copied, and called from any thread; the first result counts. When the last copy goes before that,
-/// the Deferred fails with ``DeferredError/abandoned``.
+/// A resolver may be copied, and called from any thread; the first result counts. When the last copy goes
+/// before that, the Deferred fails with ``DeferredError/abandoned``.
 public struct Resolver<Value: Sendable>: Sendable {
     @usableFromInline let producer: Producer
 
@@ -11,9 +11,10 @@ public struct Resolver<Value: Sendable>: Sendable {
 
     /// Fires the Deferred with a value; true if this call fired it.
     ///
-    /// Callbacks run before this returns, on this thread, unless they name a dispatcher or the Deferred is paused. If it had
-    /// fired, nothing changes, and that is reported as ``DeferredDiagnostic/alreadyFired(made:firedFirst:again:)``; except
-    /// for the first result that comes after a cancel, which is dropped without a word.
+    /// Callbacks run before this returns, on this thread, unless they name a dispatcher or the Deferred is
+    /// paused. If it had fired, nothing changes, and that is reported as
+    /// ``DeferredDiagnostic/alreadyFired(made:firedFirst:again:)``; except for the first result that comes
+    /// after a cancel, which is dropped without a word.
     @discardableResult
     @inlinable
     public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
@@ -38,9 +39,9 @@ public struct Resolver<Value: Sendable>: Sendable {
 
     /// Fires the Deferred as `other` fires; firing it by hand first wins.
     ///
-    /// It is a consumer of `other`: cancelling the Deferred cancels `other` if nobody else consumes that. If `other` waits
-    /// for the Deferred itself, the Deferred fails with ``DeferredError/cycle``. Called on a Deferred that has fired, it
-    /// does nothing.
+    /// It is a consumer of `other`: cancelling the Deferred cancels `other` if nobody else consumes that. If
+    /// `other` waits for the Deferred itself, the Deferred fails with ``DeferredError/cycle``. Called on a
+    /// Deferred that has fired, it does nothing.
     @inlinable
     public func follow(_ other: Deferred<Value>) {
         if let source = producer.source { source.follow(other.link) }

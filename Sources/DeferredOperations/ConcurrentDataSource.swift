@@ -3,8 +3,8 @@ internal import Foundation
 
 /// Work that is started by a function and ends later, as an operation whose outcome is a `Deferred`.
 ///
-/// Subclass it, override ``execute()`` to start the work and ``stop()`` to stop it, and call ``finish(with:)`` when it has
-/// ended:
+/// Subclass it, override ``execute()`` to start the work and ``stop()`` to stop it, and call
+/// ``finish(with:)`` when it has ended:
 ///
 /// ```swift
 /// final class Connecting: ConcurrentDataSource<Connection>, @unchecked Sendable {
@@ -36,8 +36,8 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
 
     /// A data source that takes the outcome of the Deferred that `body` gives.
     ///
-    /// - Parameter body: Runs on the queue's thread, once, unless the operation is cancelled before. If the operation is
-    ///   cancelled after that, the Deferred is cancelled.
+    /// - Parameter body: Runs on the queue's thread, once, unless the operation is cancelled before. If the
+    ///   operation is cancelled after that, the Deferred is cancelled.
     public init(awaiting body: @escaping @Sendable () throws -> Deferred<Value>) {
         contents = Guarded(Contents(body: body))
         super.init()
@@ -61,8 +61,9 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
 
     /// Starts the work. Override it; do not call `super`.
     ///
-    /// Runs on the queue's thread, once, unless the operation is cancelled before. What it throws is the outcome; otherwise
-    /// the operation goes on until ``finish(with:)`` is called, which may be before this returns.
+    /// Runs on the queue's thread, once, unless the operation is cancelled before. What it throws is the
+    /// outcome; otherwise the operation goes on until ``finish(with:)`` is called, which may be before this
+    /// returns.
     open func execute() throws {
         guard let body = contents.withLock({ $0.body.take() }) else {
             throw DataSourceError.notOverridden("execute() of \(type(of: self))")
@@ -76,12 +77,12 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
         }
     }
 
-    /// Stops the work, because the operation was cancelled while it was under way. Override it if the work can be stopped;
-    /// do not call `super`.
+    /// Stops the work, because the operation was cancelled while it was under way. Override it if the work
+    /// can be stopped; do not call `super`.
     ///
-    /// Runs once, on the thread that cancels, or on the queue's thread if the cancel came while ``execute()`` was running;
-    /// never before that has returned. The outcome is `CancellationError` in any case, and the operation does not wait for
-    /// anything more: what the work still gives is dropped.
+    /// Runs once, on the thread that cancels, or on the queue's thread if the cancel came while ``execute()``
+    /// was running; never before that has returned. The outcome is `CancellationError` in any case, and the
+    /// operation does not wait for anything more: what the work still gives is dropped.
     open func stop() {
         contents.withLock { $0.inner }?.cancel()
     }

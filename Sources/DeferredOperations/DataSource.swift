@@ -19,7 +19,8 @@ public import Foundation
 ///     .then { label.text = "\($0)" }
 /// ```
 ///
-/// It is an `Operation`: dependencies, priority, quality of service and the queue's limits work as for any other.
+/// It is an `Operation`: dependencies, priority, quality of service and the queue's limits work as for any
+/// other.
 open class DataSource<Value: Sendable>: RequestOperation<Value>, @unchecked Sendable {
     private let body: Guarded<(@Sendable (Operation) throws -> Value)?>
 
@@ -38,9 +39,10 @@ open class DataSource<Value: Sendable>: RequestOperation<Value>, @unchecked Send
 
     /// Does the work, and returns or throws what is delivered. Override it; do not call `super`.
     ///
-    /// Runs on the queue's thread, once, unless the operation is cancelled before. If it is cancelled while this runs, the
-    /// Deferred ends at once and what this gives is dropped, but the queue's thread is taken until it returns: work that takes
-    /// long looks at `isCancelled` from time to time, and may throw anything to get out.
+    /// Runs on the queue's thread, once, unless the operation is cancelled before. If it is cancelled while
+    /// this runs, the Deferred ends at once and what this gives is dropped, but the queue's thread is taken
+    /// until it returns: work that takes long looks at `isCancelled` from time to time, and may throw
+    /// anything to get out.
     open func load() throws -> Value {
         guard let body = body.withLock({ $0.take() }) else {
             throw DataSourceError.notOverridden("load() of \(type(of: self))")

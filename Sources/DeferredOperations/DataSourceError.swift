@@ -19,11 +19,13 @@ public enum DataSourceError: Error {
 
     // MARK: Of the way to an answer
 
-    /// The request cannot be sent at all: not `http` or `https`, no host, a `GET` with a body, an unreadable upload.
+    /// The request cannot be sent at all: not `http` or `https`, no host, a `GET` with a body, an unreadable
+    /// upload.
     case invalidRequest(URL?, reason: String)
     /// There is no connection to the server: refused, unreachable, unknown host, no agreement on TLS.
     case cannotConnect(URL, reason: String)
-    /// The connection broke before there was an answer, or in the middle of it: reset, or closed without a word.
+    /// The connection broke before there was an answer, or in the middle of it: reset, or closed without a
+    /// word.
     case connectionLost(URL, reason: String)
     /// Nothing was heard, or the whole was not there, in the time given.
     case timedOut(URL, TimeLimit)
@@ -51,7 +53,8 @@ public enum DataSourceError: Error {
 
     /// There is something at the destination already.
     case destinationExists(URL)
-    /// The destination, or the part file beside it, cannot be written: no such folder, no permission, no room.
+    /// The destination, or the part file beside it, cannot be written: no such folder, no permission, no
+    /// room.
     case cannotWrite(URL, reason: String)
     /// Another download, here or in another process, is writing the same part file.
     case destinationBusy(URL)
@@ -89,8 +92,8 @@ public enum DataSourceError: Error {
             headers.first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
         }
 
-        /// How long the server asks to be left alone (`Retry-After`), from now on; nil if it does not say, and zero if the
-        /// moment has passed.
+        /// How long the server asks to be left alone (`Retry-After`), from now on; nil if it does not say,
+        /// and zero if the moment has passed.
         public var retryAfter: Duration? {
             self[header: "Retry-After"].flatMap { HTTPDate.delay($0, from: Date()) }
         }

@@ -8,9 +8,9 @@ internal import Foundation
 /// let pages = addresses.map { manager.request(URLDataSource($0)) }
 /// ```
 ///
-/// Which is next is decided when there is a place: of those whose dependencies have finished, and whose host has a place
-/// left, the one with the highest `queuePriority`; among equals the one requested first. A place is taken until the
-/// operation has finished, the synchronous part of its chain included.
+/// Which is next is decided when there is a place: of those whose dependencies have finished, and whose host
+/// has a place left, the one with the highest `queuePriority`; among equals the one requested first. A place
+/// is taken until the operation has finished, the synchronous part of its chain included.
 public final class DataSourceManager: Sendable {
     private let line: WaitingLine
 
@@ -24,7 +24,8 @@ public final class DataSourceManager: Sendable {
         line = WaitingLine(limit: max(1, limit), limitPerHost: limitPerHost.map { max(1, $0) })
     }
 
-    /// Runs a data source when there is a place for it; as `request(on:deliveringOn:)` of the data source itself.
+    /// Runs a data source when there is a place for it; as `request(on:deliveringOn:)` of the data source
+    /// itself.
     ///
     /// After ``stop()`` the Deferred fails with ``DataSourceError/managerStopped``.
     public func request<Value: Sendable>(
@@ -63,7 +64,8 @@ public final class DataSourceManager: Sendable {
     /// ``isNetworkInUse`` now, and whenever it changes. Ends when the manager has stopped or has gone.
     public var networkUse: AsyncStream<Bool> { line.uses.stream() }
 
-    /// Cancels everything, under way or not, and takes no more. The Deferred fires when all of it has finished.
+    /// Cancels everything, under way or not, and takes no more. The Deferred fires when all of it has
+    /// finished.
     ///
     /// Stopping again gives another Deferred that fires then, too.
     public func stop() -> Deferred<Void> {

@@ -1,17 +1,18 @@
 internal import Deferred
 internal import Foundation
 
-/// The dispatcher of one request's outcome: the one asked for, with a note to the operation when what was handed over has
-/// run, or was let go of.
+/// The dispatcher of one request's outcome: the one asked for, with a note to the operation when what was
+/// handed over has run, or was let go of.
 ///
-/// `Sendable` is checked: the reference is weak and never changed, and the operation is itself `Sendable`. An operation that
-/// has gone has no use for the note.
+/// `Sendable` is checked: the reference is weak and never changed, and the operation is itself `Sendable`. An
+/// operation that has gone has no use for the note.
 struct Delivery<Value: Sendable>: Dispatcher {
     private weak let operation: RequestOperation<Value>?
     private let target: any Dispatcher
 
-    /// - Parameter queue: Where the operation runs. It holds its place there until the outcome has been delivered, so to wait
-    ///   for another place in the same queue might be to wait for ever: its callbacks run in the place that it has.
+    /// - Parameter queue: Where the operation runs. It holds its place there until the outcome has been
+    ///   delivered, so to wait for another place in the same queue might be to wait for ever: its callbacks
+    ///   run in the place that it has.
     init(for operation: RequestOperation<Value>, on dispatcher: any Dispatcher, of queue: OperationQueue?) {
         self.operation = operation
         if let wanted = dispatcher as? OperationQueue, wanted === queue {
@@ -29,7 +30,8 @@ struct Delivery<Value: Sendable>: Dispatcher {
         }
     }
 
-    /// Tells the operation, in any case: the last reference to it is in the work that the dispatcher was given.
+    /// Tells the operation, in any case: the last reference to it is in the work that the dispatcher was
+    /// given.
     private final class Receipt: Sendable {
         private weak let operation: RequestOperation<Value>?
 

@@ -11,9 +11,9 @@ public import FoundationNetworking
 ///     .then { file in print("\(file.byteCount) bytes in \(file.url.path)") }
 /// ```
 ///
-/// The body goes to a part file beside the destination (`name.….part`), which is moved into place in one step when all that
-/// was announced has come. What fails or is cancelled leaves nothing at the destination, and no part file, unless it can be
-/// resumed. Errors are as for ``URLDataSource``.
+/// The body goes to a part file beside the destination (`name.….part`), which is moved into place in one step
+/// when all that was announced has come. What fails or is cancelled leaves nothing at the destination, and no
+/// part file, unless it can be resumed. Errors are as for ``URLDataSource``.
 open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @unchecked Sendable {
     /// What has been downloaded.
     public struct File: Sendable {
@@ -32,8 +32,8 @@ open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @u
 
     /// What to do if there is something at the destination.
     public enum Existing: Sendable, Hashable {
-        /// Fail with ``DataSourceError/destinationExists(_:)``, before anything is asked for; and likewise if something has
-        /// appeared by the time the download is whole.
+        /// Fail with ``DataSourceError/destinationExists(_:)``, before anything is asked for; and likewise if
+        /// something has appeared by the time the download is whole.
         case fail
         /// Replace it, in one step, when the download is whole.
         case replace
@@ -56,8 +56,8 @@ open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @u
 
     /// A download of what a request gives.
     ///
-    /// Unless the request says otherwise the server is asked not to compress the body (`Accept-Encoding: identity`), so that
-    /// its length can be checked and a part be resumed.
+    /// Unless the request says otherwise the server is asked not to compress the body (`Accept-Encoding:
+    /// identity`), so that its length can be checked and a part be resumed.
     ///
     /// - Parameters:
     ///   - destination: A file URL, in a folder that exists.

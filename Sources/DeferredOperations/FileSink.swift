@@ -6,8 +6,8 @@ internal import FoundationNetworking
 
 /// Puts the body into a part file beside the destination, and that into place when it is whole (O5).
 ///
-/// Sound as `@unchecked Sendable`: it is touched before its transfer starts, then under the transfer's lock, and by the
-/// transfer's completion.
+/// Sound as `@unchecked Sendable`: it is touched before its transfer starts, then under the transfer's lock,
+/// and by the transfer's completion.
 final class FileSink: TransferSink, @unchecked Sendable {
     private let destination: URL
     private let existing: DownloadDataSource.Existing
@@ -32,8 +32,8 @@ final class FileSink: TransferSink, @unchecked Sendable {
         recordPath = Self.partPath(for: destination) + ".from"
     }
 
-    /// Opens the part file, and gives the request to make: for the rest, if there is a beginning. Nil if what is there
-    /// is to stay.
+    /// Opens the part file, and gives the request to make: for the rest, if there is a beginning. Nil if what
+    /// is there is to stay.
     func prepare(_ request: URLRequest) throws -> URLRequest? {
         var status = stat()
         if lstat(destination.path, &status) == 0 {
@@ -156,7 +156,8 @@ final class FileSink: TransferSink, @unchecked Sendable {
         .cannotWrite(destination, reason: failure.reason)
     }
 
-    /// `name.part`, in the folder of the destination; a name that would become too long is cut, and told apart by a hash.
+    /// `name.part`, in the folder of the destination; a name that would become too long is cut, and told
+    /// apart by a hash.
     private static func partPath(for destination: URL, _ unique: String? = nil) -> String {
         var name = destination.lastPathComponent
         if name.utf8.count > 200 {

@@ -13,8 +13,9 @@ public import FoundationNetworking
 ///     .then { repositories in show(repositories) }
 /// ```
 ///
-/// A body that is not JSON, or not of the type wanted, is ``DataSourceError/malformedJSON(_:reason:)``, which says where in the
-/// document; what else can go wrong is as for ``URLDataSource``. Decoding runs on a background queue.
+/// A body that is not JSON, or not of the type wanted, is ``DataSourceError/malformedJSON(_:reason:)``, which
+/// says where in the document; what else can go wrong is as for ``URLDataSource``. Decoding runs on a
+/// background queue.
 open class JSONDataSource<T: Decodable & Sendable>: ConcurrentDataSource<T>, @unchecked Sendable {
     /// What is asked for.
     public let urlRequest: URLRequest

@@ -30,7 +30,8 @@ final class PartFile {
         PartFile(path, try opened(path, O_WRONLY | O_CREAT | O_EXCL), 0)
     }
 
-    /// The file of that name, new or as it was left, locked for as long as it is open; nil if somebody else has it.
+    /// The file of that name, new or as it was left, locked for as long as it is open; nil if somebody else
+    /// has it.
     static func continuing(_ path: String) throws(Failure) -> PartFile? {
         while true {
             let descriptor = try opened(path, O_WRONLY | O_CREAT)
@@ -87,7 +88,8 @@ final class PartFile {
 
     /// Gives the file its final name, in one step.
     ///
-    /// - Parameter replacing: Whether what has that name may go; otherwise it stays, and the failure's code is `EEXIST`.
+    /// - Parameter replacing: Whether what has that name may go; otherwise it stays, and the failure's code
+    ///   is `EEXIST`.
     func move(to destination: String, replacing: Bool) throws(Failure) {
         if replacing {
             guard rename(path, destination) == 0 else { throw .last }

@@ -3,25 +3,28 @@ public import Foundation
 
 /// Who keeps an operation out of its queue until it has a place there.
 protocol RequestObserver: AnyObject, Sendable {
-    /// It was cancelled before it had an outcome, on this thread, and may have to enter its queue to leave it.
+    /// It was cancelled before it had an outcome, on this thread, and may have to enter its queue to leave
+    /// it.
     func requestWasCancelled(_ operation: Operation)
     /// It has finished.
     func requestHasFinished(_ operation: Operation)
 }
 
-/// What ``DataSource`` and ``ConcurrentDataSource`` have in common: an `Operation` whose outcome is a `Deferred`.
+/// What ``DataSource`` and ``ConcurrentDataSource`` have in common: an `Operation` whose outcome is a
+/// `Deferred`.
 ///
 /// Subclass one of those two; this class has no initializer for others.
 ///
-/// Four things happen to a request, in any order and on any threads; the operation is `isFinished` once all have, so that
-/// `waitUntilAllOperationsAreFinished` means that callbacks ran (O1), and a cancelled operation never leaves its queue
-/// before the queue has started it, which `OperationQueue` does not survive:
+/// Four things happen to a request, in any order and on any threads; the operation is `isFinished` once all
+/// have, so that `waitUntilAllOperationsAreFinished` means that callbacks ran (O1), and a cancelled operation
+/// never leaves its queue before the queue has started it, which `OperationQueue` does not survive:
 ///
 /// - *started*: the queue has called `start()`;
-/// - *decided*: there is an outcome, from the work or from a cancel, whichever came first; a cancel counts from then on,
-///   whatever the queue and the work are still doing (O2);
+/// - *decided*: there is an outcome, from the work or from a cancel, whichever came first; a cancel counts
+///   from then on, whatever the queue and the work are still doing (O2);
 /// - *idle*: the work has returned, if it was begun at all;
-/// - *delivered*: the Deferred has been fired with the outcome, and the synchronous part of its chain has run.
+/// - *delivered*: the Deferred has been fired with the outcome, and the synchronous part of its chain has
+///   run.
 ///
 /// Sound as `@unchecked Sendable`, as far as this class goes: what changes is in `lifecycle`, behind a lock.
 open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
@@ -59,9 +62,10 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
 
     /// Adds this operation to `queue`, and gives what will come of it.
     ///
-    /// Cancelling the Deferred and cancelling the operation come to the same: the Deferred fails with `CancellationError`
-    /// at once, wherever the operation stands; the operation finishes as soon as its queue lets it, which in a suspended
-    /// queue, or one whose places are taken, is when the queue comes to it.
+    /// Cancelling the Deferred and cancelling the operation come to the same: the Deferred fails with
+    /// `CancellationError` at once, wherever the operation stands; the operation finishes as soon as its
+    /// queue lets it, which in a suspended queue, or one whose places are taken, is when the queue comes to
+    /// it.
     ///
     /// The queue counts this operation as under way until the synchronous part of the chain has run.
     ///
@@ -70,8 +74,8 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     ///   - dispatcher: Where the outcome is delivered and what hangs on the Deferred runs. Without, that is the thread on
     ///     which the work ended or the cancel came. If it is `queue` itself, callbacks run in this operation's own place
     ///     there.
-    /// - Returns: A Deferred of its own. An operation can be requested once: after that, the Deferred fails with
-    ///   ``DataSourceError/alreadyRequested``, and the first request is not disturbed.
+    /// - Returns: A Deferred of its own. An operation can be requested once: after that, the Deferred fails
+    ///   with ``DataSourceError/alreadyRequested``, and the first request is not disturbed.
     public final func request(
         on queue: OperationQueue, deliveringOn dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -79,7 +83,8 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         request(deliveringOn: dispatcher, withPlaceIn: queue, observer: nil, fileID, line) { $0.enter(queue) }
     }
 
-    /// As ``request(on:deliveringOn:fileID:line:)``, with `submit` to see to it that the operation enters a queue.
+    /// As ``request(on:deliveringOn:fileID:line:)``, with `submit` to see to it that the operation enters a
+    /// queue.
     final func request(
         deliveringOn dispatcher: (any Dispatcher)?, withPlaceIn queue: OperationQueue?,
         observer: (any RequestObserver)?, _ fileID: StaticString, _ line: UInt,
@@ -104,7 +109,8 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
             let delivery = Delivery(for: self, on: dispatcher, of: queue)
             delivered = source.both(on: delivery, { try $0.get() }, fileID: fileID, line: line)
         }
-        // Cancelled before it was requested: it ends at once, and passes through the queue only for those that depend on it.
+        // Cancelled before it was requested: it ends at once, and passes through the queue only for those
+        // that depend on it.
         fire()
         submit(self)
         return delivered
@@ -128,14 +134,15 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     /// Begins the work, and perhaps does all of it; on the queue's thread, once.
     func work() {}
 
-    /// Stops work that has been begun and has not ended, because of a cancel; once, never before `work()` has returned.
+    /// Stops work that has been begun and has not ended, because of a cancel; once, never before `work()` has
+    /// returned.
     func stopWork() {}
 
     /// The host that the work is about, for a ``DataSourceManager`` to count.
     var host: String? { nil }
 
-    /// Stops what this module has under way for the operation, because of a cancel, before the Deferred ends; perhaps while
-    /// `work()` is running, and more than once.
+    /// Stops what this module has under way for the operation, because of a cancel, before the Deferred ends;
+    /// perhaps while `work()` is running, and more than once.
     func cutShort() {}
 
     /// Decides the outcome; true if this call did.
@@ -174,8 +181,8 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
 
     // MARK: Cancelling
 
-    /// Cancels the request: the Deferred fails with `CancellationError` now, if it has no outcome yet. Safe from any
-    /// thread; cancelling what has its outcome does nothing.
+    /// Cancels the request: the Deferred fails with `CancellationError` now, if it has no outcome yet. Safe
+    /// from any thread; cancelling what has its outcome does nothing.
     public final override func cancel() {
         let (isFirst, isStarted, stopsNow) = lifecycle.withLock { lifecycle in
             guard lifecycle.outcome == nil else { return (false, false, false) }
@@ -193,9 +200,9 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
 
     /// The Deferred is being cancelled.
     ///
-    /// If the outcome had been decided, but whoever did that has not come to fire the Deferred, it is fired here: an
-    /// outcome that was decided before the cancel stands. That other's firing is then the one late result that the
-    /// Deferred drops without a word after a cancel.
+    /// If the outcome had been decided, but whoever did that has not come to fire the Deferred, it is fired
+    /// here: an outcome that was decided before the cancel stands. That other's firing is then the one late
+    /// result that the Deferred drops without a word after a cancel.
     private func cancelRequest() {
         cancel()
         let undelivered = lifecycle.withLock { lifecycle in
@@ -259,8 +266,8 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     #if !canImport(ObjectiveC)
     /// Takes this operation off the lists of those it depends on.
     ///
-    /// swift-corelibs-foundation keeps unretained references there, and follows them when the dependency finishes; those
-    /// of an operation that was cancelled before its dependencies were done would dangle.
+    /// swift-corelibs-foundation keeps unretained references there, and follows them when the dependency
+    /// finishes; those of an operation that was cancelled before its dependencies were done would dangle.
     private func letGoOfDependencies() {
         for dependency in dependencies { removeDependency(dependency) }
     }

@@ -15,8 +15,8 @@ public import Foundation
 /// }
 /// ```
 extension DataSourceError {
-    /// Whether the same request may do better a little later: the server was busy or broken (5xx, 408, 429), or the
-    /// connection was refused, broke, fell silent or ended early.
+    /// Whether the same request may do better a little later: the server was busy or broken (5xx, 408, 429),
+    /// or the connection was refused, broke, fell silent or ended early.
     public var isTransient: Bool {
         switch self {
         case .status(let failure): [408, 429].contains(failure.code) || 500..<600 ~= failure.code
@@ -34,8 +34,8 @@ extension DataSourceError {
         }
     }
 
-    /// Tells which errors of `request` to try again after: transient ones; if the request is not safe to repeat, a `POST` say,
-    /// only those of them after which the server cannot have acted on it.
+    /// Tells which errors of `request` to try again after: transient ones; if the request is not safe to
+    /// repeat, a `POST` say, only those of them after which the server cannot have acted on it.
     public static func isWorthRepeating(_ request: URLRequest) -> @Sendable (any Error) -> Bool {
         let isSafe = request.isSafeToRepeat
         return { error in
@@ -46,8 +46,8 @@ extension DataSourceError {
 }
 
 extension URLRequest {
-    /// Whether to do it twice is the same as to do it once: true of `GET`, `HEAD`, `PUT`, `DELETE`, `OPTIONS` and `TRACE`, if the
-    /// body is not a stream, which can be read only once.
+    /// Whether to do it twice is the same as to do it once: true of `GET`, `HEAD`, `PUT`, `DELETE`, `OPTIONS`
+    /// and `TRACE`, if the body is not a stream, which can be read only once.
     public var isSafeToRepeat: Bool {
         ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
             && httpBodyStream == nil
@@ -55,8 +55,8 @@ extension URLRequest {
 }
 
 extension RetryDelay {
-    /// As long as the server asks for (`Retry-After`); if it does not say, or less than that, `first`, then twice as long each
-    /// time up to `maximum`, less up to a half by chance.
+    /// As long as the server asks for (`Retry-After`); if it does not say, or less than that, `first`, then
+    /// twice as long each time up to `maximum`, less up to a half by chance.
     ///
     /// - Parameter longest: More than that is not waited, whatever the server asks for.
     public static func retryAfter(

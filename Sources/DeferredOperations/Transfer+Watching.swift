@@ -7,8 +7,8 @@ internal import FoundationNetworking
 
 /// How long it takes, and how far it is.
 extension Transfer {
-    /// The silence allowed is counted in so many ticks of the clock: nothing has to be done for every piece of the body but
-    /// to set a flag.
+    /// The silence allowed is counted in so many ticks of the clock: nothing has to be done for every piece
+    /// of the body but to set a flag.
     private static let silenceTicks = 8
 
     func startTimers(for request: URLRequest) {
@@ -64,7 +64,8 @@ extension Transfer {
 
     // MARK: Progress
 
-    /// How long it is at least from one report to the next: there may be tens of thousands of pieces in a second.
+    /// How long it is at least from one report to the next: there may be tens of thousands of pieces in a
+    /// second.
     private static let reportInterval = Duration.milliseconds(20)
 
     /// Has the user told how far the transfer is, unless that is about to happen anyway. Under the lock.

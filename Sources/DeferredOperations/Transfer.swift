@@ -5,19 +5,21 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// One transfer: a request, the redirects and challenges that it meets, and the body of the last answer, which goes to a sink.
+/// One transfer: a request, the redirects and challenges that it meets, and the body of the last answer,
+/// which goes to a sink.
 ///
-/// Calls come from three sides: the session's delegate queue, the clock, and whoever starts or stops the transfer. Each takes
-/// the lock, looks whether the transfer is still at the stage that the call is about, and moves on; whoever moves it to
-/// `concluding` has decided how it ends. The end itself is on the transfer's own queue: the session's must neither wait nor
-/// run what hangs on the outcome.
+/// Calls come from three sides: the session's delegate queue, the clock, and whoever starts or stops the
+/// transfer. Each takes the lock, looks whether the transfer is still at the stage that the call is about,
+/// and moves on; whoever moves it to `concluding` has decided how it ends. The end itself is on the
+/// transfer's own queue: the session's must neither wait nor run what hangs on the outcome.
 ///
 ///     idle ── start ──> running ── conclude ──> concluding ── queue ──> over
 ///       └────────────────── stop, from anywhere ─────────────────────────┘
 ///
 /// The sink is called under the lock, so that when `stop()` has returned nothing more is written.
 ///
-/// Sound as `@unchecked Sendable`: `state` and the sink are touched only under `lock`; the rest never changes.
+/// Sound as `@unchecked Sendable`: `state` and the sink are touched only under `lock`; the rest never
+/// changes.
 final class Transfer: @unchecked Sendable {
     enum Stage { case idle, running, concluding, over }
 
@@ -77,7 +79,8 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Starting and stopping
 
-    /// - Parameter completion: Told the outcome, once, on the transfer's queue; not if the transfer is stopped.
+    /// - Parameter completion: Told the outcome, once, on the transfer's queue; not if the transfer is
+    ///   stopped.
     func start(
         requestedAt: ContinuousClock.Instant?,
         completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>, TransferMetrics) -> Void
@@ -95,8 +98,8 @@ final class Transfer: @unchecked Sendable {
         send(request)
     }
 
-    /// Ends the transfer; its completion is not called. When this returns nothing more is written, and what was is gone,
-    /// the file at its destination included if the transfer had put it there.
+    /// Ends the transfer; its completion is not called. When this returns nothing more is written, and what
+    /// was is gone, the file at its destination included if the transfer had put it there.
     func stop() {
         let completion = lock.withLock {
             // First, so that it has gone when the server sees the client leave.

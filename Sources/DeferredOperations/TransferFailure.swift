@@ -6,7 +6,8 @@ internal import FoundationNetworking
 
 /// What a `URLError` means, told from its code, how far the answer had come, and its text.
 ///
-/// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's own.
+/// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's
+/// own.
 struct TransferFailure {
     let url: URL
     /// The head of the answer, if that had come.

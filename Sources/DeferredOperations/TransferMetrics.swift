@@ -12,7 +12,8 @@ public struct TransferMetrics: Sendable {
     public internal(set) var ended: ContinuousClock.Instant?
     /// How many requests were sent: one, and one more for every redirect and every answered challenge.
     public internal(set) var requestCount = 0
-    /// How many bytes of the body came, after decompression; those that a resumed download had already are not counted.
+    /// How many bytes of the body came, after decompression; those that a resumed download had already are
+    /// not counted.
     public internal(set) var received: Int64 = 0
 
     /// How long it waited for its queue.

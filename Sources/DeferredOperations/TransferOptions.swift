@@ -10,8 +10,9 @@ public struct TransferOptions: Sendable {
     /// The statuses that count as success: 2xx. Any other is ``DataSourceError/status(_:)``.
     public var acceptedStatuses = Set(200..<300)
 
-    /// The largest body taken, in bytes as they are after decompression; nil for no limit. A body that is announced as larger,
-    /// or turns out to be, is ``DataSourceError/tooLarge(_:limit:)``, and the rest of it is not read.
+    /// The largest body taken, in bytes as they are after decompression; nil for no limit. A body that is
+    /// announced as larger, or turns out to be, is ``DataSourceError/tooLarge(_:limit:)``, and the rest of it
+    /// is not read.
     public var maximumByteCount: Int64?
 
     /// How much of the body of an answer whose status is not accepted goes into the error, in bytes.
@@ -30,26 +31,28 @@ public struct TransferOptions: Sendable {
 
     /// How many redirects are followed.
     ///
-    /// Credentials in the request's headers (`Authorization`, `Cookie`) are not carried to another host, port or scheme. A
-    /// `POST` becomes a `GET` after 301, 302 and 303; after 307 and 308 method and body are repeated.
+    /// Credentials in the request's headers (`Authorization`, `Cookie`) are not carried to another host, port
+    /// or scheme. A `POST` becomes a `GET` after 301, 302 and 303; after 307 and 308 method and body are
+    /// repeated.
     public var maximumRedirectCount = 20
 
     /// A file to send as the body, in place of the request's own.
     public var uploadFile: URL?
 
-    /// Asks for the body only if it has changed since (`If-Modified-Since`). If it has not, the status is 304 and the transfer
-    /// succeeds without a body.
+    /// Asks for the body only if it has changed since (`If-Modified-Since`). If it has not, the status is 304
+    /// and the transfer succeeds without a body.
     public var ifModifiedSince: Date?
 
     /// Asks for the body only if its tag is another (`If-None-Match`); otherwise as ``ifModifiedSince``.
     public var ifNoneMatch: String?
 
-    /// Told how far the transfer is when that has changed, the last call has returned, and that was some time ago: at most
-    /// 50 times a second. The last call before a success has the final figures. Runs on a queue of the transfer's own.
+    /// Told how far the transfer is when that has changed, the last call has returned, and that was some time
+    /// ago: at most 50 times a second. The last call before a success has the final figures. Runs on a queue
+    /// of the transfer's own.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
-    /// Asked for a request with credentials when the server answers 401; nil in the Deferred is to leave it at that. Runs on a
-    /// queue of the transfer's own. Asked at most three times for one transfer.
+    /// Asked for a request with credentials when the server answers 401; nil in the Deferred is to leave it
+    /// at that. Runs on a queue of the transfer's own. Asked at most three times for one transfer.
     ///
     /// ```swift
     /// options.onChallenge = { challenge in

@@ -28,11 +28,12 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // Foundation would drop the body of a 307, keep credentials, and misread a relative location: `Transfer` makes the
-        // next request itself, from this answer.
+        // Foundation would drop the body of a 307, keep credentials, and misread a relative location:
+        // `Transfer` makes the next request itself, from this answer.
         #if canImport(FoundationNetworking)
-        // The whole answer has been read, so this is taken as the end of the task. The handler is not called: with a task that
-        // is being cancelled at the same time, swift-corelibs-foundation ends the process for it.
+        // The whole answer has been read, so this is taken as the end of the task. The handler is not called:
+        // with a task that is being cancelled at the same time, swift-corelibs-foundation ends the process
+        // for it.
         if let transfer = takeTransfer(of: task) {
             transfer.hasResponse(response, to: task)
             transfer.hasCompleted(task, error: nil)
@@ -69,8 +70,9 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        // Asked only after the whole of a 401 has been read. The default handling never completes the task when there are no
-        // credentials to try, so this is taken as its end. The handler cancels the task, so it may not be called from here.
+        // Asked only after the whole of a 401 has been read. The default handling never completes the task
+        // when there are no credentials to try, so this is taken as its end. The handler cancels the task, so
+        // it may not be called from here.
         takeTransfer(of: task)?.hasCompleted(task, error: nil)
         DispatchQueue.global().async { completionHandler(.cancelAuthenticationChallenge, nil) }
     }

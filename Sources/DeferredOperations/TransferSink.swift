@@ -21,8 +21,8 @@ protocol TransferSink: AnyObject {
     /// The transfer has failed or was cancelled, at whatever point, `finish()` included. May come twice.
     func discard()
 
-    /// The request to make instead, when the server cannot give the part that was asked for (416); nil if it is no fault of
-    /// this sink's.
+    /// The request to make instead, when the server cannot give the part that was asked for (416); nil if it
+    /// is no fault of this sink's.
     func request(insteadOf request: URLRequest) throws -> URLRequest?
 }
 
@@ -32,7 +32,8 @@ extension TransferSink {
 
 /// Keeps the body in memory.
 ///
-/// Sound as `@unchecked Sendable`: it is touched under the transfer's lock, and after that by the transfer's completion alone.
+/// Sound as `@unchecked Sendable`: it is touched under the transfer's lock, and after that by the transfer's
+/// completion alone.
 final class MemorySink: TransferSink, @unchecked Sendable {
     private(set) var data = Data()
 

@@ -18,7 +18,8 @@ final class TransferSlot: @unchecked Sendable {
         return current?.metrics ?? last
     }
 
-    /// Starts the transfer that `make` gives, unless this has been stopped. `make` may write files: `stop()` waits for it.
+    /// Starts the transfer that `make` gives, unless this has been stopped. `make` may write files: `stop()`
+    /// waits for it.
     ///
     /// - Parameter completion: Told the outcome, on the transfer's queue; not if it is stopped.
     func run(

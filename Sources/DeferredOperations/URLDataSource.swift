@@ -12,8 +12,9 @@ public import FoundationNetworking
 ///     .fail { error in show(error) }
 /// ```
 ///
-/// Everything that can go wrong on the way is a ``DataSourceError`` that names the URL and says what happened; a cancel is
-/// `CancellationError`. No thread waits: the operation counts as under way while the transfer goes on.
+/// Everything that can go wrong on the way is a ``DataSourceError`` that names the URL and says what
+/// happened; a cancel is `CancellationError`. No thread waits: the operation counts as under way while the
+/// transfer goes on.
 open class URLDataSource: ConcurrentDataSource<URLDataSource.Response>, @unchecked Sendable {
     /// What a URL named.
     public struct Response: Sendable {

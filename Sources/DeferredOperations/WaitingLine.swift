@@ -3,8 +3,8 @@ internal import Foundation
 
 /// The operations of a ``DataSourceManager``, from their request to their end.
 ///
-/// An operation enters the queue, which has no limit of its own, when there is a place for it. One that is cancelled before
-/// enters at once, without a place, for only the queue can make it finish.
+/// An operation enters the queue, which has no limit of its own, when there is a place for it. One that is
+/// cancelled before enters at once, without a place, for only the queue can make it finish.
 ///
 /// What may happen is decided in ``Contents``, under the lock; what follows from that is done after it.
 final class WaitingLine: RequestObserver {
@@ -124,7 +124,8 @@ extension WaitingLine {
         private var nextNumber = 0
         private var numbers: [ObjectIdentifier: Int] = [:]
         private var underWayPerHost: [String: Int] = [:]
-        /// Numbers by priority and host, first in first out; those that are no longer waiting are passed over.
+        /// Numbers by priority and host, first in first out; those that are no longer waiting are passed
+        /// over.
         private var lines: [Int: [String: Line]] = [:]
 
         init(limit: Int, limitPerHost: Int?) {
@@ -167,7 +168,8 @@ extension WaitingLine {
             if underWayPerHost[entry.host] == 0 { underWayPerHost[entry.host] = nil }
         }
 
-        /// Gives away the places there are; none when it is over, for what still waits is about to be cancelled.
+        /// Gives away the places there are; none when it is over, for what still waits is about to be
+        /// cancelled.
         mutating func admit() -> [Entry] {
             guard !isStopped else { return [] }
             var admitted: [Entry] = []

@@ -1,7 +1,7 @@
 import Deferred
 
-/// Runs `body`, and throws ``UnexpectedDiagnostics`` if a failure went unhandled, or any other fault was reported to
-/// `DeferredDiagnostics`, while it ran.
+/// Runs `body`, and throws ``UnexpectedDiagnostics`` if a failure went unhandled, or any other fault was
+/// reported to `DeferredDiagnostics`, while it ran.
 ///
 /// ```swift
 /// try expectNoUnhandledFailures {
@@ -10,8 +10,9 @@ import Deferred
 /// }
 /// ```
 ///
-/// A failure is reported when the last handle to its Deferred goes: make the handles inside `body`. What is reported on
-/// other threads, outside of this Task and those made in `body`, does not belong to this test, and is not seen.
+/// A failure is reported when the last handle to its Deferred goes: make the handles inside `body`. What is
+/// reported on other threads, outside of this Task and those made in `body`, does not belong to this test,
+/// and is not seen.
 @discardableResult
 public func expectNoUnhandledFailures<R>(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> R
@@ -34,7 +35,8 @@ public func expectNoUnhandledFailures<R>(
     return result
 }
 
-/// What was reported to `DeferredDiagnostics` while `body` ran, on its thread, for a test that expects a report.
+/// What was reported to `DeferredDiagnostics` while `body` ran, on its thread, for a test that expects a
+/// report.
 public func diagnostics(reportedDuring body: () throws -> Void) rethrows -> [DeferredDiagnostic] {
     let seen = Guarded<[DeferredDiagnostic]>([])
     try DeferredDiagnostics.withHandler({ seen.add($0) }, body)

@@ -2,7 +2,8 @@ import Deferred
 
 /// A clock that stands still until a test moves it.
 ///
-/// It is a `DelayedDispatcher`, for everything in `Deferred` that takes time, and a Swift `Clock`, for code that sleeps.
+/// It is a `DelayedDispatcher`, for everything in `Deferred` that takes time, and a Swift `Clock`, for code
+/// that sleeps.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -11,13 +12,13 @@ import Deferred
 /// #expect(try failureResult(of: answer) as? DeferredError == .timedOut)
 /// ```
 ///
-/// ``advance(by:)`` runs what falls due on the thread that calls it, in the order of the due times, and what is due at the
-/// same time in the order in which it was scheduled. All of it has run when `advance` returns, so that nothing in a test
-/// has to wait. Safe from any thread.
+/// ``advance(by:)`` runs what falls due on the thread that calls it, in the order of the due times, and what
+/// is due at the same time in the order in which it was scheduled. All of it has run when `advance` returns,
+/// so that nothing in a test has to wait. Safe from any thread.
 ///
-/// When the clock goes, what was scheduled on it goes unrun, as with any dispatcher: a Deferred that waits for it fails
-/// with `DeferredError.abandoned`. (What is scheduled again and again, as by `retry` and `repeating`, holds its clock, and so
-/// itself, until it is over: cancel it.)
+/// When the clock goes, what was scheduled on it goes unrun, as with any dispatcher: a Deferred that waits
+/// for it fails with `DeferredError.abandoned`. (What is scheduled again and again, as by `retry` and
+/// `repeating`, holds its clock, and so itself, until it is over: cancel it.)
 public final class ManualClock: Sendable {
     let schedule: Guarded<Schedule>
 
@@ -28,8 +29,8 @@ public final class ManualClock: Sendable {
 
     /// Moves the time on, and runs what falls due, also what that schedules, before it returns.
     ///
-    /// While a piece of work runs, the clock shows the time at which it was due. Work may advance the clock itself. Time
-    /// never goes back: less than zero counts as zero.
+    /// While a piece of work runs, the clock shows the time at which it was due. Work may advance the clock
+    /// itself. Time never goes back: less than zero counts as zero.
     ///
     /// - Parameter amount: How far; zero runs what was dispatched without a delay.
     public func advance(by amount: Duration = .zero) {
@@ -42,10 +43,11 @@ public final class ManualClock: Sendable {
         schedule.withLock { schedule in schedule.pending.map { $0.due - schedule.now } }
     }
 
-    /// Fires once at least `count` pieces of work, sleeping Tasks among them, are scheduled at the same time; at once if
-    /// they are.
+    /// Fires once at least `count` pieces of work, sleeping Tasks among them, are scheduled at the same time;
+    /// at once if they are.
     ///
-    /// For a test of code that gets to the clock on another thread: `await clock.whenScheduled().value`, then advance.
+    /// For a test of code that gets to the clock on another thread: `await clock.whenScheduled().value`, then
+    /// advance.
     public func whenScheduled(_ count: Int = 1) -> Deferred<Void> {
         let (deferred, resolver) = Deferred<Void>.withResolver()
         let isThere = schedule.withLock { schedule in
@@ -104,7 +106,8 @@ extension ManualClock: DelayedDispatcher {
 }
 
 extension ManualClock: CustomStringConvertible {
-    /// The time, and what is scheduled: `ManualClock at 2.0 seconds, 2 scheduled: work in 1.0 seconds, sleep in 3.0 seconds`.
+    /// The time, and what is scheduled: `ManualClock at 2.0 seconds, 2 scheduled: work in 1.0 seconds, sleep
+    /// in 3.0 seconds`.
     public var description: String {
         let (now, pending) = schedule.withLock { ($0.now, $0.pending) }
         if pending.isEmpty { return "ManualClock at \(now), nothing scheduled" }

@@ -1,7 +1,7 @@
 import Deferred
 
-// Synchronous looks at a Deferred. They throw where they find something else, which fails a test in Swift Testing and in
-// XCTest alike; the error says what was found and where it was asked for.
+// Synchronous looks at a Deferred. They throw where they find something else, which fails a test in Swift
+// Testing and in XCTest alike; the error says what was found and where it was asked for.
 
 /// The value that `deferred` has; throws ``UnexpectedResult`` if it is pending or has failed.
 ///
@@ -19,8 +19,8 @@ public func successResult<Value>(
     }
 }
 
-/// The error that `deferred` has failed with, which counts as handled; throws ``UnexpectedResult`` if it is pending or has
-/// a value.
+/// The error that `deferred` has failed with, which counts as handled; throws ``UnexpectedResult`` if it is
+/// pending or has a value.
 ///
 /// ```swift
 /// #expect(try failureResult(of: answer) is CancellationError)

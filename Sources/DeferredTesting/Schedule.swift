@@ -1,7 +1,7 @@
 import Deferred
 
-/// What a ``ManualClock`` has to do and when: a heap by due time, of tickets; the work is beside it, so that what is
-/// cancelled goes at once, and its ticket is passed over later.
+/// What a ``ManualClock`` has to do and when: a heap by due time, of tickets; the work is beside it, so that
+/// what is cancelled goes at once, and its ticket is passed over later.
 struct Schedule {
     /// Something to be done; let go of outside the lock, since what it holds is a user's.
     enum Work: Sendable {
@@ -58,7 +58,8 @@ struct Schedule {
         return removed
     }
 
-    /// The next work due by `target`, and the time moves on to when it is due; or, if there is none, on to `target`.
+    /// The next work due by `target`, and the time moves on to when it is due; or, if there is none, on to
+    /// `target`.
     mutating func takeDue(by target: Duration) -> Work? {
         while let next = heap.first, next.due <= target {
             removeFirst()

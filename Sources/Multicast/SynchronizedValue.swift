@@ -6,28 +6,32 @@
 /// members.write { $0["ada", default: 0] += 1 }
 /// ```
 ///
-/// Closures run at once, on the calling thread, inside the lock. Readers run side by side; a writer runs alone. A
-/// writer that waits is not passed by readers that come after it, and when it is done the readers that came meanwhile
-/// all go before the next writer: neither side starves.
+/// Closures run at once, on the calling thread, inside the lock. Readers run side by side; a writer runs
+/// alone. A writer that waits is not passed by readers that come after it, and when it is done the readers
+/// that came meanwhile all go before the next writer: neither side starves.
 ///
 /// ## What may be done inside
 /// - Read the same value again inside `read`: that never waits.
-/// - Use another `SynchronizedValue`, if all code that nests the two nests them in the same order, as with any lock.
-/// - Not `write` inside `read`, nor either inside `write`, of the same value: it could only wait for itself, so it
-///   stops the program with a message that says so, every time. To look and then change, use one `write`.
-/// - Not wait for another thread that needs the same value, and not run code you don't know: it may do any of this.
+/// - Use another `SynchronizedValue`, if all code that nests the two nests them in the same order, as with
+///   any lock.
+/// - Not `write` inside `read`, nor either inside `write`, of the same value: it could only wait for itself,
+///   so it stops the program with a message that says so, every time. To look and then change, use one
+///   `write`.
+/// - Not wait for another thread that needs the same value, and not run code you don't know: it may do any of
+///   this.
 ///
 /// ## When it is worth it
 /// Where reads far outnumber writes *and* take long (microseconds: a walk through a collection, a sort, a
-/// formatting), so that there is something to gain from doing them side by side: with reads of 2 microseconds on two
-/// processors, nine reads in ten or more, 1.5 to 1.8 times the work of a `Mutex`. With as many writes as reads it does a
-/// quarter less than a `Mutex`, and for reads and writes of a few instructions it takes three times as long
-/// (a read 28 nanoseconds, a write 38; either 10): letting in a reader costs more than the read.
+/// formatting), so that there is something to gain from doing them side by side: with reads of 2 microseconds
+/// on two processors, nine reads in ten or more, 1.5 to 1.8 times the work of a `Mutex`. With as many writes
+/// as reads it does a quarter less than a `Mutex`, and for reads and writes of a few instructions it takes
+/// three times as long (a read 28 nanoseconds, a write 38; either 10): letting in a reader costs more than
+/// the read.
 public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
-    // Soundness of @unchecked Sendable: `storage` is read only between beginReading and endReading and changed only
-    // between beginWriting and endWriting, which exclude each other; the lock is Sendable itself. That exclusion is
-    // also the one that @exclusivity(unchecked) relies on: the run-time check would only find again what the lock
-    // and its notes have made sure of.
+    // Soundness of @unchecked Sendable: `storage` is read only between beginReading and endReading and
+    // changed only between beginWriting and endWriting, which exclude each other; the lock is Sendable
+    // itself. That exclusion is also the one that @exclusivity(unchecked) relies on: the run-time check would
+    // only find again what the lock and its notes have made sure of.
     @usableFromInline let lock = ReadersWriterLock()
     @exclusivity(unchecked) @usableFromInline var storage: Value
 
@@ -38,8 +42,8 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
 
     /// Calls `body` with the value, at once, on this thread, while other readers may be doing the same.
     ///
-    /// Waits while a writer has the value or waits for it. Gives back what `body` gives back, and throws what it
-    /// throws.
+    /// Waits while a writer has the value or waits for it. Gives back what `body` gives back, and throws what
+    /// it throws.
     @inlinable
     public func read<Result, Failure: Error>(
         _ body: (Value) throws(Failure) -> Result
@@ -54,8 +58,8 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
 
     /// Calls `body` with the value to change, at once, on this thread, while nobody else reads or changes it.
     ///
-    /// Waits for the readers and writers that came before. Gives back what `body` gives back, and throws what it
-    /// throws; what `body` had changed by then stays changed.
+    /// Waits for the readers and writers that came before. Gives back what `body` gives back, and throws what
+    /// it throws; what `body` had changed by then stays changed.
     @inlinable
     @discardableResult
     public func write<Result, Failure: Error>(

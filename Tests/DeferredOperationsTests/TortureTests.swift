@@ -4,7 +4,8 @@ import Foundation
 import TestThreads
 import Testing
 
-/// Many operations of all kinds, cancelled at random from several threads: each ends once, leaves its queue and is freed.
+/// Many operations of all kinds, cancelled at random from several threads: each ends once, leaves its queue
+/// and is freed.
 @Suite(.timeLimit(.minutes(20)), .ownThreads)
 struct TortureTests {
     /// How many objects there are.

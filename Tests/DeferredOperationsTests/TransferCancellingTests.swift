@@ -16,7 +16,8 @@ struct TransferCancellingTests {
     }
 
     private func expectNothingLeft(_ request: Deferred<DownloadDataSource.File>) async {
-        // Nothing is awaited in between: the Deferred has ended and the files have gone when cancel() returns.
+        // Nothing is awaited in between: the Deferred has ended and the files have gone when cancel()
+        // returns.
         #expect(throws: CancellationError.self) { try request.currentResult?.get() }
         #expect(fixture.names.isEmpty)
         await fixture.server.waitUntilIdle()

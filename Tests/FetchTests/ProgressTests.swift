@@ -6,7 +6,8 @@ struct ProgressTests {
     private let plain = TerminalStyle(usesColour: false, usesUnicode: true)
     private let ascii = TerminalStyle(usesColour: false, usesUnicode: false)
 
-    /// Three that receive, one of them of unknown length, one that waits for its answer, one that pauses; two have ended.
+    /// Three that receive, one of them of unknown length, one that waits for its answer, one that pauses; two
+    /// have ended.
     private func busyState() -> ProgressState {
         var state = ProgressState(total: 12)
         for (index, end) in [Timeline.End.fetched, .failed].enumerated() {

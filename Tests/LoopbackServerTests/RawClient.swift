@@ -6,7 +6,8 @@ import Glibc
 import Musl
 #endif
 
-/// The barest of clients: sends what it is given and reads what comes, so that the server is tested byte by byte.
+/// The barest of clients: sends what it is given and reads what comes, so that the server is tested byte by
+/// byte.
 struct RawClient: ~Copyable {
     private let descriptor: CInt
 

@@ -40,7 +40,8 @@ final class SerialDispatcher: Dispatcher {
 
 /// What happened, in order, from any thread.
 ///
-/// Soundness of `@unchecked Sendable`: `stored` is touched on the queue only (a lock that ThreadSanitizer knows).
+/// Soundness of `@unchecked Sendable`: `stored` is touched on the queue only (a lock that ThreadSanitizer
+/// knows).
 final class Log<Entry: Sendable>: @unchecked Sendable {
     private let queue = DispatchQueue(label: "log")
     private var stored: [Entry] = []

@@ -3,8 +3,8 @@ public import Testing
 
 /// Runs tests on two threads of their own: those that compute for long, or block the thread that they are on.
 ///
-/// Others run on Swift's few threads, one for each processor; what does not give those back keeps programs, servers and
-/// timers of other tests waiting until they give up.
+/// Others run on Swift's few threads, one for each processor; what does not give those back keeps programs,
+/// servers and timers of other tests waiting until they give up.
 public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// On a suite it is for each of the suite's tests.
     public let isRecursive = true

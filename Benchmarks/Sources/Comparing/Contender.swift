@@ -4,7 +4,8 @@ import Foundation
 package enum Timebase {
     /// The time that passes, for jobs on several threads.
     case elapsed
-    /// The processor time of the calling thread, for jobs that stay on it: what else the machine does doesn't count.
+    /// The processor time of the calling thread, for jobs that stay on it: what else the machine does doesn't
+    /// count.
     case thread
 
     package var now: Double {
@@ -25,8 +26,8 @@ package struct Contender {
         self.run = run
     }
 
-    /// Takes turns with the others, round by round, so that all share the machine's moods, and gives each one's median
-    /// time for one job, in nanoseconds.
+    /// Takes turns with the others, round by round, so that all share the machine's moods, and gives each
+    /// one's median time for one job, in nanoseconds.
     package static func compare(_ contenders: [Contender], by timebase: Timebase, rounds: Int) async
         -> [Double]
     {

@@ -1,5 +1,5 @@
-/// `swift run -c release CoordinationBenchmarks [--quick]`: locks, semaphores and queues beside actors that do
-/// the same, and what 100,000 pending timers take.
+/// `swift run -c release CoordinationBenchmarks [--quick]`: locks, semaphores and queues beside actors that
+/// do the same, and what 100,000 pending timers take.
 @main
 struct CoordinationBenchmarks {
     static func main() async {

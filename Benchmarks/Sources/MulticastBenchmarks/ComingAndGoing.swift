@@ -2,8 +2,8 @@ import Comparing
 import Foundation
 import Multicast
 
-/// Adding listeners and removing each again, in the order added, at ten times ten times the number: what one costs should
-/// stay what it is.
+/// Adding listeners and removing each again, in the order added, at ten times ten times the number: what one
+/// costs should stay what it is.
 struct ComingAndGoing {
     let rounds: Int
 

@@ -1,4 +1,5 @@
-/// `swift run -c release MulticastBenchmarks [--quick]`: Multicast's types beside what one would use otherwise.
+/// `swift run -c release MulticastBenchmarks [--quick]`: Multicast's types beside what one would use
+/// otherwise.
 @main
 struct MulticastBenchmarks {
     static func main() async {

@@ -3,7 +3,8 @@ import Foundation
 import Multicast
 import Synchronization
 
-/// Telling 1, 10 and 1,000 listeners, who are called at once, beside NotificationCenter and an array of closures.
+/// Telling 1, 10 and 1,000 listeners, who are called at once, beside NotificationCenter and an array of
+/// closures.
 struct Notifying {
     let rounds: Int
 

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A readers-writer value beside a `Mutex`, an actor, and a concurrent queue whose writes are barriers.
 ///
-/// One or two threads (Tasks, for the actor) do a mix of reads and writes. A short read looks at one number; a long one
-/// adds up a few thousand, some microseconds of work.
+/// One or two threads (Tasks, for the actor) do a mix of reads and writes. A short read looks at one number;
+/// a long one adds up a few thousand, some microseconds of work.
 struct ReadingAndWriting {
     let rounds: Int
 
@@ -135,7 +135,8 @@ private func sum(_ numbers: [Int], _ length: Int) -> Int {
 @_optimize(none)
 private func consume(_ number: Int) {}
 
-/// Threads of their own, which all start when all are there: `concurrentPerform` may leave everything to the first.
+/// Threads of their own, which all start when all are there: `concurrentPerform` may leave everything to the
+/// first.
 private func onThreads(_ number: Int, _ body: @escaping @Sendable () -> Void) {
     if number == 1 { return body() }
     let arrived = Arrivals()

@@ -1,7 +1,7 @@
 import Foundation
 
-/// `swift run -c release OperationsBenchmarks [options]`: transfers with DeferredOperations beside plain URLSession, and
-/// the fetcher beside curl, wget and aria2c, each run in a process of its own.
+/// `swift run -c release OperationsBenchmarks [options]`: transfers with DeferredOperations beside plain
+/// URLSession, and the fetcher beside curl, wget and aria2c, each run in a process of its own.
 @main
 struct OperationsBenchmarks {
     static func main() async {

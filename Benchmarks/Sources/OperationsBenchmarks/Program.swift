@@ -50,8 +50,8 @@ struct Program: Sendable {
         var usage = rusage()
         var memory = 0
         #if os(Linux)
-        // What `wait4` says is on Linux at least what the process had that started it. The figure only grows, and all that
-        // is missed is what is added in the last moments.
+        // What `wait4` says is on Linux at least what the process had that started it. The figure only grows,
+        // and all that is missed is what is added in the last moments.
         while wait4(identifier, &status, WNOHANG, &usage) == 0 {
             memory = max(memory, Self.peakMemory(of: identifier))
             usleep(2000)

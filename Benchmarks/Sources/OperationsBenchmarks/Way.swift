@@ -27,7 +27,8 @@ enum Way: String {
     }
 }
 
-/// What one would write with URLSession alone: a download task for each file, moved into place when it is whole.
+/// What one would write with URLSession alone: a download task for each file, moved into place when it is
+/// whole.
 ///
 /// Sound as `@unchecked Sendable`: what changes is touched only with `lock` held.
 private final class PlainSession: @unchecked Sendable {

@@ -1,5 +1,5 @@
-/// Reading the command line, in the style people know: `-j 8`, `-j8`, `--jobs 8`, `--jobs=8`, options among the URLs, `--`
-/// before what looks like an option and is none.
+/// Reading the command line, in the style people know: `-j 8`, `-j8`, `--jobs 8`, `--jobs=8`, options among
+/// the URLs, `--` before what looks like an option and is none.
 extension Options {
     /// What `arguments` (without the program's name) ask for.
     init(parsing arguments: some Sequence<String>) throws(UsageError) {

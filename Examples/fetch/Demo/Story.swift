@@ -28,8 +28,8 @@ struct Story: Sendable {
             .then { files in tell("   All \(files.count) are there, in the order in which they were named.") }
     }
 
-    /// An errback has another value in place of the error, and the chain goes on as if nothing had been. This one is for what
-    /// the tries came to, and lets a cancel pass.
+    /// An errback has another value in place of the error, and the chain goes on as if nothing had been. This
+    /// one is for what the tries came to, and lets a cancel pass.
     private func failureWithARemedy() -> Deferred<Void> {
         tell("2. A request fails, and an errback has a remedy.")
         return fetch("original.txt")

@@ -9,7 +9,8 @@ import FoundationNetworking
 /// URLs in, files out: the whole flow, as one chain of Deferreds.
 ///
 /// - ``fetch(_:)-swift.method``: all of them, at most so many at once;
-/// - below it, one of them: asked for, asked for again if need be, within its time, and told to those who look on;
+/// - below it, one of them: asked for, asked for again if need be, within its time, and told to those who
+///   look on;
 /// - below that, one try: an operation on the queue, and what came put in its place.
 ///
 /// A cancel at the top goes all the way down.
@@ -26,8 +27,8 @@ struct Fetcher: Sendable {
         queue.maxConcurrentOperationCount = options.jobs
     }
 
-    /// Fetches all: fails as soon as one fails if that is wanted, is done with the first that succeeds if that is wanted; the
-    /// rest are cancelled then.
+    /// Fetches all: fails as soon as one fails if that is wanted, is done with the first that succeeds if
+    /// that is wanted; the rest are cancelled then.
     func fetch(_ transfers: [Transfer]) -> Deferred<Void> {
         let list = DeferredList(
             transfers, limit: options.jobs, consumeErrors: true, cancelsRemaining: true, fetch)
@@ -70,7 +71,8 @@ struct Fetcher: Sendable {
             .then { file in deliver(file, transfer) }
     }
 
-    /// Puts in its place what came. Whoever reads standard output may be slow: writing there is work of its own.
+    /// Puts in its place what came. Whoever reads standard output may be slow: writing there is work of its
+    /// own.
     private func deliver(_ file: DownloadDataSource.File, _ transfer: Transfer) -> Deferred<Fetched> {
         switch transfer.destination {
         case .file(let path):

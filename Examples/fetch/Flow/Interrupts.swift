@@ -2,8 +2,9 @@ import Foundation
 
 /// Ctrl-C and its like. The first is told to a handler; the second kills, as it would have without this.
 ///
-/// The signals are blocked from the program's start, and a thread waits for them: so none is lost, however soon it comes, and
-/// there is no code that a signal interrupts. To have the second one kill, that thread no longer blocks them.
+/// The signals are blocked from the program's start, and a thread waits for them: so none is lost, however
+/// soon it comes, and there is no code that a signal interrupts. To have the second one kill, that thread no
+/// longer blocks them.
 final class Interrupts: Sendable {
     private static let numbers = [SIGINT, SIGTERM, SIGHUP]
 
@@ -19,7 +20,8 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Keeps the signals waiting until there is an `Interrupts`; to be called before the program has other threads.
+    /// Keeps the signals waiting until there is an `Interrupts`; to be called before the program has other
+    /// threads.
     static func hold() {
         var held = set(numbers)
         pthread_sigmask(SIG_BLOCK, &held, nil)
@@ -44,7 +46,8 @@ final class Interrupts: Sendable {
     /// The signal that came, if one has.
     var received: CInt? { first.number }
 
-    /// Whether it is to be ignored: who started this so (`nohup`, a job of a shell script) wants it to stay so.
+    /// Whether it is to be ignored: who started this so (`nohup`, a job of a shell script) wants it to stay
+    /// so.
     private static func isIgnored(_ number: CInt) -> Bool {
         let handler = signal(number, SIG_DFL)
         guard address(of: handler) == address(of: SIG_IGN) else { return false }
@@ -59,7 +62,8 @@ final class Interrupts: Sendable {
         return set
     }
 
-    /// What a handler is compared by. Sound: a pointer to a C function, also where it is missing, is a pointer's size of bits.
+    /// What a handler is compared by. Sound: a pointer to a C function, also where it is missing, is a
+    /// pointer's size of bits.
     private static func address(of handler: (@convention(c) (CInt) -> Void)?) -> Int {
         unsafeBitCast(handler, to: Int.self)
     }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What happens to the transfers, passed on to all who show it or keep it: bars and lines, JSON, the waterfall, the summary.
+/// What happens to the transfers, passed on to all who show it or keep it: bars and lines, JSON, the
+/// waterfall, the summary.
 ///
 /// Sound as `@unchecked Sendable`: what changes is in `state`, which is touched only with `lock` held.
 final class Journal: @unchecked Sendable {

@@ -13,8 +13,9 @@ enum Retrying {
         }
     }
 
-    /// Half a second, then twice as long each time up to half a minute, less up to a third so that many do not come back at
-    /// once; but not before the server wants to be asked again, if it says when, within reason.
+    /// Half a second, then twice as long each time up to half a minute, less up to a third so that many do
+    /// not come back at once; but not before the server wants to be asked again, if it says when, within
+    /// reason.
     static func delay(afterAttempt attempt: Int, _ error: any Error) -> Duration {
         let longest = min(30, 0.5 * Double(1 << min(attempt - 1, 10)))
         let delay = Duration.seconds(longest * Double.random(in: 2 / 3...1))

@@ -1,7 +1,8 @@
 import Deferred
 import Foundation
 
-/// One run of the program, whatever it fetches: who looks on, what may cut it short, and what is left to do in the end.
+/// One run of the program, whatever it fetches: who looks on, what may cut it short, and what is left to do
+/// in the end.
 struct Run: Sendable {
     let options: Options
     let display: Display
@@ -28,7 +29,8 @@ struct Run: Sendable {
         let signal: CInt?
     }
 
-    /// Does what `work` begins, until it is done, Ctrl-C is pressed, or nobody reads standard output any more.
+    /// Does what `work` begins, until it is done, Ctrl-C is pressed, or nobody reads standard output any
+    /// more.
     func perform(_ work: @escaping @Sendable () -> Deferred<Void>) async -> Ending {
         // The chain is built before it is set off: so whoever may cancel it has it in hand from the start.
         let start = Deferred<Void>()
@@ -81,7 +83,8 @@ struct Run: Sendable {
 }
 
 extension Run {
-    /// Fetches what `options` name. Gives 0 if all is well, 1 if something failed, 128 and the signal's number after a signal.
+    /// Fetches what `options` name. Gives 0 if all is well, 1 if something failed, 128 and the signal's
+    /// number after a signal.
     static func exitStatus(_ options: Options) async throws(UsageError) -> CInt {
         var urls = options.urls
         if let input = options.input { urls += try InputList.read(input) }

@@ -3,9 +3,9 @@ import Foundation
 
 /// Where what is fetched waits until it is put in its place, if it can't be there from the start.
 ///
-/// A file goes to its place by itself. What is for standard output is whole before any of it is written there, in a temporary
-/// folder; and mirrors of one thing each have a file of their own, in a hidden folder beside the destination, of which the
-/// first to be whole is moved there.
+/// A file goes to its place by itself. What is for standard output is whole before any of it is written
+/// there, in a temporary folder; and mirrors of one thing each have a file of their own, in a hidden folder
+/// beside the destination, of which the first to be whole is moved there.
 ///
 /// Sound as `@unchecked Sendable`: what changes is touched only with `lock` held.
 final class Stage: @unchecked Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The name of a file for a URL: its last path component, made safe. It never leads out of the folder it is to go in.
+/// The name of a file for a URL: its last path component, made safe. It never leads out of the folder it is
+/// to go in.
 enum FileName {
     static func of(_ url: URL) -> String {
         let encoded = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
@@ -16,8 +17,8 @@ enum FileName {
         }
     }
 
-    /// Separators, which would name another folder; control characters; and those that reorder text on a screen, where a
-    /// name could pretend to be another.
+    /// Separators, which would name another folder; control characters; and those that reorder text on a
+    /// screen, where a name could pretend to be another.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "/", "\\": true

@@ -1,4 +1,5 @@
-/// The lines that show how far things have come. A pure function: what is known, when, how wide and how high in; text out.
+/// The lines that show how far things have come. A pure function: what is known, when, how wide and how high
+/// in; text out.
 struct ProgressLines {
     /// Columns of the terminal. The last stays free: some terminals begin a new line when it is written to.
     let width: Int
@@ -92,7 +93,8 @@ struct ProgressLines {
         ].joined(separator: gap)
     }
 
-    /// By bytes when all that is left to come is under way and its length known, else by the share of transfers that ended.
+    /// By bytes when all that is left to come is under way and its length known, else by the share of
+    /// transfers that ended.
     private func timeLeft(_ state: ProgressState, at time: Duration) -> Double? {
         let running = state.running
         let begun = state.ended + running.count

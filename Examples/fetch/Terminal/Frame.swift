@@ -2,11 +2,11 @@
 struct Frame {
     private var widths: [Int] = []
 
-    /// What must be written to have `above` stay for good above the frame, and `lines` be the frame from now on, on a
-    /// terminal that is so many columns wide now.
+    /// What must be written to have `above` stay for good above the frame, and `lines` be the frame from now
+    /// on, on a terminal that is so many columns wide now.
     ///
-    /// All in one, and each line over the old one, so that nothing flickers. Lines that were drawn on a wider terminal are
-    /// folded over several rows by now, and those rows are counted.
+    /// All in one, and each line over the old one, so that nothing flickers. Lines that were drawn on a wider
+    /// terminal are folded over several rows by now, and those rows are counted.
     mutating func redraw(_ lines: [String], above: String = "", columns: Int) -> String {
         let rows = widths.reduce(0) { $0 + max(1, ($1 + columns - 1) / max(1, columns)) }
         var text = rows > 0 ? "\r\u{1B}[\(rows)A" : ""

@@ -19,7 +19,8 @@ struct OutputStream: Sendable {
         var rest = data[...]
         while !rest.isEmpty {
             if isCancelled() { throw CancellationError() }
-            // A pipe that is ready has room for this much: the write does not block, and a cancel is seen soon.
+            // A pipe that is ready has room for this much: the write does not block, and a cancel is seen
+            // soon.
             let piece = rest.prefix(4096)
             guard waitUntilReady(milliseconds: 50) else { continue }
             if let code = piece.withUnsafeBytes(writeAll) { throw Failure(code: code) }

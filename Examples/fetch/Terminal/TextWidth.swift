@@ -34,7 +34,8 @@ extension String {
         String(repeating: " ", count: max(0, columns - columnCount)) + self
     }
 
-    /// With what would move the cursor or change colours on a terminal shown as `?`: names and reasons come from strangers.
+    /// With what would move the cursor or change colours on a terminal shown as `?`: names and reasons come
+    /// from strangers.
     var printable: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         return String(String.UnicodeScalarView(unicodeScalars.map { $0.isControl ? "?" : $0 }))

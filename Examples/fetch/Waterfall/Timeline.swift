@@ -1,4 +1,5 @@
-/// When each transfer waited, asked, received and paused: what the waterfall is drawn from. Times are since the start.
+/// When each transfer waited, asked, received and paused: what the waterfall is drawn from. Times are since
+/// the start.
 struct Timeline: Sendable {
     enum Phase: String, CaseIterable, Sendable {
         /// Its turn has not come.

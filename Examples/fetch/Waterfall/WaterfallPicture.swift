@@ -1,8 +1,10 @@
 import Foundation
 
-/// The waterfall as an SVG: a row for each transfer, time from left to right, light or dark as the viewer's desktop is.
+/// The waterfall as an SVG: a row for each transfer, time from left to right, light or dark as the viewer's
+/// desktop is.
 ///
-/// Each phase has a height and a place of its own besides its colour, so that the picture can be read without the colours.
+/// Each phase has a height and a place of its own besides its colour, so that the picture can be read without
+/// the colours.
 struct WaterfallPicture {
     let timeline: Timeline
     let title: String

@@ -1,8 +1,8 @@
 /// Callbacks that are asynchronous: each runs in a Task of its own, and the chain waits for it.
 ///
-/// The Task begins at the callback's turn, and runs on the global executor or on the actor that the closure names
-/// (`{ @MainActor in … }`). Cancelling while the chain waits for it cancels the Task, and the position fails with
-/// `CancellationError` at once.
+/// The Task begins at the callback's turn, and runs on the global executor or on the actor that the closure
+/// names (`{ @MainActor in … }`). Cancelling while the chain waits for it cancels the Task, and the position
+/// fails with `CancellationError` at once.
 extension Deferred {
     /// The value that `callback` makes of this one.
     ///

@@ -1,4 +1,5 @@
-/// Callbacks on the main actor: the compiler checks that they are isolated to it, so that they may touch what is.
+/// Callbacks on the main actor: the compiler checks that they are isolated to it, so that they may touch what
+/// is.
 ///
 /// ```swift
 /// @MainActor final class PageModel {
@@ -11,8 +12,9 @@
 /// }
 /// ```
 ///
-/// They run on the main actor's executor one after another, never before `then` returns, and otherwise as callbacks
-/// ``Deferred/then(on:_:fileID:line:)`` with a ``Dispatcher`` do. What follows runs there too, unless it names a dispatcher.
+/// They run on the main actor's executor one after another, never before `then` returns, and otherwise as
+/// callbacks ``Deferred/then(on:_:fileID:line:)`` with a ``Dispatcher`` do. What follows runs there too,
+/// unless it names a dispatcher.
 extension Deferred {
     /// The value that `callback` makes of this one.
     public func then<U: Sendable>(

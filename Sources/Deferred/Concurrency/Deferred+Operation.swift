@@ -6,9 +6,9 @@ extension Deferred {
     /// page.cancel()       // cancels the Task
     /// ```
     ///
-    /// ``cancel()`` cancels the Task and fails the Deferred with `CancellationError` at once; what the operation still returns
-    /// or throws is dropped. Callbacks run on the thread on which the operation ends. If all handles go, the operation runs on,
-    /// as a Task does.
+    /// ``cancel()`` cancels the Task and fails the Deferred with `CancellationError` at once; what the
+    /// operation still returns or throws is dropped. Callbacks run on the thread on which the operation ends.
+    /// If all handles go, the operation runs on, as a Task does.
     ///
     /// - Parameters:
     ///   - priority: The Task's; the current Task's if left out.

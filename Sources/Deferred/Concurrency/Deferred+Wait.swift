@@ -7,18 +7,19 @@ extension Deferred {
     /// let page = try fetchPage().wait(timeout: .seconds(30))
     /// ```
     ///
-    /// For command line tools and tests, where nothing else is to be done meanwhile; `await` ``value`` elsewhere. This is a
-    /// consumer of the Deferred, and handles its failure.
+    /// For command line tools and tests, where nothing else is to be done meanwhile; `await` ``value``
+    /// elsewhere. This is a consumer of the Deferred, and handles its failure.
     ///
-    /// Another thread has to bring the outcome. Where that can't be, since it takes a callback on the main queue and this is
-    /// that queue, or one that this is called from, or one whose turn comes after that, this throws
-    /// ``DeferredError/wouldDeadlock(at:)`` with the place of the call, and does not wait.
+    /// Another thread has to bring the outcome. Where that can't be, since it takes a callback on the main
+    /// queue and this is that queue, or one that this is called from, or one whose turn comes after that,
+    /// this throws ``DeferredError/wouldDeadlock(at:)`` with the place of the call, and does not wait.
     ///
-    /// - Important: A serial queue of your own that waits for a callback on itself is not found out: without a timeout that
-    ///   never ends.
+    /// - Important: A serial queue of your own that waits for a callback on itself is not found out: without
+    ///   a timeout that never ends.
     ///
-    /// - Parameter timeout: How long to wait at most. When it has passed this throws ``DeferredError/timedOut``; the Deferred is
-    ///   not cancelled, and may be waited for again. Zero or less looks, and does not wait.
+    /// - Parameter timeout: How long to wait at most. When it has passed this throws
+    ///   ``DeferredError/timedOut``; the Deferred is not cancelled, and may be waited for again. Zero or less
+    ///   looks, and does not wait.
     @available(*, noasync, message: "await value or result instead")
     @discardableResult
     public func wait(

@@ -1,7 +1,7 @@
 public import Dispatch
 
-/// One request for many who ask: as long as it is under way, whoever asks for the same key shares it; for a while after it
-/// has succeeded, its value is there at once.
+/// One request for many who ask: as long as it is under way, whoever asks for the same key shares it; for a
+/// while after it has succeeded, its value is there at once.
 ///
 /// ```swift
 /// let pages = DeferredCache<String, Page>(keepingFor: .seconds(60))
@@ -10,8 +10,9 @@ public import Dispatch
 /// }
 /// ```
 ///
-/// Everyone who asks has a Deferred of their own and may cancel it: the others go on. The last one out cancels the request,
-/// and who asks after that begins a new one. A failure goes to all who shared it, and is not kept. Safe from any thread.
+/// Everyone who asks has a Deferred of their own and may cancel it: the others go on. The last one out
+/// cancels the request, and who asks after that begins a new one. A failure goes to all who shared it, and is
+/// not kept. Safe from any thread.
 public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private typealias Line = WaitingLine<Resolver<Value>>
 
@@ -52,8 +53,9 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// The value for `key`: one that is kept, that of the request under way, or that of a new `request`.
     ///
-    /// - Parameter request: Runs at once, on this thread, if there is neither. What it throws is the failure. It must not wait
-    ///   for the value of the same `key`, which would be its own: asking for that here fails with ``DeferredError/cycle``.
+    /// - Parameter request: Runs at once, on this thread, if there is neither. What it throws is the failure.
+    ///   It must not wait for the value of the same `key`, which would be its own: asking for that here fails
+    ///   with ``DeferredError/cycle``.
     public func value(
         for key: Key, _ request: () throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -106,8 +108,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         )
     }
 
-    /// Drops the value kept for `key`. A request under way goes on for those who share it, but is neither kept nor shared any
-    /// more.
+    /// Drops the value kept for `key`. A request under way goes on for those who share it, but is neither
+    /// kept nor shared any more.
     public func forget(_ key: Key) {
         let entry = entries.withLock { $0.removeValue(forKey: key) }
         if case .kept(_, let timer) = entry { timer.stop() }

@@ -8,10 +8,11 @@ public import Dispatch
 /// done.fail { print($0) }     // … is locked by process 4711
 /// ```
 ///
-/// The lock is the kernel's, so that it ends with the process that holds it, however that ends; whoever comes next takes
-/// over. The file holds the number of the process, and is there only while the lock is held. Nothing tells when another
-/// process lets go: who waits looks again and again. Within one process, those who wait at one object come in the order in
-/// which they asked, and one of them looks. Not for a file system that several machines share unless that can `flock`.
+/// The lock is the kernel's, so that it ends with the process that holds it, however that ends; whoever comes
+/// next takes over. The file holds the number of the process, and is there only while the lock is held.
+/// Nothing tells when another process lets go: who waits looks again and again. Within one process, those who
+/// wait at one object come in the order in which they asked, and one of them looks. Not for a file system
+/// that several machines share unless that can `flock`.
 public final class DeferredFilesystemLock: Sendable {
     /// Where the file is.
     public let path: String
@@ -33,7 +34,8 @@ public final class DeferredFilesystemLock: Sendable {
         self.dispatcher = dispatcher
     }
 
-    /// The lock, if it is free now; throws ``Failure`` if it is not. A few calls of the file system, on this thread.
+    /// The lock, if it is free now; throws ``Failure`` if it is not. A few calls of the file system, on this
+    /// thread.
     public func tryAcquire() throws(Failure) -> Permit {
         guard let place = line.tryAcquire() else { throw .held(path: path, owner: LockFile.currentProcess) }
         return try lock(place)
@@ -41,8 +43,9 @@ public final class DeferredFilesystemLock: Sendable {
 
     /// The lock, when it is this one's turn; cancelled while it waits, it leaves the line.
     ///
-    /// - Parameter timeout: How long to wait at most; after that it fails with ``Failure/held(path:owner:)``. Without, it waits
-    ///   for ever. A lock that cannot be had however long one waits fails at once, with ``Failure/unusable(path:reason:)``.
+    /// - Parameter timeout: How long to wait at most; after that it fails with ``Failure/held(path:owner:)``.
+    ///   Without, it waits for ever. A lock that cannot be had however long one waits fails at once, with
+    ///   ``Failure/unusable(path:reason:)``.
     public func acquire(
         timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Permit> {
@@ -55,8 +58,8 @@ public final class DeferredFilesystemLock: Sendable {
             fileID: fileID, line: line)
     }
 
-    /// Runs `body` with the lock, and lets go of it when the Deferred that it returns has an outcome: a value, an error or a
-    /// cancel. What `body` throws is the outcome.
+    /// Runs `body` with the lock, and lets go of it when the Deferred that it returns has an outcome: a
+    /// value, an error or a cancel. What `body` throws is the outcome.
     public func run<T: Sendable>(
         timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> Deferred<T>,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -123,7 +126,8 @@ public final class DeferredFilesystemLock: Sendable {
 }
 
 extension DeferredFilesystemLock {
-    /// The right to hold the lock. It ends with ``release()``, at the latest when the last reference to it goes: hold on to it.
+    /// The right to hold the lock. It ends with ``release()``, at the latest when the last reference to it
+    /// goes: hold on to it.
     public final class Permit: Sendable {
         /// The process that died holding the lock before, if one did: what it was at may be half done.
         public let predecessor: Int32?
@@ -139,7 +143,8 @@ extension DeferredFilesystemLock {
             held = Guarded(Held(file: file, place: place))
         }
 
-        /// Lets go of the lock, and lets in who waits in this process, within this call. Doing so again does nothing.
+        /// Lets go of the lock, and lets in who waits in this process, within this call. Doing so again does
+        /// nothing.
         public func release() {
             guard let held = held.withLock({ $0.take() }) else { return }
             held.file.release()

@@ -7,7 +7,8 @@
 ///
 /// Who comes first is served first, and whoever waits may cancel.
 public final class DeferredLock: Sendable {
-    /// The right to hold the lock. It ends with `release()`, at the latest when the last reference to it goes.
+    /// The right to hold the lock. It ends with `release()`, at the latest when the last reference to it
+    /// goes.
     public typealias Permit = DeferredSemaphore.Permit
 
     private let semaphore = DeferredSemaphore(1)

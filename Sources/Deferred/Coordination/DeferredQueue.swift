@@ -6,8 +6,8 @@
 /// try jobs.put(job)
 /// ```
 ///
-/// Elements come out in the order in which they were put, and go to those who wait in the order in which they asked. When
-/// the queue goes, those who still wait get ``DeferredError/abandoned``. Safe from any thread.
+/// Elements come out in the order in which they were put, and go to those who wait in the order in which they
+/// asked. When the queue goes, those who still wait get ``DeferredError/abandoned``. Safe from any thread.
 ///
 /// A size or backlog below zero is ``DeferredError/invalidArgument(_:)`` at every use.
 public final class DeferredQueue<Element: Sendable>: Sendable {
@@ -34,7 +34,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// How many wait for an element.
     public var waitingCount: Int { state.withLock { $0.line.count } }
 
-    /// Gives `element` to who has waited longest, whose callbacks run before this returns, or keeps it for who comes.
+    /// Gives `element` to who has waited longest, whose callbacks run before this returns, or keeps it for
+    /// who comes.
     ///
     /// Throws ``DeferredError/queueOverflow(size:)``, and keeps nothing, if the queue is full.
     public func put(_ element: Element) throws {
@@ -51,8 +52,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// The element that has waited longest, or the next to be put; fails with ``DeferredError/queueUnderflow(backlog:)`` if
-    /// as many wait already as may.
+    /// The element that has waited longest, or the next to be put; fails with
+    /// ``DeferredError/queueUnderflow(backlog:)`` if as many wait already as may.
     ///
     /// Cancelled while it waits, it leaves the line, and takes no element.
     public func get(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Element> {
@@ -80,11 +81,12 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
         state.withLock { $0.elements.popFirst() }
     }
 
-    /// Takes one element after another and runs `body` with it, each when the Deferred of the one before has an outcome, until
-    /// one fails or this is cancelled.
+    /// Takes one element after another and runs `body` with it, each when the Deferred of the one before has
+    /// an outcome, until one fails or this is cancelled.
     ///
-    /// Call it several times for several workers. `body` runs on the thread that puts the element, or at once. The Deferred
-    /// never succeeds. Its cancel leaves the line, or cancels what `body` gave; the elements that wait stay in the queue.
+    /// Call it several times for several workers. `body` runs on the thread that puts the element, or at
+    /// once. The Deferred never succeeds. Its cancel leaves the line, or cancels what `body` gave; the
+    /// elements that wait stay in the queue.
     public func run<Ignored: Sendable>(
         _ body: @escaping @Sendable (Element) throws -> Deferred<Ignored>,
         fileID: StaticString = #fileID, line: UInt = #line

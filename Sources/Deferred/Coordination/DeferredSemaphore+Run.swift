@@ -1,10 +1,10 @@
 extension DeferredSemaphore {
-    /// Runs `body` when it is this one's turn, and gives the permit back when the Deferred that it returns has an outcome: a
-    /// value, an error or a cancel.
+    /// Runs `body` when it is this one's turn, and gives the permit back when the Deferred that it returns
+    /// has an outcome: a value, an error or a cancel.
     ///
-    /// `body` runs on the thread that lets it in, or at once. Cancelled while it waits, it leaves the line, and `body` never
-    /// runs; cancelled later, that cancels what `body` gave. What `body` throws is the outcome. The permit is given back before
-    /// callbacks further down the chain run.
+    /// `body` runs on the thread that lets it in, or at once. Cancelled while it waits, it leaves the line,
+    /// and `body` never runs; cancelled later, that cancels what `body` gave. What `body` throws is the
+    /// outcome. The permit is given back before callbacks further down the chain run.
     public func run<T: Sendable>(
         _ body: @escaping @Sendable () throws -> Deferred<T>,
         fileID: StaticString = #fileID, line: UInt = #line

@@ -9,19 +9,22 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Who comes first is served first. Whoever waits may cancel, and leaves the line. A permit is given on the thread that gives
-/// one back, within that call; a long line of work that never waits takes no stack.
+/// Who comes first is served first. Whoever waits may cancel, and leaves the line. A permit is given on the
+/// thread that gives one back, within that call; a long line of work that never waits takes no stack.
 ///
-/// A limit below 1 lets nobody in: every ``acquire(fileID:line:)`` fails with ``DeferredError/invalidArgument(_:)``.
+/// A limit below 1 lets nobody in: every ``acquire(fileID:line:)`` fails with
+/// ``DeferredError/invalidArgument(_:)``.
 public final class DeferredSemaphore: Sendable {
-    /// The right to be in. It ends with ``release()``, at the latest when the last reference to it goes: hold on to it.
+    /// The right to be in. It ends with ``release()``, at the latest when the last reference to it goes: hold
+    /// on to it.
     public final class Permit: Sendable {
         private let semaphore: DeferredSemaphore
         private let isReleased = Atomic<Bool>(false)
 
         fileprivate init(_ semaphore: DeferredSemaphore) { self.semaphore = semaphore }
 
-        /// Gives the permit back, and lets in who waits, within this call. Doing so again does nothing. Safe from any thread.
+        /// Gives the permit back, and lets in who waits, within this call. Doing so again does nothing. Safe
+        /// from any thread.
         public func release() {
             if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }
         }
@@ -34,7 +37,8 @@ public final class DeferredSemaphore: Sendable {
     private struct State {
         var free: Int
         var line = Line()
-        /// The threads that are letting others in: on these a permit given back is for the loop further out (no recursion).
+        /// The threads that are letting others in: on these a permit given back is for the loop further out
+        /// (no recursion).
         var lettingIn: [UInt] = []
 
         mutating func next() -> Resolver<Permit>? {
@@ -62,8 +66,8 @@ public final class DeferredSemaphore: Sendable {
 
     /// A permit, when there is one and it is this one's turn.
     ///
-    /// ``run(_:fileID:line:)`` gives it back on every path; with this form that is up to you. A permit that nobody takes,
-    /// because of a cancel just then, is given back by itself.
+    /// ``run(_:fileID:line:)`` gives it back on every path; with this form that is up to you. A permit that
+    /// nobody takes, because of a cancel just then, is given back by itself.
     public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Permit> {
         guard limit >= 1 else {
             let reason = "a semaphore's limit must be 1 or more, is \(limit)"

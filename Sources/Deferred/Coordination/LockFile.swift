@@ -11,9 +11,10 @@ internal import Android
 
 /// A file that one process at a time holds open and locked; its text is the number of that process.
 ///
-/// The lock is the kernel's (`flock`), which lets go of it when the process dies, however it dies. The file is removed when
-/// the lock is released, while it is still held. So a text that is found in a file just locked is that of a process that
-/// died; and a file that is locked but stands no longer at its path was removed by the one before, and is not the lock.
+/// The lock is the kernel's (`flock`), which lets go of it when the process dies, however it dies. The file
+/// is removed when the lock is released, while it is still held. So a text that is found in a file just
+/// locked is that of a process that died; and a file that is locked but stands no longer at its path was
+/// removed by the one before, and is not the lock.
 struct LockFile {
     enum Failure: Error {
         case held(by: Int32?)
@@ -99,7 +100,8 @@ struct LockFile {
         return open.st_dev == named.st_dev && open.st_ino == named.st_ino
     }
 
-    /// The process that the file names; nil if it is empty. Anything else is somebody's file and not to be written over.
+    /// The process that the file names; nil if it is empty. Anything else is somebody's file and not to be
+    /// written over.
     private static func owner(_ descriptor: CInt) throws(Failure) -> Int32? {
         var bytes = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &bytes, bytes.count, 0)

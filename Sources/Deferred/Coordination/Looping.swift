@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// A step again and again, the next when the last has succeeded: a loop where steps are done at once, and a chain of
-/// constant length where they have to be waited for (L6), so that neither takes stack.
+/// A step again and again, the next when the last has succeeded: a loop where steps are done at once, and a
+/// chain of constant length where they have to be waited for (L6), so that neither takes stack.
 struct Looping: Sendable {
     private let resolver: Resolver<Void>
     private let step: @Sendable () throws -> Deferred<Void>
 
-    /// A Deferred that fails with the first step that fails. Its cancel cancels the step under way, and is the last one's end.
+    /// A Deferred that fails with the first step that fails. Its cancel cancels the step under way, and is
+    /// the last one's end.
     static func deferred(
         fileID: StaticString, line: UInt, _ step: @escaping @Sendable () throws -> Deferred<Void>
     ) -> Deferred<Void> {
@@ -31,8 +32,8 @@ struct Looping: Sendable {
 
 /// Whether a callback runs inside the call that attaches it.
 ///
-/// Sound as `@unchecked Sendable`: `wasHere` is read and written by the attaching thread alone; that is the one that finds
-/// itself in `thread`.
+/// Sound as `@unchecked Sendable`: `wasHere` is read and written by the attaching thread alone; that is the
+/// one that finds itself in `thread`.
 private final class Attaching: @unchecked Sendable {
     private let thread = Atomic<UInt>(Platform.currentThread)
     private var wasHere = false

@@ -1,7 +1,8 @@
-/// A line that one joins at the end, is called from at the front, and may leave from anywhere. Everything in constant time
-/// on average, leaving in logarithmic time.
+/// A line that one joins at the end, is called from at the front, and may leave from anywhere. Everything in
+/// constant time on average, leaving in logarithmic time.
 ///
-/// Nothing is let go in here: what leaves the line is given back, to be let go outside of the lock that guards it.
+/// Nothing is let go in here: what leaves the line is given back, to be let go outside of the lock that
+/// guards it.
 struct WaitingLine<Element> {
     /// One's place in the line.
     typealias Ticket = UInt64

@@ -1,14 +1,16 @@
 extension Link {
-    /// What a link holds: first what is to be done at its turn, then its outcome. Also what a step takes and gives.
+    /// What a link holds: first what is to be done at its turn, then its outcome. Also what a step takes and
+    /// gives.
     ///
-    /// It is this machine's hottest value, passed on at every link, so it is laid out by hand: four words and a kind, moved
-    /// as they are and never copied by accident. A value of up to three words without references lies in the words, and its
-    /// type in the fourth, so that `Int` costs a load and a store; an object is one reference; anything else is an
-    /// `any Sendable`. The typed skin, which knows the type, picks the way, and so reads with no more than a load.
+    /// It is this machine's hottest value, passed on at every link, so it is laid out by hand: four words and
+    /// a kind, moved as they are and never copied by accident. A value of up to three words without
+    /// references lies in the words, and its type in the fourth, so that `Int` costs a load and a store; an
+    /// object is one reference; anything else is an `any Sendable`. The typed skin, which knows the type,
+    /// picks the way, and so reads with no more than a load.
     ///
-    /// What is unsafe here is safe because of one invariant: **`kind` says what `bits` hold**. It is set where the bits are
-    /// written and never changes; taking out what the bits hold ends the content (`discard self`). A `value` is taken out as
-    /// the type it was put in as: both belong to one `Deferred<Value>`.
+    /// What is unsafe here is safe because of one invariant: **`kind` says what `bits` hold**. It is set
+    /// where the bits are written and never changes; taking out what the bits hold ends the content (`discard
+    /// self`). A `value` is taken out as the type it was put in as: both belong to one `Deferred<Value>`.
     @usableFromInline
     struct Content: ~Copyable {
         @usableFromInline typealias Bits = (UInt, UInt, UInt, UInt)
@@ -138,7 +140,8 @@ extension Link.Content {
         case .object:
             return unsafeBitCast(reference(as: AnyObject.self), to: Value.self)
         default:
-            // Opened by name: an `any Sendable` is `Sendable` itself, and so need not be opened to be passed on.
+            // Opened by name: an `any Sendable` is `Sendable` itself, and so need not be opened to be passed
+            // on.
             func cast<Boxed>(_ value: Boxed) -> Value {
                 withUnsafePointer(to: value) {
                     UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee
@@ -259,13 +262,14 @@ extension Link.Content {
         Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).takeUnretainedValue()
     }
 
-    /// Nothing to do: `handover` has the step, and lives at least until it has taken this back, under the link's lock.
+    /// Nothing to do: `handover` has the step, and lives at least until it has taken this back, under the
+    /// link's lock.
     static func none(handedOverTo handover: Handover) -> Link.Content {
         Link.Content(.none, (UInt(bitPattern: Unmanaged.passUnretained(handover).toOpaque()), 0, 0, 0))
     }
 
-    /// Where the step runs or will run, if not here. Under the link's lock: the handover, of which nobody may take hold, then
-    /// lives at least until that is let go.
+    /// Where the step runs or will run, if not here. Under the link's lock: the handover, of which nobody may
+    /// take hold, then lives at least until that is let go.
     var dispatcher: (any Dispatcher)? {
         switch kind {
         case .handover, .none:

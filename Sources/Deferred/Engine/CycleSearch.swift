@@ -2,8 +2,8 @@
 extension Link {
     /// Whether this link waits for `target`, straight or through nested waits, lists and links that follow.
     ///
-    /// Looked for from both ends in turn, up from here and down from `target`, since either side may be a chain of a
-    /// million links: it costs no more than twice the smaller side.
+    /// Looked for from both ends in turn, up from here and down from `target`, since either side may be a
+    /// chain of a million links: it costs no more than twice the smaller side.
     func waits(for target: Link) -> Bool {
         if self === target { return true }
         var up = Walk(from: self)
@@ -23,8 +23,8 @@ extension Link {
         private var current: Link?
         /// Where the way parted: what is still to be visited.
         private var others: [Link] = []
-        /// What was visited since the way parted, or grew long. (Two threads may have closed a ring elsewhere that neither
-        /// has opened yet: even then this ends.)
+        /// What was visited since the way parted, or grew long. (Two threads may have closed a ring elsewhere
+        /// that neither has opened yet: even then this ends.)
         private var seen: Set<ObjectIdentifier> = []
         private var steps = 0
 
@@ -33,7 +33,8 @@ extension Link {
         /// Whether there is nowhere left to go.
         var isOver: Bool { current == nil && others.isEmpty }
 
-        /// The next link, after which the walk goes on with its neighbours: the one given back, and those appended.
+        /// The next link, after which the walk goes on with its neighbours: the one given back, and those
+        /// appended.
         mutating func next(_ neighbours: (Link, inout [Link]) -> Link?) -> Link? {
             while let link = current ?? others.popLast() {
                 current = nil
@@ -48,7 +49,8 @@ extension Link {
         }
     }
 
-    /// What this link waits for; whether `target` is among it is told apart, since a plain source is not worth the going to.
+    /// What this link waits for; whether `target` is among it is told apart, since a plain source is not
+    /// worth the going to.
     private func waitsFor(_ target: Link, _ isTarget: inout Bool, _ others: inout [Link]) -> Link? {
         let word = lock()
         switch phase {

@@ -56,7 +56,8 @@ extension Frame {
                 case .withdrawn:
                     return claim(link, from: consume upstream)
                 case .withdrewBefore:
-                    // Another cancel has it. If its errback recovers with a pending Deferred, this one is for that.
+                    // Another cancel has it. If its errback recovers with a pending Deferred, this one is for
+                    // that.
                     if link.rememberCancel() { return }
                     link = start
                     origin = nil
@@ -74,7 +75,8 @@ extension Frame {
 
     /// Takes a waiting link's step and runs it with `CancellationError`, as if that had come from upstream.
     ///
-    /// `upstream`, which it withdrew from, is held until the pointer to it has been cleared, and not while the step runs.
+    /// `upstream`, which it withdrew from, is held until the pointer to it has been cleared, and not while
+    /// the step runs.
     private mutating func claim(_ link: Link, from upstream: consuming Link) {
         var link = link
         let word = link.lock()
@@ -129,8 +131,8 @@ extension Frame {
         return cancelBareSource(source, newWord)
     }
 
-    /// Fails a source in the critical section in which it was found pending, so that no firing comes between (C5); or goes on to
-    /// what it follows.
+    /// Fails a source in the critical section in which it was found pending, so that no firing comes between
+    /// (C5); or goes on to what it follows.
     private mutating func cancelBareSource(_ source: Link, _ word: UInt) -> SourceCancel {
         let following = source.flags.contains(.shielded) ? [] : source.rare?.following ?? []
         guard let followed = following.first else {
@@ -142,13 +144,14 @@ extension Frame {
         return .follows(followed)
     }
 
-    /// Takes a link that watches or fires another out of what it waits for, without cancelling that. If its turn is to come
-    /// anyway, it has nothing to do then.
+    /// Takes a link that watches or fires another out of what it waits for, without cancelling that. If its
+    /// turn is to come anyway, it has nothing to do then.
     mutating func withdraw(_ link: Link) {
         if !withdraw(link, settlingWith: .value(())) { link.goOnConsuming() }
     }
 
-    /// Takes a waiting link out of what it waits for, without cancelling that, and settles it. False if that has fired.
+    /// Takes a waiting link out of what it waits for, without cancelling that, and settles it. False if that
+    /// has fired.
     @discardableResult
     mutating func withdraw(_ link: Link, settlingWith outcome: consuming Link.Content) -> Bool {
         let upstreamNow: Link? = link.locked {
@@ -220,8 +223,8 @@ extension Link {
         return isWithdrawn ? .withdrawn : .onlyConsumer
     }
 
-    /// `upstream` has fired and this link's turn has not come: it will get `CancellationError` at its turn (C5).
-    /// False if it no longer waits for `upstream`.
+    /// `upstream` has fired and this link's turn has not come: it will get `CancellationError` at its turn
+    /// (C5). False if it no longer waits for `upstream`.
     fileprivate func rememberCancel(whileWaitingFor upstream: Link) -> Bool {
         locked {
             let isPresent = self.upstream.isNone || self.upstream.identity == Upstream(upstream).identity
@@ -231,14 +234,15 @@ extension Link {
         }
     }
 
-    /// A list cancels those of its inputs that are pending; one that has fired it still takes. Under the lock.
+    /// A list cancels those of its inputs that are pending; one that has fired it still takes. Under the
+    /// lock.
     fileprivate func rememberCancelAtTurn() {
         if content.kind == .watch { return }
         flags.insert(.cancelPending)
     }
 
-    /// This link has withdrawn and is about to be claimed: the cancel is for what its errback makes of it. False if it
-    /// is past that.
+    /// This link has withdrawn and is about to be claimed: the cancel is for what its errback makes of it.
+    /// False if it is past that.
     fileprivate func rememberCancel() -> Bool {
         locked {
             guard phase == .waiting else { return false }

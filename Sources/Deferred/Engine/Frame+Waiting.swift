@@ -18,7 +18,8 @@ extension Frame {
             link.teller = 0
             link.content = .adopt
             link.upstream = Upstream(inner)
-            // The cancel that came while the callback ran is for the nested one now, not for those downstream.
+            // The cancel that came while the callback ran is for the nested one now, not for those
+            // downstream.
             let consumers = link.flags.contains(.cancelPending) ? link.listed(in: word) : []
             link.unlock(word)
             for consumer in consumers { consumer.locked { _ = consumer.flags.remove(.cancelPending) } }
@@ -26,7 +27,8 @@ extension Frame {
         }
     }
 
-    /// Puts a `linking` link into the list of the one it is to wait for, or does what it is to do if that has fired.
+    /// Puts a `linking` link into the list of the one it is to wait for, or does what it is to do if that has
+    /// fired.
     private mutating func enlist(_ waiter: Link, with inner: Link) {
         let innerWord = inner.lock()
         if Link.isIdle(innerWord) {
@@ -66,8 +68,8 @@ extension Frame {
 
         if isOver { return withdraw(waiter) }
         if isCancelled { cancel(waiter) }
-        // Only what waits for the waiter could close a ring. Looked for after both ends are in place, so that of two
-        // threads that close one ring together at least one sees it.
+        // Only what waits for the waiter could close a ring. Looked for after both ends are in place, so that
+        // of two threads that close one ring together at least one sees it.
         guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else { return }
         if isFollower {
             withdraw(waiter)
@@ -84,8 +86,8 @@ extension Frame {
         if link.locked({ link.flags.remove(.cancelPending) != nil }) { cancel(link) }
     }
 
-    /// Makes a source fire as `other` fires, unless something else fires it first; fails it with `.cycle` if `other`
-    /// waits for it. False if it had fired.
+    /// Makes a source fire as `other` fires, unless something else fires it first; fails it with `.cycle` if
+    /// `other` waits for it. False if it had fired.
     @discardableResult
     mutating func follow(_ source: Link, _ other: Link, from phase: Link.Phase = .source) -> Bool {
         let follower = Link(.linking, .forward(to: source), source.made.of(.hidden))
@@ -105,10 +107,10 @@ extension Frame {
 }
 
 extension Link {
-    /// L6: nobody has a handle to this link, and all that waits for it is one link that will take its outcome as it is.
-    /// Then that one can wait for `inner` in its place, and this one can go: the finished steps of an asynchronous
-    /// recursion are freed as it runs. Gives that one, `linking`, or nil if this link has anything to it that could
-    /// be noticed.
+    /// L6: nobody has a handle to this link, and all that waits for it is one link that will take its outcome
+    /// as it is. Then that one can wait for `inner` in its place, and this one can go: the finished steps of
+    /// an asynchronous recursion are freed as it runs. Gives that one, `linking`, or nil if this link has
+    /// anything to it that could be noticed.
     fileprivate func bypass(to inner: Link) -> Link? {
         let word = lock()
         guard rare == nil, flags.isEmpty, let last = Link.last(in: word),
@@ -129,7 +131,8 @@ extension Link {
         !withdrawn && next?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
     }
 
-    /// Makes a link that would take its outcome as it is wait for `inner` instead; false if it is not such a link.
+    /// Makes a link that would take its outcome as it is wait for `inner` instead; false if it is not such a
+    /// link.
     private func startLinking(to inner: Link) -> Bool {
         locked {
             guard phase == .waiting, content.kind == .adopt else { return false }

@@ -1,8 +1,9 @@
-/// One run of callbacks on one thread: what a link's settling sets off, as a loop over a queue and never as a recursion,
-/// so that depth costs no stack (F6).
+/// One run of callbacks on one thread: what a link's settling sets off, as a loop over a queue and never as a
+/// recursion, so that depth costs no stack (F6).
 ///
-/// The queue makes the order: everything attached to one link is told before anything further downstream (F4). A callback
-/// that fires another Deferred makes a frame of its own, which is done before `resolve` returns (F2).
+/// The queue makes the order: everything attached to one link is told before anything further downstream
+/// (F4). A callback that fires another Deferred makes a frame of its own, which is done before `resolve`
+/// returns (F2).
 struct Frame: ~Copyable {
     /// Something for the frame to do in its turn.
     enum Task {
@@ -89,7 +90,8 @@ struct Frame: ~Copyable {
         var wasPassedOn = false
         repeat {
             while !batch.isEmpty {
-                // Nobody left to unpause it counts as unpaused (P1): told here, and not by its `deinit`, which would recur (F6).
+                // Nobody left to unpause it counts as unpaused (P1): told here, and not by its `deinit`,
+                // which would recur (F6).
                 if link.isPaused, !isKnownUniquelyReferenced(&link), hold(link, &batch, wasPassedOn, mark) {
                     self.scope = nil
                     return
@@ -125,7 +127,8 @@ struct Frame: ~Copyable {
         run()
     }
 
-    /// Gives up the telling of a paused link until it is unpaused. False if it has been unpaused in the meantime.
+    /// Gives up the telling of a paused link until it is unpaused. False if it has been unpaused in the
+    /// meantime.
     private mutating func hold(_ link: Link, _ batch: inout Batch, _ wasPassedOn: Bool, _ mark: Int) -> Bool {
         // From here on the link may go with its last handle, so those that wait must not point back to it.
         batch.forEach { consumer in
@@ -194,8 +197,8 @@ struct Frame: ~Copyable {
             let index = content.watchIndex
             let list = content.takeReference(as: ListState.self)
             let word = link.lock()
-            // The list's from now on, or nobody's (D3); in any case not the watch's, which has no handle, and so nobody to
-            // tell and nothing rare.
+            // The list's from now on, or nobody's (D3); in any case not the watch's, which has no handle, and
+            // so nobody to tell and nothing rare.
             link.flags.insert(.handled)
             link.content = outcome.copy()
             link.phase = .settled
@@ -249,7 +252,8 @@ struct Frame: ~Copyable {
         return true
     }
 
-    /// Gives a locked link, which has nothing to do any more, its outcome, unlocks it and enqueues the telling.
+    /// Gives a locked link, which has nothing to do any more, its outcome, unlocks it and enqueues the
+    /// telling.
     @inline(__always)
     mutating func finish(_ link: Link, _ word: UInt, _ outcome: consuming Link.Content) {
         if link.rare != nil || link.flags.contains(.hasClaim) || Recording.isOn {
@@ -346,8 +350,8 @@ extension Link {
         return content
     }
 
-    /// Ends the turn of a step that has run in place (`beginTurn`), with its answer, and tells those who attached in the
-    /// meantime. Gives the link that the step would have been attached with.
+    /// Ends the turn of a step that has run in place (`beginTurn`), with its answer, and tells those who
+    /// attached in the meantime. Gives the link that the step would have been attached with.
     @usableFromInline
     func endTurn(_ answer: consuming Content, _ site: DeferredDiagnostic.Location) -> Link {
         let consumer: Link

@@ -1,13 +1,14 @@
 internal import Synchronization
 
-/// A value behind a lock that is held for a few nanoseconds: never across a closure of a user's, or while a user's object
-/// is let go.
+/// A value behind a lock that is held for a few nanoseconds: never across a closure of a user's, or while a
+/// user's object is let go.
 ///
-/// `Synchronization.Mutex` would do, but ThreadSanitizer on Linux does not see its slow path and reports races in correct
-/// code; it does see these atomics.
+/// `Synchronization.Mutex` would do, but ThreadSanitizer on Linux does not see its slow path and reports
+/// races in correct code; it does see these atomics.
 ///
-/// Sound as `@unchecked Sendable`: `value` is touched only between the acquiring exchange that sets `isLocked` and the
-/// releasing store that clears it; so accesses never overlap, and need not be checked for it.
+/// Sound as `@unchecked Sendable`: `value` is touched only between the acquiring exchange that sets
+/// `isLocked` and the releasing store that clears it; so accesses never overlap, and need not be checked for
+/// it.
 package final class Guarded<Value>: @unchecked Sendable {
     private let isLocked = Atomic<Bool>(false)
     @exclusivity(unchecked) private var value: Value

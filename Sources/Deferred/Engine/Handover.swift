@@ -1,17 +1,18 @@
 internal import Synchronization
 
-/// A step that runs on a dispatcher. Its link's turn is when the work is handed over; the step runs when the dispatcher
-/// gets to it, and what follows from it goes on from there, on the dispatcher's thread.
+/// A step that runs on a dispatcher. Its link's turn is when the work is handed over; the step runs when the
+/// dispatcher gets to it, and what follows from it goes on from there, on the dispatcher's thread.
 ///
-/// Once it is handed over the dispatcher alone holds this object. If that lets go of the work without having run it, the link
-/// fails with ``DeferredError/abandoned``.
+/// Once it is handed over the dispatcher alone holds this object. If that lets go of the work without having
+/// run it, the link fails with ``DeferredError/abandoned``.
 ///
-/// A dispatcher may run the work, or let it go, within the call. While that lasts the link is `handedOver` with the calling
-/// thread as its `teller`; who finds himself on that thread leaves the result in the link, still `running`, for the frame that
-/// hands over. No other thread touches the link then, except to cancel it.
+/// A dispatcher may run the work, or let it go, within the call. While that lasts the link is `handedOver`
+/// with the calling thread as its `teller`; who finds himself on that thread leaves the result in the link,
+/// still `running`, for the frame that hands over. No other thread touches the link then, except to cancel
+/// it.
 ///
-/// Sound as `@unchecked Sendable`: `link`, `input` and `scope` are written before the work is handed over, and after
-/// that belong to whoever moves `state` to `begun`.
+/// Sound as `@unchecked Sendable`: `link`, `input` and `scope` are written before the work is handed over,
+/// and after that belong to whoever moves `state` to `begun`.
 @usableFromInline
 final class Handover: @unchecked Sendable {
     private enum State {
@@ -35,8 +36,9 @@ final class Handover: @unchecked Sendable {
 
     deinit { conclude { _, _ in .failure(DeferredError.abandoned) } }
 
-    /// Hands a step over. Gives its result if the dispatcher ran it, or let it go, within the call: then the frame that hands
-    /// over goes on with it in its turn, after the others attached to the same Deferred (F4).
+    /// Hands a step over. Gives its result if the dispatcher ran it, or let it go, within the call: then the
+    /// frame that hands over goes on with it in its turn, after the others attached to the same Deferred
+    /// (F4).
     ///
     /// - Parameter handover: The only reference to it, which this takes.
     static func hand(
@@ -113,8 +115,8 @@ final class Handover: @unchecked Sendable {
         frame.run()
     }
 
-    /// Takes the input, or the cancel that came while the work waited for its turn (C5); and tells whether this is within the
-    /// call that hands over.
+    /// Takes the input, or the cancel that came while the work waited for its turn (C5); and tells whether
+    /// this is within the call that hands over.
     private func begin(_ link: Link) -> Start {
         var outcome = Link.Content.none
         swap(&outcome, &input)

@@ -1,5 +1,6 @@
 extension Link {
-    /// Attaches a new link with `content` to do, and runs it here and now if this one is idle with its outcome (F3).
+    /// Attaches a new link with `content` to do, and runs it here and now if this one is idle with its
+    /// outcome (F3).
     @usableFromInline
     func attach(_ content: consuming Content, _ site: DeferredDiagnostic.Location) -> Link {
         let consumer = Link(.waiting, content, site)
@@ -7,7 +8,8 @@ extension Link {
         return consumer
     }
 
-    /// Has `body` run at this link's turn to tell, after those attached before, without being a consumer of it.
+    /// Has `body` run at this link's turn to tell, after those attached before, without being a consumer of
+    /// it.
     func observe(_ body: @escaping @Sendable () -> Void) {
         let observer = Link(
             .waiting,
@@ -39,8 +41,8 @@ extension Link {
         }
     }
 
-    /// Makes an idle link that has its outcome `busy`, for a caller who attaches a step and is thereby the frame (F3). False
-    /// if it is not idle, or if there has to be a link that a recording can show.
+    /// Makes an idle link that has its outcome `busy`, for a caller who attaches a step and is thereby the
+    /// frame (F3). False if it is not idle, or if there has to be a link that a recording can show.
     @usableFromInline
     func beginTurn() -> Bool {
         if Recording.isOn { return false }
@@ -60,7 +62,8 @@ extension Link {
         return true
     }
 
-    /// As `look()`, for one who would otherwise wait in turn: false while others are being told, or are held by a pause.
+    /// As `look()`, for one who would otherwise wait in turn: false while others are being told, or are held
+    /// by a pause.
     @usableFromInline
     func lookIfIdle() -> Bool {
         Link.isIdle(word.load(ordering: .acquiring)) && look()

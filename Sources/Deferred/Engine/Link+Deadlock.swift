@@ -6,10 +6,12 @@ internal import CDispatch
 
 /// Whether to block a thread would be to wait for that thread.
 extension Link {
-    /// Whether this link can't settle, nor be told of, before something has run on `thread`, the current one: a callback that it
-    /// is inside of, what is told after that, or a callback that is for the main queue while this is that queue.
+    /// Whether this link can't settle, nor be told of, before something has run on `thread`, the current one:
+    /// a callback that it is inside of, what is told after that, or a callback that is for the main queue
+    /// while this is that queue.
     ///
-    /// Only what is certain, cancels aside: not what another thread may still fire, or a failure may end first.
+    /// Only what is certain, cancels aside: not what another thread may still fire, or a failure may end
+    /// first.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
         let isOnMainQueue = DispatchQueue.isOnMain
         var links = [self]
@@ -57,7 +59,8 @@ extension Link {
 }
 
 extension Dispatcher {
-    /// Whether what it is given runs on the main queue, known by its label: two objects may stand for one queue.
+    /// Whether what it is given runs on the main queue, known by its label: two objects may stand for one
+    /// queue.
     fileprivate var isMainQueue: Bool {
         self is MainActorDispatcher
             || (self as? DispatchQueue).map { $0.label == DispatchQueue.main.label } ?? false

@@ -19,7 +19,8 @@ extension Link {
         return parts.joined(separator: " ← ")
     }
 
-    /// The link, and all that it waits for, a line each: up the chain, and for a list into each of its inputs.
+    /// The link, and all that it waits for, a line each: up the chain, and for a list into each of its
+    /// inputs.
     @usableFromInline
     func describeChain() -> String {
         let greatestCount = 1000

@@ -1,5 +1,6 @@
-/// The links that wait for one link, in the order in which they were attached: a ring known by its last, whose address
-/// is in the word, so that appending and taking the first are both one step. The list retains each link in it once.
+/// The links that wait for one link, in the order in which they were attached: a ring known by its last,
+/// whose address is in the word, so that appending and taking the first are both one step. The list retains
+/// each link in it once.
 extension Link {
     @inline(__always)
     static func last(in word: UInt) -> Unmanaged<Link>? {
@@ -106,13 +107,14 @@ struct Batch {
 
 // MARK: - Withdrawing
 
-/// A link has no way to its predecessor in the list. One that withdraws is looked for among the first few hundred and unlinked;
-/// in a longer list it stays, marked, until the list is told or swept, so that a run of cancels is linear.
+/// A link has no way to its predecessor in the list. One that withdraws is looked for among the first few
+/// hundred and unlinked; in a longer list it stays, marked, until the list is told or swept, so that a run of
+/// cancels is linear.
 extension Link {
     /// Whether anybody but `consumer`, the caller, consumes this pending link. Under the lock.
     ///
-    /// Those that withdrew are unlinked on the way, which keeps a run of cancels linear whichever end it starts from;
-    /// the caller releases them (`dropped`) once it has unlocked.
+    /// Those that withdrew are unlinked on the way, which keeps a run of cancels linear whichever end it
+    /// starts from; the caller releases them (`dropped`) once it has unlocked.
     func hasConsumer(besides consumer: Link, word: inout UInt, dropped: inout [Unmanaged<Link>]) -> Bool {
         guard let last = Link.last(in: word) else { return false }
         var previous = last
@@ -134,7 +136,8 @@ extension Link {
         return false
     }
 
-    /// Takes a consumer that withdrew, and that the caller holds, out of the list if it is found soon. Under the lock.
+    /// Takes a consumer that withdrew, and that the caller holds, out of the list if it is found soon. Under
+    /// the lock.
     func unlink(_ consumer: Link, word: inout UInt) -> Bool {
         guard let last = Link.last(in: word) else { return false }
         let sought = Unmanaged.passUnretained(consumer).toOpaque()
@@ -161,8 +164,8 @@ extension Link {
         return false
     }
 
-    /// Counts a withdrawal from this link's list, and sweeps the list when those that withdrew are the half of it, so
-    /// that one long-lived link with many short-lived consumers stays small.
+    /// Counts a withdrawal from this link's list, and sweeps the list when those that withdrew are the half
+    /// of it, so that one long-lived link with many short-lived consumers stays small.
     func noteWithdrawal() {
         let rare = ensureRare()
         var word = lock()

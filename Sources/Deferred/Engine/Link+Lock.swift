@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// The bits of a link's word. The rest of it is the address of the last link in the list (objects are aligned to 16).
+/// The bits of a link's word. The rest of it is the address of the last link in the list (objects are aligned
+/// to 16).
 enum Word {
     static let locked: UInt = 1
     /// Has its outcome.

@@ -44,8 +44,8 @@ extension Link {
         return true
     }
 
-    /// The last handle that could unpause this link has gone, so it counts as unpaused. Called from `deinit`: a stand-in
-    /// with the same outcome tells those who were held.
+    /// The last handle that could unpause this link has gone, so it counts as unpaused. Called from `deinit`:
+    /// a stand-in with the same outcome tells those who were held.
     func flushAfterPause() {
         let standIn = Link(.bypassed, content.copy(), made)
         standIn.phase = .settled

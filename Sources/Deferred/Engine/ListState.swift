@@ -1,8 +1,8 @@
 /// What a list knows of its inputs: it fires its own Deferred when they have decided the outcome.
 ///
-/// Each input is watched by a link, which takes that one's outcome and tells the list; so the watches, in the inputs' order,
-/// are the results. The inputs hold the list, by their watches, for as long as they are pending; so once it has fired it
-/// lets go of its Deferred, whose handles are then all that keeps that.
+/// Each input is watched by a link, which takes that one's outcome and tells the list; so the watches, in the
+/// inputs' order, are the results. The inputs hold the list, by their watches, for as long as they are
+/// pending; so once it has fired it lets go of its Deferred, whose handles are then all that keeps that.
 @usableFromInline
 final class ListState: Sendable {
     @usableFromInline
@@ -38,7 +38,8 @@ final class ListState: Sendable {
         /// Those watched, while they are needed.
         var watches: [Link] = []
         var isStarting = true
-        /// Runs once: when the list has failed or been cancelled, or needs what remains no more, before anything is cancelled.
+        /// Runs once: when the list has failed or been cancelled, or needs what remains no more, before
+        /// anything is cancelled.
         var onStop: (@Sendable () -> Void)?
     }
 
@@ -59,7 +60,8 @@ final class ListState: Sendable {
         state = Guarded(State(link: Link(.source, .none, site), remaining: count, onStop: onStop))
     }
 
-    /// Watches the inputs, which may fire meanwhile: all are attached before the list fires, and before any is cancelled (D3).
+    /// Watches the inputs, which may fire meanwhile: all are attached before the list fires, and before any
+    /// is cancelled (D3).
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         guard let link = state.withLock({ $0.link }) else { preconditionFailure("a list starts once") }
         var frame = Frame()

@@ -1,5 +1,5 @@
-// The C library, for things that Swift's own libraries do not offer: who the current thread is, giving way to another thread,
-// and writing a line to standard error.
+// The C library, for things that Swift's own libraries do not offer: who the current thread is, giving way to
+// another thread, and writing a line to standard error.
 internal import Synchronization
 
 #if canImport(Darwin)
@@ -79,8 +79,8 @@ enum Platform {
     }
 }
 
-/// How a thread waits for a lock that is held for a few nanoseconds: it spins, gives way, and in the end sleeps, so that
-/// a holder of lower priority that lost its processor gets one.
+/// How a thread waits for a lock that is held for a few nanoseconds: it spins, gives way, and in the end
+/// sleeps, so that a holder of lower priority that lost its processor gets one.
 struct Backoff {
     private var rounds: UInt32 = 0
 

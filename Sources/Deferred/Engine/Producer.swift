@@ -1,5 +1,6 @@
-/// The right to fire a source, for those that are not fired by their handles: shared by the copies of a ``Resolver``. When the
-/// last of them goes nothing is left that could fire the source, and it fails with ``DeferredError/abandoned`` (A1).
+/// The right to fire a source, for those that are not fired by their handles: shared by the copies of a
+/// ``Resolver``. When the last of them goes nothing is left that could fire the source, and it fails with
+/// ``DeferredError/abandoned`` (A1).
 @usableFromInline
 final class Producer: Sendable {
     private let claim: Claim
@@ -17,7 +18,8 @@ final class Producer: Sendable {
 
     @usableFromInline
     init(forCancellerOf link: Link) {
-        // The producers' own, where there is one: of their late results and the canceller's one is dropped (C2).
+        // The producers' own, where there is one: of their late results and the canceller's one is dropped
+        // (C2).
         claim = link.locked { link.claim } ?? Claim(link)
         abandons = false
     }
@@ -45,8 +47,8 @@ final class Producer: Sendable {
     }
 }
 
-/// What keeps a source alive for its producers while it is pending. The source knows its claim, and ends it when it settles,
-/// whoever it was that fired it: from then on its handles are all that keeps it.
+/// What keeps a source alive for its producers while it is pending. The source knows its claim, and ends it
+/// when it settles, whoever it was that fired it: from then on its handles are all that keeps it.
 final class Claim: Sendable {
     private enum State {
         case pending(Link)

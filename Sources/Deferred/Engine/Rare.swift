@@ -1,14 +1,15 @@
 /// What few links need, kept out of the many that don't: see each property for who uses it.
 ///
-/// Sound as `@unchecked Sendable`: everything is read and written under the lock of the link that it belongs to.
+/// Sound as `@unchecked Sendable`: everything is read and written under the lock of the link that it belongs
+/// to.
 @usableFromInline
 final class Rare: @unchecked Sendable {
     static let leastSweep = 32
 
     /// Runs when the source is cancelled, at most once; dropped when it fires.
     var canceller: (@Sendable (Link) -> Void)?
-    /// The thread on which it runs, while it does: what fires the source there is the canceller's outcome (C1), what fires it
-    /// elsewhere only came first (C5).
+    /// The thread on which it runs, while it does: what fires the source there is the canceller's outcome
+    /// (C1), what fires it elsewhere only came first (C5).
     var cancellerThread: UInt = 0
     /// The links by which a source follows others.
     var following: [Link] = []

@@ -1,14 +1,15 @@
 /// What a finalizer waits for: one firing, with all that follows from it (Z1).
 ///
-/// A link with finalizers that settles opens a scope. The frame holds it while it tells those downstream; whoever cannot
-/// be done within the frame (a link that waits for a nested one, work handed to a dispatcher, a paused link) holds it
-/// until its own part is done. When nobody holds it any more everything has settled, and its end runs the finalizers.
-/// ARC counts, and chains without finalizers pay nothing.
+/// A link with finalizers that settles opens a scope. The frame holds it while it tells those downstream;
+/// whoever cannot be done within the frame (a link that waits for a nested one, work handed to a dispatcher,
+/// a paused link) holds it until its own part is done. When nobody holds it any more everything has settled,
+/// and its end runs the finalizers. ARC counts, and chains without finalizers pay nothing.
 ///
-/// A scope holds the scopes it was opened in, so that a finalizer further downstream runs before one upstream (Z2).
+/// A scope holds the scopes it was opened in, so that a finalizer further downstream runs before one upstream
+/// (Z2).
 ///
-/// Sound as `@unchecked Sendable`: `outcome` never changes, the rest only in the end of this scope or of one that holds the last
-/// reference to it.
+/// Sound as `@unchecked Sendable`: `outcome` never changes, the rest only in the end of this scope or of one
+/// that holds the last reference to it.
 @usableFromInline
 final class Scope: @unchecked Sendable {
     private var finalizers: [Finalizer]
@@ -55,7 +56,7 @@ final class Scope: @unchecked Sendable {
     }
 }
 
-/// A finalizer as it was added. It runs once: if a dispatcher lets go of it without running it, it runs right there,
-/// since a finalizer that is lost is a resource that is lost.
+/// A finalizer as it was added. It runs once: if a dispatcher lets go of it without running it, it runs right
+/// there, since a finalizer that is lost is a resource that is lost.
 @usableFromInline
 typealias Finalizer = @Sendable (borrowing Link.Content) -> Void

@@ -1,8 +1,9 @@
 /// A recording in the Trace Event Format, which Perfetto and `chrome://tracing` read.
 ///
 /// - Threads are tracks (`M`), what ran on them are complete events (`X`), nested as they ran in one another.
-/// - From what fired a Deferred to each callback that ran for it goes a flow (`s`, `f`). A flow is bound to the slice around its
-///   moment, so it starts within the slice that fired, at the latest a nanosecond before its end.
+/// - From what fired a Deferred to each callback that ran for it goes a flow (`s`, `f`). A flow is bound to
+///   the slice around its moment, so it starts within the slice that fired, at the latest a nanosecond before
+///   its end.
 /// - A Deferred is an asynchronous span (`b`, `e`), and what it waited for are spans inside it.
 struct ChromeTrace {
     private let run: RecordedRun

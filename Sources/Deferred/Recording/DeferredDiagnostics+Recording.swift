@@ -2,8 +2,8 @@ internal import Dispatch
 
 /// Recording a run; see ``DeferredRecording``.
 extension DeferredDiagnostics {
-    /// Records what happens to Deferreds, on all threads, from now until ``DeferredRecording/stop()``, or until nobody holds what
-    /// this gives back.
+    /// Records what happens to Deferreds, on all threads, from now until ``DeferredRecording/stop()``, or
+    /// until nobody holds what this gives back.
     ///
     /// - Parameters:
     ///   - limit: How many events are kept, the first ones; later ones are counted (``DeferredRecording/droppedEventCount``). Of
@@ -16,8 +16,8 @@ extension DeferredDiagnostics {
         DeferredRecording(limit: limit, madeIn: places) { DispatchTime.now().uptimeNanoseconds }
     }
 
-    /// Records what happens to Deferreds, on all threads, while `body` runs, which is given the recording; see
-    /// ``startRecording(limit:madeIn:)``.
+    /// Records what happens to Deferreds, on all threads, while `body` runs, which is given the recording;
+    /// see ``startRecording(limit:madeIn:)``.
     public static func withRecording<R>(
         limit: Int = 100_000, madeIn places: [String] = [], _ body: (DeferredRecording) throws -> R
     ) rethrows -> R {

@@ -19,9 +19,11 @@ extension DeferredRecording {
     public enum Action: Sendable, Hashable {
         /// It was made, and is attached to none.
         case made
-        /// It was made by attaching a callback, or the like, to another; or it is a list, and this is one of its inputs.
+        /// It was made by attaching a callback, or the like, to another; or it is a list, and this is one of
+        /// its inputs.
         case attached(to: Int)
-        /// Something began to run on this thread, on the Dispatch queue with this label ("" where there is none).
+        /// Something began to run on this thread, on the Dispatch queue with this label ("" where there is
+        /// none).
         case began(Activity, queue: String)
         /// What began last on this thread, and has not ended yet, ended.
         case ended
@@ -31,8 +33,8 @@ extension DeferredRecording {
         case waits(for: Int)
         /// It will fire as another does, unless it is fired before.
         case follows(Int)
-        /// Nobody held it when it began to wait for a nested one; so what waited for it waits for that one in its place, and it
-        /// is gone.
+        /// Nobody held it when it began to wait for a nested one; so what waited for it waits for that one in
+        /// its place, and it is gone.
         case bypassed(by: Int)
         /// It has its outcome; those attached to it are told after this.
         case fired(Outcome)
@@ -44,7 +46,8 @@ extension DeferredRecording {
 
     /// What runs on a thread for a Deferred, from its beginning to its end.
     public enum Activity: Sendable, Hashable {
-        /// The callback or errback that it was made with. (An errback for one type of error is noted for others too.)
+        /// The callback or errback that it was made with. (An errback for one type of error is noted for
+        /// others too.)
         case callback
         /// Its canceller.
         case canceller

@@ -1,4 +1,5 @@
-/// A recording as a flowchart in Mermaid's language: a box for each Deferred, and arrows the way results went.
+/// A recording as a flowchart in Mermaid's language: a box for each Deferred, and arrows the way results
+/// went.
 struct MermaidGraph {
     private let run: RecordedRun
 
@@ -92,7 +93,8 @@ struct MermaidGraph {
         ("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000),
     ]
 
-    /// For a label in quotes. Whatever might mean something to Mermaid, to Markdown or to HTML goes by its number.
+    /// For a label in quotes. Whatever might mean something to Mermaid, to Markdown or to HTML goes by its
+    /// number.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -1,5 +1,6 @@
 extension DeferredDiagnostic.Location {
-    /// How a Deferred was made, in the bits of a location that no line number needs: so a link knows it, at no cost.
+    /// How a Deferred was made, in the bits of a location that no line number needs: so a link knows it, at
+    /// no cost.
     @usableFromInline
     struct OriginBits: Equatable {
         @usableFromInline let bits: UInt32

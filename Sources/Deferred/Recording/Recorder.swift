@@ -1,6 +1,7 @@
 /// What one recording has noted so far.
 ///
-/// Every event has a time of its own, later than that of the event before it, so that the times alone give the order.
+/// Every event has a time of its own, later than that of the event before it, so that the times alone give
+/// the order.
 final class Recorder: Sendable {
     /// An event, in few bytes.
     struct Entry {
@@ -51,7 +52,8 @@ final class Recorder: Sendable {
         var numbers: [UInt32: Int32] = [:]
         /// Whether what is made in a file is noted.
         var files: [UnsafePointer<UInt8>: Bool] = [:]
-        /// What has begun on a thread and not ended: what ends that was begun before the recording is not noted.
+        /// What has begun on a thread and not ended: what ends that was begun before the recording is not
+        /// noted.
         var open: [UInt32: Int] = [:]
         var lastTime: UInt64 = 0
         var isStopped = false

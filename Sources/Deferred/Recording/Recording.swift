@@ -1,12 +1,13 @@
 internal import Dispatch
 internal import Synchronization
 
-/// What the engine calls when something happens that a recording would show. While nothing records, each of those places costs
-/// a relaxed load of `activity` and a branch that is not taken; none of them is in inlinable code.
+/// What the engine calls when something happens that a recording would show. While nothing records, each of
+/// those places costs a relaxed load of `activity` and a branch that is not taken; none of them is in
+/// inlinable code.
 ///
-/// A recording changes nothing that it looks at: it holds numbers in place of links, runs no callback, and takes the lock of
-/// nothing but itself. Some of this is called under a link's lock, so that what two threads do to a link is noted in the order
-/// in which they did it; a recorder's lock is always the inner one.
+/// A recording changes nothing that it looks at: it holds numbers in place of links, runs no callback, and
+/// takes the lock of nothing but itself. Some of this is called under a link's lock, so that what two threads
+/// do to a link is noted in the order in which they did it; a recorder's lock is always the inner one.
 enum Recording {
     private static let activity = Atomic<Bool>(false)
     private static let recorders = Guarded<[Recorder]>([])
@@ -142,7 +143,8 @@ extension Recording {
         note(link, .fired(Self.outcome(of: outcome)))
     }
 
-    /// Says what a failure is that `fired` has told of. Not under a lock: the error's description is its author's code.
+    /// Says what a failure is that `fired` has told of. Not under a lock: the error's description is its
+    /// author's code.
     @inline(never)
     static func describeFailure(of link: Link) {
         if let subject = Subject(link) { describeFailure(of: link, subject) }

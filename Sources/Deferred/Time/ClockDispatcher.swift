@@ -4,9 +4,9 @@
 /// let answer = request.timeout(.seconds(5), on: .clock(.continuous))
 /// ```
 ///
-/// Work runs in a Task of its own, on the global executor, and what is delayed sleeps there: a pending delay costs some
-/// memory and no thread. If the clock's sleep throws of its own accord, the work is let go unrun, and a Deferred that
-/// waits for it fails with ``DeferredError/abandoned``.
+/// Work runs in a Task of its own, on the global executor, and what is delayed sleeps there: a pending delay
+/// costs some memory and no thread. If the clock's sleep throws of its own accord, the work is let go unrun,
+/// and a Deferred that waits for it fails with ``DeferredError/abandoned``.
 public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duration == Duration {
     private let clock: Base
     private let priority: TaskPriority?
@@ -28,8 +28,8 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
 
     /// Runs `work` in a Task that has slept for `delay`.
     ///
-    /// Cancelled, it lets go of the work and ends the Task at once. What Swift's own sleep leaves behind until the
-    /// time comes, some 700 bytes, is not in its hands; a `DispatchQueue` leaves nothing.
+    /// Cancelled, it lets go of the work and ends the Task at once. What Swift's own sleep leaves behind
+    /// until the time comes, some 700 bytes, is not in its hands; a `DispatchQueue` leaves nothing.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
         let deadline = clock.now.advanced(by: max(delay, .zero))
         let sleeping = SleepingWork(work)

@@ -8,10 +8,11 @@ extension Deferred {
     /// let page = Deferred.after(.seconds(1), on: .main).then { fetchPage() }   // Twisted's deferLater
     /// ```
     ///
-    /// Cancelled before, it stops its timer, lets go of the value and fails with `CancellationError`. If the dispatcher
-    /// goes without having run it, it fails with ``DeferredError/abandoned``.
+    /// Cancelled before, it stops its timer, lets go of the value and fails with `CancellationError`. If the
+    /// dispatcher goes without having run it, it fails with ``DeferredError/abandoned``.
     ///
-    /// - Parameter delay: How long from now. Zero or less is as soon as possible, but not before this call returns.
+    /// - Parameter delay: How long from now. Zero or less is as soon as possible, but not before this call
+    ///   returns.
     public static func after(
         _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(), value: Value,
         fileID: StaticString = #fileID, line: UInt = #line

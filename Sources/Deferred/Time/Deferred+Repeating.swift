@@ -11,10 +11,10 @@ extension Deferred where Value == Void {
     /// heartbeat.cancel()
     /// ```
     ///
-    /// The next run begins only when what `body` gave has an outcome. The ticks stand at whole intervals after the start and do
-    /// not drift; those that passed in the meantime are skipped. The Deferred never succeeds: it fails with the first failure,
-    /// or with `CancellationError` when it is cancelled, which stops the timer or cancels what `body` gave. To end it from
-    /// inside, throw.
+    /// The next run begins only when what `body` gave has an outcome. The ticks stand at whole intervals
+    /// after the start and do not drift; those that passed in the meantime are skipped. The Deferred never
+    /// succeeds: it fails with the first failure, or with `CancellationError` when it is cancelled, which
+    /// stops the timer or cancels what `body` gave. To end it from inside, throw.
     ///
     /// - Parameters:
     ///   - interval: From one tick to the next. Zero: as soon as the dispatcher gets to it.

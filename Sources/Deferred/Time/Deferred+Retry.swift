@@ -9,9 +9,10 @@ extension Deferred {
     /// }
     /// ```
     ///
-    /// When there is no further attempt, for want of attempts or because of the error, it fails with a ``RetryError``, which
-    /// keeps each attempt's error. A cancel takes effect at any point: it cancels the attempt under way, or stops the wait
-    /// for the next one, and no other is made. A `CancellationError` is never tried again, and comes as it is.
+    /// When there is no further attempt, for want of attempts or because of the error, it fails with a
+    /// ``RetryError``, which keeps each attempt's error. A cancel takes effect at any point: it cancels the
+    /// attempt under way, or stops the wait for the next one, and no other is made. A `CancellationError` is
+    /// never tried again, and comes as it is.
     ///
     /// - Parameters:
     ///   - attempts: How many at most, the first among them; at least 1.
@@ -66,8 +67,9 @@ private struct Retrying<Value: Sendable>: Sendable {
         Deferred(catching: { () throws -> Deferred<Value> in try body(number) })
             .fail { error throws -> Deferred<Value> in
                 if resolver.isCancelled {
-                    // Whatever a cancelled attempt answers it was the last. If the cancel is over, this is too late, and is
-                    // dropped there without a word; down this chain it might be reported as unhandled.
+                    // Whatever a cancelled attempt answers it was the last. If the cancel is over, this is
+                    // too late, and is dropped there without a word; down this chain it might be reported as
+                    // unhandled.
                     resolver.reject(error)
                     throw CancellationError()
                 }

@@ -1,8 +1,8 @@
 public import Dispatch
 
 extension Deferred {
-    /// This outcome, if it comes in time; otherwise what came before this position is cancelled, and the outcome is
-    /// ``DeferredError/timedOut`` or what `onTimeout` gives.
+    /// This outcome, if it comes in time; otherwise what came before this position is cancelled, and the
+    /// outcome is ``DeferredError/timedOut`` or what `onTimeout` gives.
     ///
     /// ```swift
     /// fetchPage()
@@ -10,9 +10,10 @@ extension Deferred {
     ///     .then { show($0) }      // the timer is off: this may take its time
     /// ```
     ///
-    /// Expiry is as ``cancel()`` on this position: it reaches what only this position waits for, and nothing that others
-    /// consume. If a canceller upstream answers with a result of its own, that counts. A cancel before the time is up stays
-    /// a `CancellationError`. The timer is stopped, and lets go of all it held, as soon as this position has its outcome.
+    /// Expiry is as ``cancel()`` on this position: it reaches what only this position waits for, and nothing
+    /// that others consume. If a canceller upstream answers with a result of its own, that counts. A cancel
+    /// before the time is up stays a `CancellationError`. The timer is stopped, and lets go of all it held,
+    /// as soon as this position has its outcome.
     ///
     /// - Parameters:
     ///   - delay: How long to wait, from now. Zero or less is as soon as possible; a Deferred that has fired is always in time.

@@ -57,7 +57,8 @@ public struct RetryDelay: Sendable {
         }
     }
 
-    /// As `delay` says, given the number of the attempt that failed, from 1, and its error: a server's `Retry-After`, say.
+    /// As `delay` says, given the number of the attempt that failed, from 1, and its error: a server's
+    /// `Retry-After`, say.
     ///
     /// It runs on the thread on which the attempt failed. Less than zero counts as zero.
     public static func custom(

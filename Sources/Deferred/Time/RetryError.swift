@@ -1,5 +1,5 @@
-/// Every attempt of a ``Deferred/retry(attempts:delay:on:when:_:fileID:line:)`` failed, or one did in a way that was not to
-/// be tried again.
+/// Every attempt of a ``Deferred/retry(attempts:delay:on:when:_:fileID:line:)`` failed, or one did in a way
+/// that was not to be tried again.
 public struct RetryError: Error {
     /// Each attempt's error, the first attempt's first. Never empty.
     public let errors: [any Error]

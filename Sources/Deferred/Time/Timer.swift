@@ -1,7 +1,8 @@
 /// A timer that is set once and stopped once, in either order, on whatever threads.
 ///
-/// It is what a chain holds of the work that it has scheduled. The work holds the chain and this timer; the ring is open
-/// again when the timer has expired or been stopped, and every chain that has one ends with the one or the other.
+/// It is what a chain holds of the work that it has scheduled. The work holds the chain and this timer; the
+/// ring is open again when the timer has expired or been stopped, and every chain that has one ends with the
+/// one or the other.
 final class Timer: Sendable {
     private enum State {
         case new

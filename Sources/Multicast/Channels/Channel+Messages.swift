@@ -13,8 +13,9 @@ extension Channel: AsyncSequence {
     /// for await message in latest { await draw(message) }
     /// ```
     ///
-    /// It listens until the sequence and its iterators are let go of or the Task that iterates is cancelled. It ends
-    /// when it is removed, when its owner has gone (which shows at the next post), or when the channel has.
+    /// It listens until the sequence and its iterators are let go of or the Task that iterates is cancelled.
+    /// It ends when it is removed, when its owner has gone (which shows at the next post), or when the
+    /// channel has.
     ///
     /// - Parameters:
     ///   - owner: The object this listens for: a post `from:` it is left out, removing it ends the sequence. Held

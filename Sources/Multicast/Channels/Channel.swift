@@ -10,15 +10,15 @@ public import Deferred
 /// chat.post(LineSaid(speaker: "ada", text: "hello"), from: ada)
 /// ```
 ///
-/// A channel is told by its name and the type of its messages: `Channel<Int>("x")` is the same one wherever it is
-/// written, and another than `Channel<String>("x")`; see ``ChannelDirectory``. A `Channel` is a handle; a channel
-/// is there for as long as it has a handle or a listener.
+/// A channel is told by its name and the type of its messages: `Channel<Int>("x")` is the same one wherever
+/// it is written, and another than `Channel<String>("x")`; see ``ChannelDirectory``. A `Channel` is a handle;
+/// a channel is there for as long as it has a handle or a listener.
 ///
-/// - A listener belongs to an object, its owner, which is held weakly: when that has gone, the listener has. While a
-///   message is being delivered the owner is kept alive.
-/// - Listeners of higher priority are called, or handed to their dispatcher, first; those of one priority in the order
-///   added. A listener's own messages come in the order posted, if its dispatcher keeps order. (A listener that is
-///   called at once and posts to the same channel gets in ahead of the listeners after it.)
+/// - A listener belongs to an object, its owner, which is held weakly: when that has gone, the listener has.
+///   While a message is being delivered the owner is kept alive.
+/// - Listeners of higher priority are called, or handed to their dispatcher, first; those of one priority in
+///   the order added. A listener's own messages come in the order posted, if its dispatcher keeps order. (A
+///   listener that is called at once and posts to the same channel gets in ahead of the listeners after it.)
 /// - A delivery that was not begun when the listener was removed is not made.
 /// - Everything may be called from any thread, also from inside a listener. Nothing runs under a lock.
 public struct Channel<Message: Sendable>: Sendable {
@@ -60,7 +60,8 @@ public struct Channel<Message: Sendable>: Sendable {
         )
     }
 
-    /// Has `body` called with its owner and every message posted from now on, for as long as the owner is there.
+    /// Has `body` called with its owner and every message posted from now on, for as long as the owner is
+    /// there.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and given to `body`.
@@ -100,11 +101,11 @@ public struct Channel<Message: Sendable>: Sendable {
         return count
     }
 
-    /// Removes an owner's listeners and ends its ``messages(for:priority:buffering:)``: those on one dispatcher, or
-    /// (nil) all. Also from inside the owner's `deinit`.
+    /// Removes an owner's listeners and ends its ``messages(for:priority:buffering:)``: those on one
+    /// dispatcher, or (nil) all. Also from inside the owner's `deinit`.
     ///
-    /// Dispatchers that are objects are compared by identity, others by `==`; removing by a dispatcher that is neither
-    /// stops the program with a message.
+    /// Dispatchers that are objects are compared by identity, others by `==`; removing by a dispatcher that
+    /// is neither stops the program with a message.
     public func remove(_ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil) {
         storage.registry.remove(ObjectIdentifier(owner), on: dispatcher)
     }

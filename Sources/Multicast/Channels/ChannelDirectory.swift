@@ -1,8 +1,8 @@
 /// Where channels are found by name and type of message.
 ///
-/// One name with two types is two channels that know nothing of each other: two modules that happen upon the same
-/// name don't meet, and ``listing`` shows both. ``shared`` is the process's; make another for a plug-in or a test
-/// whose names are to be its own.
+/// One name with two types is two channels that know nothing of each other: two modules that happen upon the
+/// same name don't meet, and ``listing`` shows both. ``shared`` is the process's; make another for a plug-in
+/// or a test whose names are to be its own.
 public final class ChannelDirectory: Sendable {
     /// The one that `Channel("name")` looks in.
     public static let shared = ChannelDirectory()
@@ -55,8 +55,8 @@ public final class ChannelDirectory: Sendable {
 
     /// Lets go of channels that nobody can tell were ever there: no listener, and no handle.
     ///
-    /// Listeners that have gone are looked for outside the lock. An anchor that nobody else refers to under the lock
-    /// can't come to be referred to except through the directory, which is locked.
+    /// Listeners that have gone are looked for outside the lock. An anchor that nobody else refers to under
+    /// the lock can't come to be referred to except through the directory, which is locked.
     private func sweep() {
         for anchor in anchors { anchor.storage.sweep() }
         let unused = state.withLock { state in

@@ -18,8 +18,9 @@ final class MessageListener<Message: Sendable>: Listener, @unchecked Sendable {
     }
 }
 
-/// What a directory and each handle of one of its channels hold: that the directory alone holds it means that there
-/// is no handle. (A class of its own, since `isKnownUniquelyReferenced` can't be asked of an existential.)
+/// What a directory and each handle of one of its channels hold: that the directory alone holds it means that
+/// there is no handle. (A class of its own, since `isKnownUniquelyReferenced` can't be asked of an
+/// existential.)
 final class ChannelAnchor: Sendable {
     let storage: any UntypedChannelStorage
 

@@ -10,12 +10,14 @@ extension MulticastClosures {
             registration.listener.recipient(in: registry)
         }
 
-        /// Calls the success closure, on its dispatcher or at once, unless the owner has gone or removed it by then.
+        /// Calls the success closure, on its dispatcher or at once, unless the owner has gone or removed it
+        /// by then.
         public func succeed(_ value: Success) {
             deliver { owner, closures in closures.success(owner, value) }
         }
 
-        /// Calls the failure closure, on its dispatcher or at once, unless the owner has gone or removed it by then.
+        /// Calls the failure closure, on its dispatcher or at once, unless the owner has gone or removed it
+        /// by then.
         public func fail(_ failure: Failure) {
             deliver { owner, closures in closures.failure(owner, failure) }
         }
@@ -48,10 +50,11 @@ final class ClosuresListener<Success: Sendable, Failure: Sendable>: Listener, @u
     }
 }
 
-/// Keeps a registration that was taken out findable, so that it can be removed until nobody can call it any more.
+/// Keeps a registration that was taken out findable, so that it can be removed until nobody can call it any
+/// more.
 final class TakenRegistration: Sendable {
-    /// Weak, both: work that waits on a dispatcher holds this, and they hold the dispatcher. The registry holds the
-    /// registration, and a pair holds the registry.
+    /// Weak, both: work that waits on a dispatcher holds this, and they hold the dispatcher. The registry
+    /// holds the registration, and a pair holds the registry.
     private weak let registration: Registration?
     private weak let registry: ListenerRegistry?
 

@@ -13,9 +13,10 @@ public import Deferred
 /// }
 /// ```
 ///
-/// Each pair of closures belongs to an object, its owner, which is held weakly: when that has gone, the pair is
-/// skipped and forgotten. Reading them takes them (``take()``; what comes later waits for the next job) or keeps them
-/// (``pairs()``, for progress or for jobs that end more than once). Pairs are called in the order added.
+/// Each pair of closures belongs to an object, its owner, which is held weakly: when that has gone, the pair
+/// is skipped and forgotten. Reading them takes them (``take()``; what comes later waits for the next job) or
+/// keeps them (``pairs()``, for progress or for jobs that end more than once). Pairs are called in the order
+/// added.
 ///
 /// - An owner's pair that was removed is not called any more, also if it was taken before, or queued.
 /// - While a pair's closure runs its owner is kept alive.
@@ -34,8 +35,8 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     ///   - dispatcher: Where they run; nil for at once, on the thread that delivers.
     ///   - success: Called with a value.
     ///   - failure: Called with what went wrong.
-    /// - Returns: True if this is the first pair since the last ``take()``, ``complete(with:)`` or ``removeAll()``: the
-    ///   one whose adder starts the job. Exactly one of several threads is told so.
+    /// - Returns: True if this is the first pair since the last ``take()``, ``complete(with:)`` or
+    ///   ``removeAll()``: the one whose adder starts the job. Exactly one of several threads is told so.
     @discardableResult
     public func add(
         _ owner: AnyObject,
@@ -53,7 +54,8 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     ///   - dispatcher: Where the closures run; nil for at once, on the thread that delivers.
     ///   - success: Called with the owner and a value.
     ///   - failure: Called with the owner and what went wrong.
-    /// - Returns: True if this is the first pair since the last ``take()``, ``complete(with:)`` or ``removeAll()``.
+    /// - Returns: True if this is the first pair since the last ``take()``, ``complete(with:)`` or
+    ///   ``removeAll()``.
     @discardableResult
     public func add<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -74,11 +76,11 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         registry.add(Registration(listener, on: dispatcher))
     }
 
-    /// Removes an owner's pairs, taken ones included: those on one dispatcher, or (nil) all. Also from inside the
-    /// owner's `deinit`.
+    /// Removes an owner's pairs, taken ones included: those on one dispatcher, or (nil) all. Also from inside
+    /// the owner's `deinit`.
     ///
-    /// Dispatchers that are objects are compared by identity, others by `==`; removing by a dispatcher that is neither
-    /// stops the program with a message.
+    /// Dispatchers that are objects are compared by identity, others by `==`; removing by a dispatcher that
+    /// is neither stops the program with a message.
     public func remove(_ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil) {
         registry.remove(ObjectIdentifier(owner), on: dispatcher)
     }

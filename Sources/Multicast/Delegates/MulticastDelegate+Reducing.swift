@@ -2,11 +2,11 @@ public import Deferred
 
 /// Asking one delegate after the other, each on its own dispatcher.
 ///
-/// Nobody waits for an answer but the Deferred. The delegates are those that were there at the call, in the order added;
-/// one that has gone or was removed when its turn comes is passed over. The first error fails the whole, as it is, and
-/// nobody else is asked; nor is anybody once it is cancelled, which also cancels the answer that it waits for. If a
-/// dispatcher lets go of its work without running it, it fails with `DeferredError.abandoned`. What follows runs where
-/// the last delegate answered.
+/// Nobody waits for an answer but the Deferred. The delegates are those that were there at the call, in the
+/// order added; one that has gone or was removed when its turn comes is passed over. The first error fails
+/// the whole, as it is, and nobody else is asked; nor is anybody once it is cancelled, which also cancels the
+/// answer that it waits for. If a dispatcher lets go of its work without running it, it fails with
+/// `DeferredError.abandoned`. What follows runs where the last delegate answered.
 extension MulticastDelegate {
     /// Asks one delegate after the other until one stops it, handing on the result so far.
     ///
@@ -59,7 +59,8 @@ extension MulticastDelegate {
         )
     }
 
-    /// Whether all delegates say yes: the first no decides, and nobody is asked after it. True if nobody is there.
+    /// Whether all delegates say yes: the first no decides, and nobody is asked after it. True if nobody is
+    /// there.
     public func all(
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID,
@@ -68,8 +69,8 @@ extension MulticastDelegate {
         all({ .resolved(try body($0)) }, fileID: fileID, line: line)
     }
 
-    /// Whether all delegates say yes, in answers that they promise: the first no decides, and nobody is asked after it.
-    /// True if nobody is there.
+    /// Whether all delegates say yes, in answers that they promise: the first no decides, and nobody is asked
+    /// after it. True if nobody is there.
     ///
     /// ```swift
     /// delegates.all { $0.mayClose() }.then { if $0 { close() } }    // any "no" keeps it open
@@ -83,7 +84,8 @@ extension MulticastDelegate {
             over: true, { try body($1).then { $0 ? .next(true) : .stop(false) } }, fileID: fileID, line: line)
     }
 
-    /// Whether any delegate says yes: the first yes decides, and nobody is asked after it. False if nobody is there.
+    /// Whether any delegate says yes: the first yes decides, and nobody is asked after it. False if nobody is
+    /// there.
     public func any(
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID,
@@ -92,8 +94,8 @@ extension MulticastDelegate {
         any({ .resolved(try body($0)) }, fileID: fileID, line: line)
     }
 
-    /// Whether any delegate says yes, in answers that they promise: the first yes decides, and nobody is asked after it.
-    /// False if nobody is there.
+    /// Whether any delegate says yes, in answers that they promise: the first yes decides, and nobody is
+    /// asked after it. False if nobody is there.
     ///
     /// ```swift
     /// delegates.any { $0.handle(query) }.then { handled in if !handled { reply(.notImplemented) } }
@@ -113,8 +115,9 @@ extension MulticastDelegate {
         let line: UInt
     }
 
-    /// A loop as long as answers are there at once, so that any number of delegates without a dispatcher costs no stack;
-    /// where one has to be waited for, the loop goes on in a callback, whose Deferred the chain then waits for.
+    /// A loop as long as answers are there at once, so that any number of delegates without a dispatcher
+    /// costs no stack; where one has to be waited for, the loop goes on in a callback, whose Deferred the
+    /// chain then waits for.
     private func askInTurn<Answer: Sendable>(
         _ registrations: ArraySlice<Registration>,
         _ initial: Answer,

@@ -3,8 +3,8 @@ import Dispatch
 
 /// Whether two dispatchers are one: objects by identity, values by `==`.
 ///
-/// Values that have no `==` can't be told apart, and a removal that quietly does nothing, or removes too much, would
-/// be worse than being told.
+/// Values that have no `==` can't be told apart, and a removal that quietly does nothing, or removes too
+/// much, would be worse than being told.
 func isSameDispatcher(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool {
     guard type(of: first) == type(of: second) else { return false }
     if type(of: first) is AnyClass {
@@ -25,8 +25,8 @@ private func isEqual<Value: Equatable>(_ value: Value, _ other: Any) -> Bool {
 #if canImport(ObjectiveC)
 private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool { false }
 #else
-/// Off Darwin a `DispatchQueue` is a wrapper, and `DispatchQueue.main` and `.global()` make a new one each time they
-/// are asked. The queue itself can be told by a token that is left with it.
+/// Off Darwin a `DispatchQueue` is a wrapper, and `DispatchQueue.main` and `.global()` make a new one each
+/// time they are asked. The queue itself can be told by a token that is left with it.
 private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool {
     guard let first = first as? DispatchQueue, let second = second as? DispatchQueue else { return false }
     return QueueToken.find(in: first) === QueueToken.find(in: second)

@@ -2,10 +2,10 @@ import Deferred
 
 /// Who listens, in the order to call them in: higher priority first, then the order added.
 ///
-/// A post goes over a copy of the slots, made under the lock in constant time (copy-on-write), and calls nobody under
-/// it. What is removed is first marked, then unlinked: a delivery looks at the mark, so that what was queued earlier
-/// is not made. Listeners whose object has gone are found outside the lock, by whoever comes upon them or when their
-/// number has doubled, and removed like others.
+/// A post goes over a copy of the slots, made under the lock in constant time (copy-on-write), and calls
+/// nobody under it. What is removed is first marked, then unlinked: a delivery looks at the mark, so that
+/// what was queued earlier is not made. Listeners whose object has gone are found outside the lock, by
+/// whoever comes upon them or when their number has doubled, and removed like others.
 final class ListenerRegistry: Sendable {
     private let state = LockedState(ListenerSlots())
 
@@ -29,7 +29,8 @@ final class ListenerRegistry: Sendable {
         }
     }
 
-    /// Takes out everyone who would get a post now. They can still be removed, and whoever took them out does so in the end.
+    /// Takes out everyone who would get a post now. They can still be removed, and whoever took them out does
+    /// so in the end.
     func take() -> [Registration?] {
         state.withLock { state in
             state.sort()
@@ -38,7 +39,8 @@ final class ListenerRegistry: Sendable {
         }
     }
 
-    /// Removes an object's registrations, on one dispatcher or on any. Also from inside the object's `deinit`.
+    /// Removes an object's registrations, on one dispatcher or on any. Also from inside the object's
+    /// `deinit`.
     func remove(_ identity: ObjectIdentifier, on dispatcher: (any Dispatcher)?) {
         let registered = state.withLock { $0.index[identity] ?? [] }
         guard let dispatcher else { return remove(registered) }
@@ -74,7 +76,8 @@ final class ListenerRegistry: Sendable {
         remove(slots.compactMap { $0 }.filter { $0.listener.owner == nil })
     }
 
-    /// How many registrations a post would meet, those included whose object has gone without being come upon.
+    /// How many registrations a post would meet, those included whose object has gone without being come
+    /// upon.
     var occupiedCount: Int {
         state.withLock { $0.occupied }
     }

@@ -1,10 +1,10 @@
 /// What a ``ListenerRegistry`` keeps behind its lock.
 ///
 /// `slots` are those whom the next post goes to. `index` has everyone who may still be delivered to, by the
-/// identity of its object: those in slots, and those taken out of them whose turn has not come. A registration
-/// knows its place in both, so that adding and removing take constant time, whatever the number; when half of the slots
-/// stand empty the others move up. Sorting waits for the next post: it is then one pass over what is sorted already
-/// but for a tail.
+/// identity of its object: those in slots, and those taken out of them whose turn has not come. A
+/// registration knows its place in both, so that adding and removing take constant time, whatever the number;
+/// when half of the slots stand empty the others move up. Sorting waits for the next post: it is then one
+/// pass over what is sorted already but for a tail.
 struct ListenerSlots {
     private(set) var slots: [Registration?] = []
     private(set) var index: [ObjectIdentifier: [Registration]] = [:]
@@ -27,8 +27,9 @@ struct ListenerSlots {
         lowestPriority = min(lowestPriority, registration.priority)
     }
 
-    /// True, once, when there are twice as many as at the last time: whoever is told looks for those that have gone,
-    /// so that these never outnumber the rest for long and the search costs each adding a constant share.
+    /// True, once, when there are twice as many as at the last time: whoever is told looks for those that
+    /// have gone, so that these never outnumber the rest for long and the search costs each adding a constant
+    /// share.
     mutating func claimSweep() -> Bool {
         guard occupied >= sweepAt else { return false }
         sweepAt = 2 * occupied
@@ -53,7 +54,8 @@ struct ListenerSlots {
         occupied -= 1
     }
 
-    /// Its place among the registrations of its object, whose order says nothing, is filled by the last of them.
+    /// Its place among the registrations of its object, whose order says nothing, is filled by the last of
+    /// them.
     private mutating func removeFromIndex(_ registration: Registration) {
         let place = registration.placeInIndex
         guard let entry = index.index(forKey: registration.listener.identity),

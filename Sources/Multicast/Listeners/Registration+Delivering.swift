@@ -1,6 +1,6 @@
 extension Registration {
-    /// Has `body` called with the object and the listener, at once or on its dispatcher. False if it is known already
-    /// that there is nobody to call.
+    /// Has `body` called with the object and the listener, at once or on its dispatcher. False if it is known
+    /// already that there is nobody to call.
     @discardableResult
     func deliver(
         from registry: ListenerRegistry,

@@ -10,10 +10,11 @@ import Android
 
 /// A note, on the stack of a thread, that it is inside a ``ReadersWriterLock``.
 ///
-/// With it, what would otherwise be a deadlock now and then is the same every time: to read again inside a read
-/// needs no lock, since this thread keeps writers out already (asking for it again would mean waiting for a writer
-/// that waits for this thread); to go from reading to writing, or into anything from writing, is refused with a
-/// message (`fatalError`: a precondition's is dropped from optimised builds). The closures run inside are synchronous, so a note never moves to another thread.
+/// With it, what would otherwise be a deadlock now and then is the same every time: to read again inside a
+/// read needs no lock, since this thread keeps writers out already (asking for it again would mean waiting
+/// for a writer that waits for this thread); to go from reading to writing, or into anything from writing, is
+/// refused with a message (`fatalError`: a precondition's is dropped from optimised builds). The closures run
+/// inside are synchronous, so a note never moves to another thread.
 @usableFromInline
 struct LockHold {
     private enum Mode { case reading, readingAgain, writing }
@@ -69,9 +70,9 @@ struct LockHold {
         lock.unlockAfterWriting()
     }
 
-    /// The notes of a thread form a list through their frames; the thread's slot points to the innermost. Soundness
-    /// of the pointers: a note is taken off before the frame that holds it returns, throwing included, and only its
-    /// own thread sees it.
+    /// The notes of a thread form a list through their frames; the thread's slot points to the innermost.
+    /// Soundness of the pointers: a note is taken off before the frame that holds it returns, throwing
+    /// included, and only its own thread sees it.
     private static func push(_ hold: UnsafeMutablePointer<LockHold>) {
         hold.pointee.outer = innermostOfThread
         pthread_setspecific(slot, hold)

@@ -8,19 +8,20 @@ import Musl
 import Android
 #endif
 
-/// State behind an exclusive lock, on which waiting threads sleep: unlike the engine's `Guarded`, which spins and is
-/// held for nanoseconds, this one is held while a registry sorts or closes ranks, or while a writer writes.
+/// State behind an exclusive lock, on which waiting threads sleep: unlike the engine's `Guarded`, which spins
+/// and is held for nanoseconds, this one is held while a registry sorts or closes ranks, or while a writer
+/// writes.
 ///
-/// Not `Synchronization.Mutex`: when it is contended on Linux the kernel passes it on, which ThreadSanitizer does not
-/// see, so that correct code is reported as racing. A pthread mutex is understood by the sanitizer, puts waiting
-/// threads to sleep on every platform, and costs the same when nobody waits.
+/// Not `Synchronization.Mutex`: when it is contended on Linux the kernel passes it on, which ThreadSanitizer
+/// does not see, so that correct code is reported as racing. A pthread mutex is understood by the sanitizer,
+/// puts waiting threads to sleep on every platform, and costs the same when nobody waits.
 ///
-/// No code from outside the module may run inside: no delivery, no dispatcher's `==`, no `deinit`. What a critical
-/// section takes out of the state is therefore given back by it and let go of by the caller, after the lock; and a
-/// weak reference is never loaded inside, since giving it back may be what ends its object.
+/// No code from outside the module may run inside: no delivery, no dispatcher's `==`, no `deinit`. What a
+/// critical section takes out of the state is therefore given back by it and let go of by the caller, after
+/// the lock; and a weak reference is never loaded inside, since giving it back may be what ends its object.
 ///
-/// Soundness of `@unchecked Sendable`: the two pointers never change, what they point to lives until `deinit`, which
-/// runs when nobody can call any more; the state is touched only between lock and unlock.
+/// Soundness of `@unchecked Sendable`: the two pointers never change, what they point to lives until
+/// `deinit`, which runs when nobody can call any more; the state is touched only between lock and unlock.
 struct LockedState<State>: ~Copyable, @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let state = UnsafeMutablePointer<State>.allocate(capacity: 1)

@@ -3,22 +3,23 @@ import Synchronization
 
 /// A lock that many readers hold together or one writer alone, and that neither kind can keep from the other.
 ///
-/// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a writer
-/// holds it or waits for it. So whoever adds one and finds it negative must wait for that writer, and whoever takes
-/// one off and finds it negative must tell it. A writer first takes `writers`, so there is one mark at most; then it
-/// sets the mark and learns in the same step how many readers it has to wait for. Those count themselves off in
-/// `departuresAwaited`, which may go below zero before the writer adds their number; at zero all have left. A writer
-/// that goes to sleep before that adds `sleepMark`, and the reader that leaves no more than the mark wakes it. Lifting
-/// `writerMark` shows how many readers came meanwhile, and all of them are let in before another writer can set it.
+/// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a
+/// writer holds it or waits for it. So whoever adds one and finds it negative must wait for that writer, and
+/// whoever takes one off and finds it negative must tell it. A writer first takes `writers`, so there is one
+/// mark at most; then it sets the mark and learns in the same step how many readers it has to wait for. Those
+/// count themselves off in `departuresAwaited`, which may go below zero before the writer adds their number;
+/// at zero all have left. A writer that goes to sleep before that adds `sleepMark`, and the reader that
+/// leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers came meanwhile, and all
+/// of them are let in before another writer can set it.
 ///
-/// That settles starvation both ways: a waiting writer is passed by no reader that comes later, and a reader that has
-/// been counted by one writer at most.
+/// That settles starvation both ways: a waiting writer is passed by no reader that comes later, and a reader
+/// that has been counted by one writer at most.
 ///
-/// Who has to wait looks for some microseconds whether it is over before it goes to sleep: that, and being woken, takes
-/// longer than most reads and writes, and without it reads of 2 us were measured to run no faster than one by one as
-/// soon as there was a write among a hundred. The semaphores only put threads to sleep. What one holder wrote is
-/// visible to the next through the atomics, read again after each wait; ThreadSanitizer sees those, and does not see
-/// semaphores on every platform.
+/// Who has to wait looks for some microseconds whether it is over before it goes to sleep: that, and being
+/// woken, takes longer than most reads and writes, and without it reads of 2 us were measured to run no
+/// faster than one by one as soon as there was a write among a hundred. The semaphores only put threads to
+/// sleep. What one holder wrote is visible to the next through the atomics, read again after each wait;
+/// ThreadSanitizer sees those, and does not see semaphores on every platform.
 @usableFromInline
 final class ReadersWriterLock: Sendable {
     private static let writerMark = 1 << 40

@@ -89,8 +89,8 @@ struct Compiler {
         throw NotFound(description: "no Deferred.swiftmodule above any of \(starts)")
     }
 
-    /// The compiler that belongs to the runtime library in this process, so that it can read the modules; else
-    /// that in `PATH`.
+    /// The compiler that belongs to the runtime library in this process, so that it can read the modules;
+    /// else that in `PATH`.
     private static func besideRuntime() throws -> URL {
         var folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
             .map { URL(fileURLWithPath: String($0)) }

@@ -186,7 +186,8 @@ struct DeferredSemaphoreTests {
                             }
                         }
                         if (worker + number) % 7 == 0 {
-                            // Shielded from counting: what has begun goes on unseen, so let only those go who wait.
+                            // Shielded from counting: what has begun goes on unseen, so let only those go who
+                            // wait.
                             let waiting = semaphore.acquire()
                             waiting.cancel()
                         }

@@ -1,7 +1,8 @@
 import Deferred
 import Testing
 
-/// The tests that HLDeferred had for its list, as behaviour. Where the contract answers otherwise, the test says so.
+/// The tests that HLDeferred had for its list, as behaviour. Where the contract answers otherwise, the test
+/// says so.
 @Suite("What HLDeferred's list did")
 struct HLDeferredListTests {
     @Test("D1: an empty list that is made and dropped leaves nothing behind, and nothing to report")

@@ -1,7 +1,8 @@
 import Deferred
 import Testing
 
-/// The tests that HLDeferred had for its deferred, as behaviour. Where the contract answers otherwise, the test says so.
+/// The tests that HLDeferred had for its deferred, as behaviour. Where the contract answers otherwise, the
+/// test says so.
 @Suite("What HLDeferred's deferred did")
 struct HLDeferredTests {
     @Test("A1: one that is made and dropped leaves nothing behind, and nothing to report")

@@ -31,7 +31,8 @@ extension Model {
         inFrame { tell(node, in: $0) }
     }
 
-    /// A frame will come to `node`, but nobody is left who waits there: the rules may be read to mean that it is idle, or not.
+    /// A frame will come to `node`, but nobody is left who waits there: the rules may be read to mean that it
+    /// is idle, or not.
     func checkDetermined(_ node: Node) {
         if node.isBeingTold && !node.tellingHasBegun
             && !node.attached.contains(where: { $0.waits(for: node) })
@@ -40,8 +41,8 @@ extension Model {
         }
     }
 
-    /// Tells those who wait for `node`. What came of it before, and must wait until all have been told (F4), is in the
-    /// queue from `start` on.
+    /// Tells those who wait for `node`. What came of it before, and must wait until all have been told (F4),
+    /// is in the queue from `start` on.
     func tell(_ node: Node, in frame: Frame, from start: Int? = nil) {
         let start = start ?? frame.queue.count
         node.tellingHasBegun = true

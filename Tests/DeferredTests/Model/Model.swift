@@ -1,11 +1,11 @@
-/// The contract, told again as slowly and plainly as can be: one thread, arrays, no locks, nothing freed early. Written from
-/// the rules and not from the engine, so that where the two differ one of them is wrong.
+/// The contract, told again as slowly and plainly as can be: one thread, arrays, no locks, nothing freed
+/// early. Written from the rules and not from the engine, so that where the two differ one of them is wrong.
 ///
-/// The rules leave some things open. Where they name what is allowed, `optionalReports` and `isOrdered` say so; where they say
-/// nothing, `undetermined` ends the comparison.
+/// The rules leave some things open. Where they name what is allowed, `optionalReports` and `isOrdered` say
+/// so; where they say nothing, `undetermined` ends the comparison.
 ///
-/// One choice is made here that the rules leave open: firings go in breadth. What one firing sets off is a queue of
-/// Deferreds to be told about; a callback that fires another Deferred has a queue of its own (F5).
+/// One choice is made here that the rules leave open: firings go in breadth. What one firing sets off is a
+/// queue of Deferreds to be told about; a callback that fires another Deferred has a queue of its own (F5).
 final class Model: Machine {
     /// One position, or source, or something that waits: whatever can be attached and have an outcome.
     final class Node {

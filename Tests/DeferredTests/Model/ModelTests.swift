@@ -3,8 +3,8 @@ import Testing
 
 /// Random programs, run on the library and on the ``Model`` of its contract.
 ///
-/// `DEFERRED_SEED` sets the first seed and `DEFERRED_PROGRAMS` how many are run. A program's seed is all it takes to see it
-/// again: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1`.
+/// `DEFERRED_SEED` sets the first seed and `DEFERRED_PROGRAMS` how many are run. A program's seed is all it
+/// takes to see it again: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1`.
 @Suite("Reference model", .ownThreads)
 struct ModelTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000

@@ -1,5 +1,5 @@
-/// A program for the contract: steps taken one after another, on handles that are known by number. What a callback does
-/// is part of the program that attached it.
+/// A program for the contract: steps taken one after another, on handles that are known by number. What a
+/// callback does is part of the program that attached it.
 struct Program {
     var steps: [Action] = []
 }

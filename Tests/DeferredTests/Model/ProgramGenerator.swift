@@ -6,9 +6,10 @@ struct ProgramGenerator {
     private var all: [Int] = []
     private var sources: [Int] = []
     private var resolvers: [Int] = []
-    /// Sources that are not to be paused. If the canceller of one fires it while it is paused and its handles have gone, so
-    /// that it counts as unpaused, the cancel that is under way still holds it: those attached are told when that lets go of
-    /// it, and not before the canceller's `resolve` returns. The rules leave that open.
+    /// Sources that are not to be paused. If the canceller of one fires it while it is paused and its handles
+    /// have gone, so that it counts as unpaused, the cancel that is under way still holds it: those attached
+    /// are told when that lets go of it, and not before the canceller's `resolve` returns. The rules leave
+    /// that open.
     private var unpausable: Set<Int> = []
 
     init(seed: UInt64) { random = SplitMix64(seed) }

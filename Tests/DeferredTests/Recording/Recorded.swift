@@ -3,8 +3,8 @@ import DeferredTesting
 import Foundation
 import Testing
 
-/// What the tests of recordings share. Each records what is made in its own file alone, and its suite runs one after another:
-/// other tests of this process go on meanwhile.
+/// What the tests of recordings share. Each records what is made in its own file alone, and its suite runs
+/// one after another: other tests of this process go on meanwhile.
 enum Recorded {
     /// Runs `body` while what is made in the caller's file is recorded.
     static func events(

@@ -57,7 +57,8 @@ struct RecordingBoundsTests {
         source.resolve(1)
         recording.stop()
         #expect(recording.events().count == 3)
-        // The source's firing begins and ends; three have a value; two callbacks begin. What has not begun does not end.
+        // The source's firing begins and ends; three have a value; two callbacks begin. What has not begun
+        // does not end.
         #expect(recording.droppedEventCount == 6)
         #expect(recording.chromeTrace().contains(#""droppedEvents":"6""#))
         #expect(recording.mermaidGraph().contains("6 later events were dropped"))

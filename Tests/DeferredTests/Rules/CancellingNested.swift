@@ -403,7 +403,8 @@ extension Rules {
                 let middle = source.fail { _ in second }
                 let last = middle.then { $0 }
                 onThreads(2) { thread in (thread == 0 ? middle : last).cancel() }
-                // The first cancel makes the chain wait for `second`, or both came before: then one more is to follow.
+                // The first cancel makes the chain wait for `second`, or both came before: then one more is
+                // to follow.
                 if log.entries.isEmpty { middle.cancel() }
                 #expect(log.entries == ["second"])
                 #expect(outcome(last) == "cancelled")

@@ -8,7 +8,8 @@ extension Rules {
         /// A million; fewer under a sanitizer, which makes each cost ten times as much.
         static let count = Sanitizer.isOn ? 200_000 : 1_000_000
 
-        /// Runs `body` on such a thread, which tells by `check` what is not so: an `#expect` there would belong to no test.
+        /// Runs `body` on such a thread, which tells by `check` what is not so: an `#expect` there would
+        /// belong to no test.
         private func onSmallStack(_ body: @escaping @Sendable (_ check: Checks) -> Void) {
             let checks = Checks()
             onThread(stackSize: 512 * 1024) { body(checks) }
@@ -270,7 +271,8 @@ extension Rules {
                 }
                 // What is captured by the step that waits, and by the one that it came from.
                 check(most <= 2)
-                // The outermost position, which has a handle, and the one that waits now; of all others nothing is left.
+                // The outermost position, which has a handle, and the one that waits now; of all others
+                // nothing is left.
                 check(positions.value.count, is: steps / 16 + 1)
                 check(positions.value.count { $0.isAlive } <= 2)
                 next.value!.resolve(steps)

@@ -177,7 +177,8 @@ extension Rules {
                     case .cancelledFromBelow: cancel()
                     case .abandoned, .drop: source = nil
                     }
-                    // The outcome is kept: of these only thenReturn's is a life. A cancelled shield leaves its source pending.
+                    // The outcome is kept: of these only thenReturn's is a life. A cancelled shield leaves
+                    // its source pending.
                     let keepsMore = attached.testDescription == "thenReturn" && ending == .value
                     let isPending = ending == .cancelledFromBelow && source.map(outcome) == "pending"
                     if !keepsMore && !isPending && ending != .drop { #expect(lives.alive == 0) }

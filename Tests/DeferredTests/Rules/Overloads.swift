@@ -2,8 +2,8 @@ import Deferred
 import Testing
 
 extension Rules {
-    /// That each form of `then`, `fail`, `both` and the rest is the one that is chosen for the closure it is for. What is chosen
-    /// shows in the type, which each line states, and in the outcome.
+    /// That each form of `then`, `fail`, `both` and the rest is the one that is chosen for the closure it is
+    /// for. What is chosen shows in the type, which each line states, and in the outcome.
     @Suite("Public names: overloads") struct Overloads {
         let source = Deferred<Int>.resolved(1)
         let failed = Deferred<Int>.rejected(Boom(1))

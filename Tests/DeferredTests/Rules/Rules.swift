@@ -2,8 +2,8 @@ import Deferred
 import Foundation
 import Testing
 
-/// The rules of the contract, a suite for each group of them. Each test is written from the rule's text, and its name begins
-/// with the rule.
+/// The rules of the contract, a suite for each group of them. Each test is written from the rule's text, and
+/// its name begins with the rule.
 enum Rules {
     /// An error that a test can tell from any other.
     struct Boom: Error, Hashable {

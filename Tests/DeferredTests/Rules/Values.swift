@@ -2,7 +2,8 @@ import Deferred
 import Testing
 
 extension Rules {
-    /// A value comes out as it was put in, whatever its type's size, alignment and references, on every way that it can take.
+    /// A value comes out as it was put in, whatever its type's size, alignment and references, on every way
+    /// that it can take.
     @Suite("Rules L1 to L4: values of every kind of type") struct Values {
         struct Large: Sendable, Equatable {
             var a = 1, b = 2, c = 3, d = 4, e = 5
@@ -26,7 +27,8 @@ extension Rules {
             var name: String { parts.joined() }
         }
 
-        /// Sends a value through links, a nested wait, a dispatcher, a list, a follower, a shield and a pause.
+        /// Sends a value through links, a nested wait, a dispatcher, a list, a follower, a shield and a
+        /// pause.
         private func roundTrip<Value: Sendable>(_ value: Value, _ isEqual: (Value) -> Bool, line: Int = #line)
         {
             let source = Deferred<Value>()

@@ -4,8 +4,8 @@ import Testing
 
 /// Threads that do anything to anything.
 ///
-/// What must hold whatever the order: no crash, no hang, no callback twice, and when all handles have gone each callback has run
-/// exactly once and nothing is left.
+/// What must hold whatever the order: no crash, no hang, no callback twice, and when all handles have gone
+/// each callback has run exactly once and nothing is left.
 @Suite("Torture: chaos", .serialized, .ownThreads)
 struct ChaosTests {
     /// Some Deferreds that all threads use, and what became of callbacks.

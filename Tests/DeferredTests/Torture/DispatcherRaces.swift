@@ -90,7 +90,8 @@ struct DispatcherRaces {
             for task in tasks {
                 await #expect(throws: CancellationError.self) { try await task.value }
             }
-            // Each of them consumed alone, if those before it had gone; the source was then cancelled by the first.
+            // Each of them consumed alone, if those before it had gone; the source was then cancelled by the
+            // first.
             #expect(cancels.value <= 1)
             #expect(!resolver.resolve(1) || cancels.value == 0)
         }
@@ -128,8 +129,8 @@ struct DispatcherRaces {
                 }
             }
         ).check { state in
-            // A consumer that withdrew from a source that others still wait for is not downstream of it any more: its
-            // callbacks run on the thread that cancels, beside those of the source.
+            // A consumer that withdrew from a source that others still wait for is not downstream of it any
+            // more: its callbacks run on the thread that cancels, beside those of the source.
             let notes = state.notes.all
             #expect(notes.filter { $0 == 1 || $0 == 2 } == [1, 2])
             #expect(notes.count { $0 == 3 } == 1)
@@ -144,7 +145,8 @@ struct DispatcherRaces {
         let notes: Chronicle<Int>
     }
 
-    /// A source and a position after it, each with a finalizer; 1 is the callback of the position, 2 and 3 are finalizers.
+    /// A source and a position after it, each with a finalizer; 1 is the callback of the position, 2 and 3
+    /// are finalizers.
     private func finalizing(_ census: Census) -> Race<Finalizing> {
         Race {
             let notes = Chronicle<Int>()

@@ -72,8 +72,8 @@ struct FiringRaces {
                 let order = notes.filter { $0.thread == thread && $0.index < 100 }.map(\.index)
                 #expect(order == Array(0..<10))
             }
-            // Of those attached while it fires, what follows from one may have run, on the attaching thread, before what follows
-            // from an earlier one comes to its turn on the firing thread.
+            // Of those attached while it fires, what follows from one may have run, on the attaching thread,
+            // before what follows from an earlier one comes to its turn on the firing thread.
             #expect(notes.filter { $0.thread == 0 && $0.index >= 100 }.map(\.index) == Array(100..<110))
             // Those attached before it fired all come before what follows from any.
             let last = notes.lastIndex { $0.thread == 0 && $0.index < 100 } ?? 0

@@ -4,14 +4,15 @@ import Foundation
 import Synchronization
 
 enum Torture {
-    /// How many rounds a test has; `DEFERRED_ROUNDS` sets another number. Fewer under a sanitizer, where each takes longer.
+    /// How many rounds a test has; `DEFERRED_ROUNDS` sets another number. Fewer under a sanitizer, where each
+    /// takes longer.
     static let rounds = Int(environment: "DEFERRED_ROUNDS") ?? (Sanitizer.isOn ? 300 : 2_000)
 }
 
 /// Threads that do something at the same time, round after round.
 ///
-/// The outcome is fixed, the schedule is not: each thread of a round starts after a wait of its own, by chance but from a
-/// seed, so that the rounds try many orders.
+/// The outcome is fixed, the schedule is not: each thread of a round starts after a wait of its own, by
+/// chance but from a seed, so that the rounds try many orders.
 struct Race<State: Sendable> {
     private let rounds: Int
     private let setUp: () -> State
@@ -32,7 +33,8 @@ struct Race<State: Sendable> {
     /// Runs the rounds, with `check` after each, when all threads have come back.
     func check(_ check: (State) -> Void) {
         let crew = Crew<State>(bodies)
-        // What races for a result is refused one, and says so; a test that wants to know sets a handler of its own.
+        // What races for a result is refused one, and says so; a test that wants to know sets a handler of
+        // its own.
         DeferredDiagnostics.withHandler({ _ in }) {
             for round in 0..<rounds {
                 let state = setUp()
@@ -46,8 +48,8 @@ struct Race<State: Sendable> {
 
 /// The threads of one test. In a round each is woken, waits a little for the others, and does its part.
 ///
-/// Sound as `@unchecked Sendable`: `state` and `number` are written by the leader while the others wait for their signal, and
-/// read by them between that and the signal that they give back.
+/// Sound as `@unchecked Sendable`: `state` and `number` are written by the leader while the others wait for
+/// their signal, and read by them between that and the signal that they give back.
 private final class Crew<State: Sendable>: @unchecked Sendable {
     private let bodies: [@Sendable (State) -> Void]
     private let starts: [DispatchSemaphore]

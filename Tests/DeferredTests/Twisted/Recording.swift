@@ -23,7 +23,8 @@ struct Recording: Decodable, Sendable {
     static var randomPrograms: [RandomProgram] { (try? recorded.get().randomPrograms) ?? [] }
 }
 
-/// A hand-picked program, the trace that Twisted gave, and the one that Deferred gives where it parts on purpose.
+/// A hand-picked program, the trace that Twisted gave, and the one that Deferred gives where it parts on
+/// purpose.
 struct Scenario: Decodable, Sendable, CustomTestStringConvertible {
     let rule: String
     let name: String

@@ -10,8 +10,9 @@ enum Making: CaseIterable, Sendable {
 /// Runs a scenario on Deferred and writes down what it did, as twisted_runner.py does with Twisted.
 ///
 /// A name of a scenario stands for the newest handle of its chain.
-// Sound although unchecked: a replayer lives within one call of `replay`. It names no dispatcher, so every callback
-// runs on the thread that replays, within that call; the clock runs what falls due on the thread that advances it.
+// Sound although unchecked: a replayer lives within one call of `replay`. It names no dispatcher, so every
+// callback runs on the thread that replays, within that call; the clock runs what falls due on the thread
+// that advances it.
 final class Replayer: @unchecked Sendable {
     let making: Making
     let clock = ManualClock()

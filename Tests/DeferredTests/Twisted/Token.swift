@@ -1,6 +1,7 @@
 import Deferred
 
-/// A value of a scenario. Scenarios are typed by name alone, so one type carries everything that may come along.
+/// A value of a scenario. Scenarios are typed by name alone, so one type carries everything that may come
+/// along.
 indirect enum Token: Sendable, CustomStringConvertible {
     case word(String)
     case list([Result<Token, any Error>])

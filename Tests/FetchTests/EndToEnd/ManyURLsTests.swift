@@ -34,8 +34,8 @@ struct ManyURLsTests {
         }
     }
 
-    /// The most memory that it has had so far, in kilobytes; nil where the system does not say. (What `wait4` says in the end
-    /// is on Linux at least what the process had that started it.)
+    /// The most memory that it has had so far, in kilobytes; nil where the system does not say. (What `wait4`
+    /// says in the end is on Linux at least what the process had that started it.)
     private static func peakMemory(of program: RunningProgram) -> Int? {
         let status = try? String(contentsOfFile: "/proc/\(program.identifier)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -1,4 +1,5 @@
-/// What a terminal shows after some bytes: enough of one for what the fetcher sends, and an error for anything else.
+/// What a terminal shows after some bytes: enough of one for what the fetcher sends, and an error for
+/// anything else.
 struct Screen {
     private(set) var columns: Int
     /// All lines there have been, those that scrolled away too.

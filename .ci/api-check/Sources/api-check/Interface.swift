@@ -12,7 +12,8 @@ struct Interface {
     init(_ graph: SymbolGraph) {
         let declared = Set(graph.symbols.map(\.identifier.precise))
         module = graph.module.name
-        // Members that a type has from an underscored protocol of the module stand in the graph as members of the type alone.
+        // Members that a type has from an underscored protocol of the module stand in the graph as members of
+        // the type alone.
         symbols = graph.symbols.filter { symbol in
             guard let base = symbol.baseIdentifier else { return true }
             return symbol.docComment?.module == graph.module.name && !declared.contains(base)

@@ -10,8 +10,8 @@ private struct Page: Decodable {
     let topicSections: [TopicSection]?
 }
 
-/// The symbols that a page with topics leaves to docc to put somewhere, in the archives of a folder; the page of a module has
-/// topics. What a type has from a protocol of another module is docc's to show.
+/// The symbols that a page with topics leaves to docc to put somewhere, in the archives of a folder; the page
+/// of a module has topics. What a type has from a protocol of another module is docc's to show.
 func symbolsWithoutTopic(in archives: URL) throws -> [String] {
     let files = FileManager.default.enumerator(at: archives, includingPropertiesForKeys: nil)
     return try (files?.compactMap { $0 as? URL } ?? [])

@@ -2,8 +2,8 @@ import Foundation
 
 // api-check ROOT SYMBOL-GRAPHS BASELINES check|update MODULE...
 //
-// Fails, with a line for each fault, if a public declaration has no doc comment, or (check) if the public interface of a
-// module is not the one in BASELINES/MODULE.txt; `update` writes these files.
+// Fails, with a line for each fault, if a public declaration has no doc comment, or (check) if the public
+// interface of a module is not the one in BASELINES/MODULE.txt; `update` writes these files.
 //
 // api-check topics ARCHIVES
 //

@@ -6,8 +6,8 @@ struct AllocationsPerIteration {
     let bytes: Double
     let liveBytes: Double
 
-    /// Counts a longer run less a shorter one, which leaves out what a sample needs once (its sink, an array, a
-    /// task to run in). Nil where the allocator can't be counted.
+    /// Counts a longer run less a shorter one, which leaves out what a sample needs once (its sink, an array,
+    /// a task to run in). Nil where the allocator can't be counted.
     init?(of contender: Contender, in workload: Workload) throws {
         guard allocation_counting_is_available() else { return nil }
         // The first run leaves out what the process needs once: metadata, the allocator's own set-up.

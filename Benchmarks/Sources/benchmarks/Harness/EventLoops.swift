@@ -10,8 +10,8 @@ enum EventLoops {
     static let threaded: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
 }
 
-/// Holds a loop for callbacks to capture, as they would a channel or a handler: one reference, where capturing the
-/// existential itself costs NIO an allocation more.
+/// Holds a loop for callbacks to capture, as they would a channel or a handler: one reference, where
+/// capturing the existential itself costs NIO an allocation more.
 final class LoopOwner: Sendable {
     let loop: any EventLoop
 

@@ -1,5 +1,5 @@
-/// Runs Swift concurrency's jobs on the thread that drains it, so that tasks and continuations are timed without
-/// any thread waking another: the cheapest they can be.
+/// Runs Swift concurrency's jobs on the thread that drains it, so that tasks and continuations are timed
+/// without any thread waking another: the cheapest they can be.
 ///
 /// `@unchecked Sendable` is sound because a sample makes, fills and drains its executor on one thread.
 final class ManualExecutor: TaskExecutor, @unchecked Sendable {
@@ -21,8 +21,8 @@ final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Runs `body` as a task, and, whenever nothing is left to run before it has ended, `whenIdle`, which is to
-    /// resume something.
+    /// Runs `body` as a task, and, whenever nothing is left to run before it has ended, `whenIdle`, which is
+    /// to resume something.
     func run(_ body: @escaping @Sendable () async throws -> Void, whenIdle: () -> Void = {}) throws {
         let ending = Ending()
         Task(executorPreference: self) {

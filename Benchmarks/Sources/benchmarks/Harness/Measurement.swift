@@ -11,7 +11,8 @@ struct Measurement: Codable {
     let liveBytes: Double?
 }
 
-/// How Deferred compares with one peer: the median, over the rounds, of its time by the peer's in the same round.
+/// How Deferred compares with one peer: the median, over the rounds, of its time by the peer's in the same
+/// round.
 struct Ratio: Codable {
     let peer: Library
     let median: Double

@@ -1,7 +1,7 @@
 import AllocationCounter
 
-/// What the heap holds in the middle of W7's recursion: the same however long the loop is, if finished steps are let
-/// go of.
+/// What the heap holds in the middle of W7's recursion: the same however long the loop is, if finished steps
+/// are let go of.
 struct MemoryGrowth: Codable {
     let library: Library
     let steps: Int

@@ -1,7 +1,7 @@
 /// What travels down the chains: a number, in three sizes.
 ///
-/// `next()` is what every callback does, in every library. It allocates nothing, so that what is counted and timed
-/// is the library, and it makes the outcome of a chain tell how many callbacks ran.
+/// `next()` is what every callback does, in every library. It allocates nothing, so that what is counted and
+/// timed is the library, and it makes the outcome of a chain tell how many callbacks ran.
 protocol Payload: Sendable {
     /// The name of this kind in reports.
     static var title: String { get }
@@ -40,8 +40,8 @@ struct Wide: Payload {
 
 /// An object that all callbacks of a chain share; `next()` counts up in place.
 ///
-/// `@unchecked Sendable` is sound here because every workload that calls `next()` does so from one thread at a time,
-/// each call ordered after the last by the chain itself.
+/// `@unchecked Sendable` is sound here because every workload that calls `next()` does so from one thread at
+/// a time, each call ordered after the last by the chain itself.
 final class Reference: Payload, @unchecked Sendable {
     static var title: String { "class" }
     private(set) var number: Int
@@ -61,8 +61,8 @@ final class Reference: Payload, @unchecked Sendable {
 
 /// Where callbacks leave what they saw, to be checked after the sample.
 ///
-/// `@unchecked Sendable` is sound because one thread at a time writes to it, and it is read only after the sample has
-/// waited for that thread.
+/// `@unchecked Sendable` is sound because one thread at a time writes to it, and it is read only after the
+/// sample has waited for that thread.
 final class Sink: @unchecked Sendable {
     private(set) var total = 0
     private(set) var count = 0

@@ -2,9 +2,9 @@ import AllocationCounter
 
 /// Takes the samples of one workload, all contenders in turn, round by round.
 ///
-/// The machine's mood changes from one second to the next; what is measured within some milliseconds of each other
-/// shares it. So each round takes one short sample of every contender, starting with another one each time, and
-/// ratios are taken round by round.
+/// The machine's mood changes from one second to the next; what is measured within some milliseconds of each
+/// other shares it. So each round takes one short sample of every contender, starting with another one each
+/// time, and ratios are taken round by round.
 struct Sampler {
     /// How long a sample should take, in nanoseconds. (One iteration may take longer.)
     let sampleTime: Double

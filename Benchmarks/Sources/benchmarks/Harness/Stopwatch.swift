@@ -8,8 +8,8 @@ import Darwin
 
 /// Which clock a sample is timed by.
 enum Timebase {
-    /// The processor time of the thread that runs the sample: what other programs do at the time does not count.
-    /// For contenders that do all their work on that one thread.
+    /// The processor time of the thread that runs the sample: what other programs do at the time does not
+    /// count. For contenders that do all their work on that one thread.
     case thread
     /// The time that passes, for contenders that hand work to other threads.
     case elapsed
@@ -24,12 +24,12 @@ enum Timebase {
 
 /// Times one sample, or counts what it allocates.
 ///
-/// A contender calls `start()` when it has prepared what is not measured, and `stop()`, on the same thread, when the
-/// measured part is over; what it does afterwards (checking, clearing away) is not measured either. Started again,
-/// it goes on from where it stopped.
+/// A contender calls `start()` when it has prepared what is not measured, and `stop()`, on the same thread,
+/// when the measured part is over; what it does afterwards (checking, clearing away) is not measured either.
+/// Started again, it goes on from where it stopped.
 ///
-/// `@unchecked Sendable` is sound because a sample is handed as a whole to the one thread that runs it, and the
-/// sampler waits for it before it reads.
+/// `@unchecked Sendable` is sound because a sample is handed as a whole to the one thread that runs it, and
+/// the sampler waits for it before it reads.
 final class Stopwatch: @unchecked Sendable {
     private let timebase: Timebase
     private let countsAllocations: Bool

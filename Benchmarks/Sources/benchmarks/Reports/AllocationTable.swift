@@ -1,8 +1,8 @@
 import AllocationCounter
 import Foundation
 
-/// Deferred's heap allocations for one iteration of each workload: exact, and the same on every machine with the
-/// same word size and Swift version, so that growth can fail a build.
+/// Deferred's heap allocations for one iteration of each workload: exact, and the same on every machine with
+/// the same word size and Swift version, so that growth can fail a build.
 struct AllocationTable: Codable {
     struct Entry: Codable, Equatable {
         let allocations: Double

@@ -4,7 +4,8 @@ import Glibc
 import Darwin
 #endif
 
-/// The growth curves as an SVG picture: a panel each, sizes on a logarithmic axis, nanoseconds per item from zero.
+/// The growth curves as an SVG picture: a panel each, sizes on a logarithmic axis, nanoseconds per item from
+/// zero.
 ///
 /// It has no background of its own and takes its colours from the reader's light or dark scheme.
 struct CurveDrawing {

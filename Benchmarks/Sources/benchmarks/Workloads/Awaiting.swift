@@ -1,7 +1,7 @@
 import Deferred
 
-/// A1: `await deferred.value` of one that has fired, against a continuation that is resumed at once and the `value`
-/// of a task that has ended.
+/// A1: `await deferred.value` of one that has fired, against a continuation that is resumed at once and the
+/// `value` of a task that has ended.
 enum AwaitFired<Value: Payload> {
     static func workload() -> Workload {
         Workload(
@@ -41,8 +41,9 @@ enum AwaitFired<Value: Payload> {
     }
 }
 
-/// A2: `await deferred.value` of one that is pending, then fired, against a bare throwing continuation. A2c: against
-/// a continuation inside a cancellation handler, which is what an await that can be cancelled needs at the least.
+/// A2: `await deferred.value` of one that is pending, then fired, against a bare throwing continuation. A2c:
+/// against a continuation inside a cancellation handler, which is what an await that can be cancelled needs
+/// at the least.
 ///
 /// The Deferreds are made before the clock starts; the driver fires what the task waits for.
 enum AwaitPending<Value: Payload> {

@@ -5,8 +5,8 @@ import struct Deferred.Deferred
 
 /// C1: `cancel()` on the end of a chain of 100,000 pending links.
 ///
-/// The cancel travels up to the source, whose failure travels down all the links. Building is not timed. A peer that
-/// can cancel a chain at all: OpenCombine, 100 links long.
+/// The cancel travels up to the source, whose failure travels down all the links. Building is not timed. A
+/// peer that can cancel a chain at all: OpenCombine, 100 links long.
 enum CancelledChain<Value: Payload> {
     static var length: Int { 100_000 }
     static var shortLength: Int { 100 }

@@ -9,8 +9,8 @@ enum Catalogue {
             ]
     }
 
-    /// Called with three concrete types, so that each library's generic code is specialised to them, as it is in a
-    /// program that uses it.
+    /// Called with three concrete types, so that each library's generic code is specialised to them, as it is
+    /// in a program that uses it.
     private static func workloads<Value: Payload>(_: Value.Type) -> [Workload] {
         [
             FiredThen<Value>.workload(),

@@ -7,8 +7,8 @@ import struct Deferred.Deferred
 
 /// W3: a chain of 1,000 links on a pending result, fired.
 ///
-/// Each link's callback gives back the next number; one more link at the end leaves the last number in the sink. An
-/// iteration makes a chain, fires it and lets it go.
+/// Each link's callback gives back the next number; one more link at the end leaves the last number in the
+/// sink. An iteration makes a chain, fires it and lets it go.
 enum Chain<Value: Payload> {
     static var length: Int { 1_000 }
     /// As far as OpenCombine's recursion is sure to get; PEERS.md saw it overflow the stack at 562.

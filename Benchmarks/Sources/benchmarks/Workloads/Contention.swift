@@ -9,8 +9,8 @@ import struct Deferred.Deferred
 
 /// W9: two threads attach 100,000 callbacks each to one pending result while a third fires it.
 ///
-/// The three threads start together; the third fires when the first has attached half of its callbacks. The clock
-/// stops when every callback has run, each exactly once; the callbacks add to an atomic counter.
+/// The three threads start together; the third fires when the first has attached half of its callbacks. The
+/// clock stops when every callback has run, each exactly once; the callbacks add to an atomic counter.
 enum Contention<Value: Payload> {
     static var attachmentsPerThread: Int { 100_000 }
     static var items: Int { 2 * attachmentsPerThread }
@@ -164,8 +164,8 @@ private final class Gate: Sendable {
 
 /// Carries OpenCombine's types, which are safe to share but don't say so, to other threads.
 ///
-/// `@unchecked Sendable` is sound here because `Future` guards itself with a lock, and the promise is left before the
-/// threads start and taken by one of them.
+/// `@unchecked Sendable` is sound here because `Future` guards itself with a lock, and the promise is left
+/// before the threads start and taken by one of them.
 private struct Shared<Value>: @unchecked Sendable {
     let value: Value
 

@@ -6,8 +6,8 @@ import struct Deferred.Deferred
 
 /// W10: a pending chain let go of, unfired.
 ///
-/// Building the chain is not timed; letting go of its two ends is. The sizes differ because peers don't all survive
-/// the longest. NIO takes no part: what it does here is leak, and trap in debug builds.
+/// Building the chain is not timed; letting go of its two ends is. The sizes differ because peers don't all
+/// survive the longest. NIO takes no part: what it does here is leak, and trap in debug builds.
 enum Dropping<Value: Payload> {
     static var length: Int { 1_000_000 }
     /// As far as OpenCombine's recursion is sure to get; PEERS.md saw it overflow the stack at 1,000.

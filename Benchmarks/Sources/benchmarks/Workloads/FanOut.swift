@@ -7,8 +7,9 @@ import struct Deferred.Deferred
 
 /// W6: 1,000 callbacks on one pending result, then fired.
 ///
-/// Each callback adds the value to the sink and gives nothing back: NIO's `whenSuccess`, which makes no new future,
-/// is measured against Deferred's `then`, which does. W6m is the same with callbacks that give a value back.
+/// Each callback adds the value to the sink and gives nothing back: NIO's `whenSuccess`, which makes no new
+/// future, is measured against Deferred's `then`, which does. W6m is the same with callbacks that give a
+/// value back.
 enum FanOut<Value: Payload> {
     static var width: Int { 1_000 }
 

@@ -7,8 +7,8 @@ import struct Deferred.Deferred
 
 /// W1: a result that is there already, and one callback on it.
 ///
-/// An operation makes the fired result and attaches one callback, which adds the value to the sink and gives it
-/// back, so that there is a new result to make. Nothing looks at that new result.
+/// An operation makes the fired result and attaches one callback, which adds the value to the sink and gives
+/// it back, so that there is a new result to make. Nothing looks at that new result.
 enum FiredThen<Value: Payload> {
     static func workload() -> Workload {
         Workload(

@@ -7,8 +7,8 @@ import struct Deferred.Deferred
 
 /// W5: 1,000 pending results gathered into one, in order, then fired one after another.
 ///
-/// An iteration makes the results, gathers them, fires each, and adds up the array that comes of it. An item is one
-/// gathered result, with its own making and firing.
+/// An iteration makes the results, gathers them, fires each, and adds up the array that comes of it. An item
+/// is one gathered result, with its own making and firing.
 enum Gather<Value: Payload> {
     static var size: Int { 1_000 }
 

@@ -8,8 +8,8 @@ import struct Deferred.Deferred
 
 /// W8: a callback on another queue, on one processor.
 ///
-/// Round trip: the callback, on the queue's thread, signals a semaphore that this thread waits for, before the next
-/// begins. NIO hops to its own loop, which is what it has for a queue.
+/// Round trip: the callback, on the queue's thread, signals a semaphore that this thread waits for, before
+/// the next begins. NIO hops to its own loop, which is what it has for a queue.
 enum HopRoundTrip<Value: Payload> {
     static func workload() -> Workload {
         Workload(
@@ -64,8 +64,8 @@ enum HopRoundTrip<Value: Payload> {
 /// W8p: as ``HopRoundTrip``, but 1,000 are sent off before the first of them runs.
 ///
 /// What holds them up is a plug, sent ahead, that waits until all are on their way: otherwise it would be the
-/// scheduler's whim how often the two threads take turns. (A Swift task starts on the shared pool, so some of its
-/// work is done before.)
+/// scheduler's whim how often the two threads take turns. (A Swift task starts on the shared pool, so some of
+/// its work is done before.)
 enum HopPipelined<Value: Payload> {
     static var batch: Int { 1_000 }
 

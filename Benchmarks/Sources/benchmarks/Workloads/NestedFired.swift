@@ -6,12 +6,12 @@ import struct Deferred.Deferred
 
 /// W4a: a callback gives back a result that is there already.
 ///
-/// Starting from a fired result, each step attaches a callback that gives back another fired result, with the next
-/// number; the step's own result is where the next one attaches. The last number tells that every step waited for,
-/// and took, what its callback gave back.
+/// Starting from a fired result, each step attaches a callback that gives back another fired result, with the
+/// next number; the step's own result is where the next one attaches. The last number tells that every step
+/// waited for, and took, what its callback gave back.
 enum NestedFired<Value: Payload> {
-    /// How many steps before starting afresh. (OpenCombine's steps don't settle before something subscribes, so
-    /// there each one is an operation of its own.)
+    /// How many steps before starting afresh. (OpenCombine's steps don't settle before something subscribes,
+    /// so there each one is an operation of its own.)
     static var steps: Int { 100 }
 
     static func workload() -> Workload {

@@ -6,8 +6,8 @@ import struct Deferred.Deferred
 
 /// W4b: a callback gives back a result that is still pending, which is then fired.
 ///
-/// As ``NestedFired``, but what each step's callback gives back is pending when it does, and fired afterwards with
-/// the next number.
+/// As ``NestedFired``, but what each step's callback gives back is pending when it does, and fired afterwards
+/// with the next number.
 enum NestedPending<Value: Payload> {
     static var steps: Int { 100 }
 

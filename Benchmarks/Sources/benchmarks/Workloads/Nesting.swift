@@ -1,7 +1,8 @@
 import Deferred
 import NIOCore
 
-/// A tower of nested results: each waits for one that a callback gave back, `depth` deep, and the innermost fires.
+/// A tower of nested results: each waits for one that a callback gave back, `depth` deep, and the innermost
+/// fires.
 ///
 /// For the growth curves only.
 enum Nesting<Value: Payload> {

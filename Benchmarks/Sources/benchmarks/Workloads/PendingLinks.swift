@@ -4,8 +4,8 @@ import OpenCombine
 
 import struct Deferred.Deferred
 
-/// M1: what a pending link costs to make and keep: a chain of 1,000 is built, and not fired before the clock has
-/// stopped. "Live bytes" is what each link holds while it waits.
+/// M1: what a pending link costs to make and keep: a chain of 1,000 is built, and not fired before the clock
+/// has stopped. "Live bytes" is what each link holds while it waits.
 enum PendingLinks<Value: Payload> {
     static var length: Int { 1_000 }
     static var shortLength: Int { 100 }

@@ -7,8 +7,8 @@ import struct Deferred.Deferred
 
 /// W2: a pending result, one callback on it, fired.
 ///
-/// An operation makes the pending result, attaches one callback, which adds the value to the sink and gives it back,
-/// and fires. Nothing looks at the new result.
+/// An operation makes the pending result, attaches one callback, which adds the value to the sink and gives
+/// it back, and fires. Nothing looks at the new result.
 enum PendingThen<Value: Payload> {
     static func workload() -> Workload {
         Workload(

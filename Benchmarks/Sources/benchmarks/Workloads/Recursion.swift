@@ -7,9 +7,10 @@ import struct Deferred.Deferred
 
 /// W7: an asynchronous loop written as a recursion, 1,000 steps.
 ///
-/// A step makes a pending result and leaves it to the driver; its callback gives back the result of the rest of the
-/// loop. The driver fires what was left last, with the next number, until nothing is left. (A Swift continuation has
-/// no callback to recurse in: its loop is a loop of awaits; a Swift task's is a recursion of tasks.)
+/// A step makes a pending result and leaves it to the driver; its callback gives back the result of the rest
+/// of the loop. The driver fires what was left last, with the next number, until nothing is left. (A Swift
+/// continuation has no callback to recurse in: its loop is a loop of awaits; a Swift task's is a recursion of
+/// tasks.)
 enum Recursion<Value: Payload> {
     static var length: Int { 1_000 }
 
