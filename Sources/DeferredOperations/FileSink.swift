@@ -12,7 +12,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
     private let destination: URL
     private let existing: DownloadDataSource.Existing
     private let mayResume: Bool
-    private let recordPath: String
+    private var recordPath: String { Self.partPath(for: destination) + ".from" }
 
     private var part: PartFile?
     private var record: ResumeRecord?
@@ -29,7 +29,6 @@ final class FileSink: TransferSink, @unchecked Sendable {
         self.destination = destination
         self.existing = existing
         self.mayResume = mayResume
-        recordPath = Self.partPath(for: destination) + ".from"
     }
 
     /// Opens the part file, and gives the request to make: for the rest, if there is a beginning. Nil if what
@@ -167,10 +166,8 @@ final class FileSink: TransferSink, @unchecked Sendable {
             while name.utf8.count > 150 { name.removeLast() }
             name += "-" + String(hash, radix: 16)
         }
-        let folder = destination.deletingLastPathComponent()
-        return folder.appendingPathComponent(
-            ([name, unique].compactMap { $0 } + ["part"]).joined(separator: ".")
-        ).path
+        let folder = destination.deletingLastPathComponent().path
+        return folder + "/" + ([name, unique].compactMap { $0 } + ["part"]).joined(separator: ".")
     }
 
     /// Where the part that `Content-Range: bytes 100-199/200` announces begins.

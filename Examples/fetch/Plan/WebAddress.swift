@@ -31,8 +31,13 @@ enum WebAddress {
 
     /// What is before the colon, lowercased, unless that is a host and its port ("localhost:8080/a").
     private static func scheme(of text: String) -> String? {
-        guard let match = text.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.\-]*):[^0-9]/) else { return nil }
-        return match.1.lowercased()
+        // By hand: a regular expression would be parsed anew for each of thousands of lines.
+        let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+        let afterColon = text[scheme.endIndex...].dropFirst()
+        guard scheme.first?.isLetter == true, text[scheme.endIndex...].first == ":",
+            let next = afterColon.first, !(next.isASCII && next.isNumber)
+        else { return nil }
+        return scheme.lowercased()
     }
 
     /// What is likely wrong with what can't be parsed.
