@@ -56,5 +56,6 @@ package func titles(_ cells: [String]) {
 }
 
 package func figure(_ nanoseconds: Double) -> String {
-    nanoseconds < 10 ? String((nanoseconds * 10).rounded() / 10) : String(Int(nanoseconds.rounded()))
+    // Adding zero makes a rounded -0 what it is.
+    nanoseconds < 10 ? String((nanoseconds * 10).rounded() / 10 + 0) : String(Int(nanoseconds.rounded()))
 }
