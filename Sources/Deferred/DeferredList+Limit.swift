@@ -20,6 +20,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
     }
 
     let slots: [Deferred<Value>]
+    let limit: Int
     private let state: Guarded<State>
 
     init<Input: Sendable>(
@@ -35,6 +36,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         }
         waiting.reverse()
         self.slots = slots
+        self.limit = limit
         state = Guarded(State(waiting: waiting, free: limit))
     }
 

@@ -136,10 +136,12 @@ public struct DeferredList<Value: Sendable>: Sendable {
         _ finish: @escaping ListState.Finish
     ) -> Deferred<U> {
         let site = DeferredDiagnostic.Location(.list, fileID, line)
-        func watch(_ inputs: [Link], onStop: (@Sendable () -> Void)? = nil) -> Deferred<U> {
+        func watch(
+            _ inputs: [Link], limit: Int? = nil, onStop: (@Sendable () -> Void)? = nil
+        ) -> Deferred<U> {
             let list = ListState(
-                rule, count: inputs.count, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,
-                onStop: onStop, site, finish)
+                rule, count: inputs.count, limit: limit, consumesErrors: consumesErrors,
+                cancelsRemaining: cancelsRemaining, onStop: onStop, site, finish)
             return Deferred<U>(list.start(inputs, site))
         }
         switch source {
@@ -147,7 +149,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
             return watch(links)
         case .limited(let inputs):
             inputs.addAsker()
-            let deferred = watch(inputs.slots.map { $0.link }, onStop: inputs.removeAsker)
+            let deferred = watch(
+                inputs.slots.map { $0.link }, limit: inputs.limit, onStop: inputs.removeAsker)
             inputs.beginSlots()
             return deferred
         case .invalid(let error):

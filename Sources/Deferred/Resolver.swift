@@ -47,6 +47,15 @@ public struct Resolver<Value: Sendable>: Sendable {
         if let source = producer.source { source.follow(other.link) }
     }
 
+    /// As ``follow(_:)``, where this resolver is kept only to ask whether the Deferred was cancelled: who waits
+    /// for that waits for `other`.
+    func follow(only other: Deferred<Value>) {
+        guard let source = producer.source else { return }
+        let rare = source.ensureRare()
+        source.locked { rare.firesOnlyByFollowing = true }
+        source.follow(other.link)
+    }
+
     /// Whether the Deferred was cancelled while it was pending: nobody waits for the result any more.
     @inlinable
     public var isCancelled: Bool { producer.isCancelled }

@@ -10,12 +10,25 @@ extension Deferred {
     /// For command line tools and tests, where nothing else is to be done meanwhile; `await` ``value``
     /// elsewhere. This is a consumer of the Deferred, and handles its failure.
     ///
-    /// Another thread has to bring the outcome. Where that can't be, since it takes a callback on the main
-    /// queue and this is that queue, or one that this is called from, or one whose turn comes after that,
-    /// this throws ``DeferredError/wouldDeadlock(at:)`` with the place of the call, and does not wait.
+    /// Another thread has to bring the outcome. Where it is certain that none can, this throws
+    /// ``DeferredError/wouldDeadlock(at:)`` with the place of the call, and does not wait. It looks up the
+    /// chain, through nested results, lists and what follows another (``shielded(fileID:line:)``, `retry` and
+    /// `repeating` do, too), for
     ///
-    /// - Important: A serial queue of your own that waits for a callback on itself is not found out: without
-    ///   a timeout that never ends.
+    /// - a callback on the main queue or the main actor, if this is called there;
+    /// - a callback that this is called from, or one whose turn comes after that.
+    ///
+    /// A list that waits for all its inputs needs what any of them needs. One that a single input may decide,
+    /// as ``DeferredList/values(fileID:line:)``, ``DeferredList/first(fileID:line:)`` and `gather`, is refused
+    /// only if that holds for all inputs still pending; those whose turn a `limit` has not let come don't
+    /// count while all places are taken. What somebody may yet fire by hand, with a handle from
+    /// ``init(fileID:line:)`` or a ``Resolver``, is waited for even if it follows another, and so is what a
+    /// ``timeout(_:on:_:fileID:line:)`` may end. That somebody might cancel is not taken into account.
+    ///
+    /// - Important: Not found out is what needs this thread in another way: a serial queue of your own that
+    ///   waits for a callback on itself; a timer on the main queue or a Task on the main actor that this
+    ///   waits for there; a turn with a lock, a semaphore or a queue that only this thread would give.
+    ///   Without a timeout that never ends.
     ///
     /// - Parameter timeout: How long to wait at most. When it has passed this throws
     ///   ``DeferredError/timedOut``; the Deferred is not cancelled, and may be waited for again. Zero or less

@@ -14,24 +14,30 @@ public import Dispatch
 /// cancels the request, and who asks after that begins a new one. A failure goes to all who shared it, and is
 /// not kept. Safe from any thread.
 public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private typealias Line = WaitingLine<Resolver<Value>>
-
     /// A request under way.
     private final class Flight: Sendable {
         struct State {
-            var line = Line()
-            var request: Deferred<Void>?
+            /// How many asked and have not left.
+            var askers = 0
             /// The thread that is making the request, if one is.
             var beginner: UInt?
             /// It has an outcome, or nobody wants it.
             var isOver = false
         }
         /// Changed only under the cache's lock.
-        let state = Guarded(State())
+        let state: Guarded<State>
+        /// Follows the request as soon as that is made.
+        let source: Deferred<Value>
+
+        init(_ source: Deferred<Value>, beginner: UInt) {
+            self.source = source
+            state = Guarded(State(beginner: beginner))
+        }
     }
 
     private enum Entry {
-        case underWay(Flight)
+        /// And what those follow who share it: the cache has taken notice of its outcome by then.
+        case underWay(Flight, Deferred<Value>)
         case kept(Value, Timer)
     }
 
@@ -54,8 +60,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// The value for `key`: one that is kept, that of the request under way, or that of a new `request`.
     ///
     /// - Parameter request: Runs at once, on this thread, if there is neither. What it throws is the failure.
-    ///   It must not wait for the value of the same `key`, which would be its own: asking for that here fails
-    ///   with ``DeferredError/cycle``.
+    ///   It must not wait for the value of the same `key`, which would be its own, neither here nor later, nor
+    ///   by way of other keys: the ring fails with ``DeferredError/cycle``.
     public func value(
         for key: Key, _ request: () throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -63,38 +69,20 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         if case .kept(let value, _) = entries.withLock({ $0[key] }) {
             return .resolved(value, fileID: fileID, line: line)
         }
-        let place = Guarded<(flight: Flight, ticket: Line.Ticket)?>(nil)
-        let (deferred, resolver) = Deferred<Value>.withResolver(
-            canceller: { [self] _ in
-                if let (flight, ticket) = place.withLock({ $0.take() }) { leave(flight, ticket, key) }
-            }, fileID: fileID, line: line)
-        let fresh = Flight()
-        let thread = Platform.currentThread
-        let found = entries.withLock { entries -> Found in
-            let flight: Flight
-            switch entries[key] {
-            case .kept(let value, _): return .value(value)
-            case .underWay(let present): flight = present
-            case nil:
-                flight = fresh
-                entries[key] = .underWay(fresh)
-            }
-            let ticket = flight.state.withLock { state -> Line.Ticket? in
-                if state.beginner == thread { return nil }
-                if flight === fresh { state.beginner = thread }
-                return state.line.append(resolver)
-            }
-            guard let ticket else { return .itself }
-            place.withLock { $0 = (flight, ticket) }
-            return flight === fresh ? .new : .shared
+        switch join(key, fileID, line) {
+        case .value(let value):
+            return .resolved(value, fileID: fileID, line: line)
+        case .itself:
+            return .rejected(DeferredError.cycle, fileID: fileID, line: line)
+        case .shared(let flight, let shared):
+            return asker(of: flight, shared, key, fileID, line)
+        case .new(let flight, let shared, let resolver):
+            let first = asker(of: flight, shared, key, fileID, line)
+            begin(flight, request)
+            // Until the request is followed this is what keeps it from being abandoned.
+            withExtendedLifetime(resolver) {}
+            return first
         }
-        switch found {
-        case .value(let value): resolver.resolve(value, fileID: fileID, line: line)
-        case .new: begin(fresh, key, request)
-        case .shared: break
-        case .itself: resolver.reject(DeferredError.cycle, fileID: fileID, line: line)
-        }
-        return deferred
     }
 
     /// As the form above, for an asynchronous `request`, which runs in a Task.
@@ -136,45 +124,77 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     private enum Found {
-        case value(Value), new, shared, itself
+        case value(Value), itself
+        case shared(Flight, Deferred<Value>)
+        case new(Flight, Deferred<Value>, Resolver<Value>)
     }
 
-    private func begin(_ flight: Flight, _ key: Key, _ body: () throws -> Deferred<Value>) {
-        let made = Deferred<Value>(catching: body)
-        flight.state.withLock { $0.beginner = nil }
-        let request = made.both { [self] result in finish(flight, key, result) }
-        let isOver = entries.withLock { _ in
-            flight.state.withLock { state in
-                if !state.isOver { state.request = request }
-                return state.isOver
+    /// What there is for `key`; if it is a request, one more asks for it.
+    private func join(_ key: Key, _ fileID: StaticString, _ line: UInt) -> Found {
+        let thread = Platform.currentThread
+        return entries.withLock { entries in
+            switch entries[key] {
+            case .kept(let value, _):
+                return .value(value)
+            case .underWay(let flight, let shared):
+                return flight.state.withLock { state in
+                    if state.beginner == thread { return .itself }
+                    state.askers += 1
+                    return .shared(flight, shared)
+                }
+            case nil:
+                let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
+                let flight = Flight(source, beginner: thread)
+                flight.state.withLock { $0.askers = 1 }
+                let site = DeferredDiagnostic.Location(.both, fileID, line)
+                let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
+                    finish(flight, key, input.result())
+                    return input.copy()
+                }
+                shared.link.disownFailure()
+                entries[key] = .underWay(flight, shared)
+                return .new(flight, shared, resolver)
             }
         }
+    }
+
+    /// A Deferred for one who asks. It follows the request, so that a ring through the cache can be seen (L5).
+    private func asker(
+        of flight: Flight, _ shared: Deferred<Value>, _ key: Key, _ fileID: StaticString, _ line: UInt
+    ) -> Deferred<Value> {
+        let (deferred, resolver) = Deferred<Value>.withResolver(
+            canceller: { [self] own in
+                let isLast = leave(flight, key)
+                // A request that answers its cancel answers nobody.
+                own.reject(CancellationError(), fileID: fileID, line: line)
+                if isLast { flight.source.cancel() }
+            }, fileID: fileID, line: line)
+        resolver.follow(shared)
+        return deferred
+    }
+
+    private func begin(_ flight: Flight, _ body: () throws -> Deferred<Value>) {
+        let made = Deferred<Value>(catching: body)
+        flight.state.withLock { $0.beginner = nil }
         // Everyone may have left while it was being made.
-        if isOver { request.cancel() }
+        if !flight.source.link.follow(made.link) { made.cancel() }
     }
 
     private func finish(_ flight: Flight, _ key: Key, _ result: Result<Value, any Error>) {
         let timer = Timer()
-        let (line, isKept) = entries.withLock { entries -> (Line, Bool) in
-            let line = flight.state.withLock { state in
-                state.isOver = true
-                state.request = nil
-                defer { state.line = Line() }
-                return state.line
-            }
-            guard case .underWay(let present) = entries[key], present === flight else { return (line, false) }
+        let isKept = entries.withLock { entries -> Bool in
+            flight.state.withLock { $0.isOver = true }
+            guard case .underWay(let present, _) = entries[key], present === flight else { return false }
             if case .success(let value) = result, time > .zero {
                 entries[key] = .kept(value, timer)
-                return (line, true)
+                return true
             }
             entries[key] = nil
-            return (line, false)
+            return false
         }
         if isKept {
             timer.set(time, on: dispatcher) { [weak self] in self?.expire(key, timer) }
         }
-        var rest = line
-        while let asker = rest.popFirst() { asker.complete(with: result) }
     }
 
     private func expire(_ key: Key, _ timer: Timer) {
@@ -185,19 +205,19 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         _ = consume expired
     }
 
-    /// One who asked wants no more; the last one takes the request along.
-    private func leave(_ flight: Flight, _ ticket: Line.Ticket, _ key: Key) {
-        let (asker, request) = entries.withLock { entries in
-            let (asker, isLast, request) = flight.state.withLock { state in
-                let asker = state.line.remove(ticket)
-                let isLast = asker != nil && state.line.isEmpty && !state.isOver
-                if isLast { state.isOver = true }
-                return (asker, isLast, isLast ? state.request.take() : nil)
+    /// One who asked wants no more; true if that was the last one, who takes the request along.
+    private func leave(_ flight: Flight, _ key: Key) -> Bool {
+        entries.withLock { entries in
+            let isLast = flight.state.withLock { state in
+                state.askers -= 1
+                if state.askers > 0 || state.isOver { return false }
+                state.isOver = true
+                return true
             }
-            if isLast, case .underWay(let present) = entries[key], present === flight { entries[key] = nil }
-            return (asker, request)
+            if isLast, case .underWay(let present, _) = entries[key], present === flight {
+                entries[key] = nil
+            }
+            return isLast
         }
-        request?.cancel()
-        _ = consume asker
     }
 }

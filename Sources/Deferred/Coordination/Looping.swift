@@ -12,7 +12,7 @@ struct Looping: Sendable {
         fileID: StaticString, line: UInt, _ step: @escaping @Sendable () throws -> Deferred<Void>
     ) -> Deferred<Void> {
         let (deferred, resolver) = Deferred<Void>.withResolver(fileID: fileID, line: line)
-        resolver.follow(Looping(resolver: resolver, step: step).run())
+        resolver.follow(only: Looping(resolver: resolver, step: step).run())
         return deferred
     }
 

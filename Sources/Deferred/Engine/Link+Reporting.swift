@@ -5,6 +5,11 @@ extension Link {
         if content.isFailure && !flags.contains(.handled) { reportUnhandled() }
     }
 
+    /// What this link fails with is none of its handles' concern, but of those alone who wait for it.
+    func disownFailure() {
+        locked { _ = flags.insert(.handled) }
+    }
+
     @inline(never)
     private func reportUnhandled() {
         guard let error = content.error, !(error is CancellationError) else { return }

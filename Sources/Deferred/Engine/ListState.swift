@@ -17,7 +17,7 @@ final class ListState: Sendable {
         case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
-    /// Whether it can't fire before each of its inputs has, unless one fails.
+    /// Whether it can't fire before each of its inputs has.
     var waitsForAll: Bool {
         switch rule {
         case .all, .each: true
@@ -44,16 +44,19 @@ final class ListState: Sendable {
     }
 
     private let rule: Rule
+    /// How many inputs are under way at the same time, if each waits for its turn.
+    let limit: Int?
     private let consumesErrors: Bool
     private let cancelsRemaining: Bool
     private let finish: Finish
     private let state: Guarded<State>
 
     init(
-        _ rule: Rule, count: Int, consumesErrors: Bool, cancelsRemaining: Bool,
+        _ rule: Rule, count: Int, limit: Int? = nil, consumesErrors: Bool, cancelsRemaining: Bool,
         onStop: (@Sendable () -> Void)? = nil, _ site: DeferredDiagnostic.Location, _ finish: @escaping Finish
     ) {
         self.rule = rule
+        self.limit = limit
         self.consumesErrors = consumesErrors
         self.cancelsRemaining = cancelsRemaining
         self.finish = finish

@@ -13,6 +13,9 @@ final class Rare: @unchecked Sendable {
     var cancellerThread: UInt = 0
     /// The links by which a source follows others.
     var following: [Link] = []
+    /// Whoever holds its producers, they are not there to fire the source, but to ask whether it was
+    /// cancelled.
+    var firesOnlyByFollowing = false
     /// The list that fires this link.
     var list: ListState?
     /// How often the link is paused.

@@ -89,7 +89,6 @@ struct WaitDeadlockTests {
         let nested = Deferred.resolved(1).then { _ in after }
         let handedOver = Deferred.resolved(1).then(on: .main) { $0 }
         let list = DeferredList([handedOver, Deferred.resolved(2)]).results()
-        let joined = gather(pending, handedOver)
         #expect(Self.refusal(of: onQueue))
         #expect(Self.refusal(of: onActor))
         #expect(Self.refusal(of: after))
@@ -97,10 +96,143 @@ struct WaitDeadlockTests {
         #expect(Self.refusal(of: handedOver, timeout: .seconds(1000)))
         #expect(Self.refusal(of: list))
         #expect(Self.refusal(of: after.shielded()))
-        // A look is no wait, and what a failure could end early is not refused.
+        // A look is no wait.
         #expect(throws: DeferredError.timedOut) { try onQueue.wait(timeout: .zero) }
-        #expect(throws: DeferredError.timedOut) { try joined.wait(timeout: .milliseconds(1)) }
         pending.cancel()
+    }
+
+    /// What only a callback on the main queue gives.
+    private static func stuck(_ value: Int = 1) -> Deferred<Int> {
+        Deferred.resolved(value).then(on: .main) { $0 }
+    }
+
+    /// Whether a wait for what nobody here will end goes on until its time is up.
+    private static func waits<Value: Sendable>(for deferred: Deferred<Value>) -> Bool {
+        do {
+            _ = try deferred.wait(timeout: .nanoseconds(1))
+            return false
+        } catch {
+            return error as? DeferredError == .timedOut
+        }
+    }
+
+    @Test("a list that one input may decide is refused if none of those pending can")
+    @MainActor func decidedByOne() {
+        let (pending, failed) = (Deferred<Int>(), Deferred<Int>.rejected(CancellationError()))
+        let later = pending.then(on: .main) { $0 }
+        #expect(Self.refusal(of: gather(Self.stuck(), Deferred.resolved("x"))))
+        #expect(Self.refusal(of: gather(gather(Self.stuck(), later), later.then { $0 })))
+        #expect(Self.refusal(of: DeferredList([Self.stuck(), later, later]).values()))
+        #expect(Self.refusal(of: DeferredList([failed, Self.stuck()]).first()))
+        #expect(Self.refusal(of: DeferredList([Self.stuck(), pending]).results()))
+
+        #expect(Self.waits(for: gather(Self.stuck(), pending)))
+        #expect(Self.waits(for: DeferredList([Self.stuck(), pending]).values()))
+        #expect(Self.waits(for: DeferredList([Self.stuck(), pending, failed]).first()))
+        #expect(Self.waits(for: gather(gather(Self.stuck(), pending), later)))
+        pending.cancel()
+    }
+
+    @Test("what could still end early does, though an input needs the main queue")
+    @MainActor func endsEarly() throws {
+        let pending = Deferred<Int>()
+        let joined = gather(Self.stuck(), pending.then { $0 })
+        Thread.detachNewThread { pending.reject(CocoaError(.coderInvalidValue)) }
+        #expect(throws: CocoaError.self) { try joined.wait() }
+        let other = Deferred<Int>()
+        let first = DeferredList([Self.stuck(), other]).first()
+        Thread.detachNewThread { other.resolve(7) }
+        #expect(try first.wait().value == 7)
+    }
+
+    @Test("a list of one's own result is refused inside the callback")
+    func listInsideCallback() {
+        let refusals = Chronicle<Bool>()
+        let link = Slot<Deferred<Int>>(nil)
+        let source = Deferred<Int>()
+        link.put(
+            source.then { value in
+                refusals.add(Self.refusal(of: gather(link.now!, Deferred.resolved(2))))
+                refusals.add(Self.refusal(of: DeferredList([link.now!]).first()))
+                return value
+            })
+        source.resolve(1)
+        #expect(refusals.all == [true, true])
+        link.drop()
+    }
+
+    @Test("a list with a limit is refused if all places are taken by what is stuck")
+    @MainActor func limited() {
+        func list(limit: Int, _ body: @escaping @Sendable (Int) -> Deferred<Int>) -> DeferredList<Int> {
+            DeferredList(0..<4, limit: limit, body)
+        }
+        for limit in [1, 2, 4, 9] {
+            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.values()))
+            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.first()))
+            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.results()))
+            #expect(Self.refusal(of: list(limit: limit) { $0 == 0 ? .resolved(0) : Self.stuck() }.values()))
+        }
+        let pending = Deferred<Int>()
+        for limit in [2, 3] {
+            let some = list(limit: limit) { $0 == 1 ? pending : Self.stuck() }
+            #expect(Self.waits(for: some.values()))
+            #expect(Self.waits(for: some.first()))
+            #expect(Self.refusal(of: some.results()))
+        }
+        pending.resolve(1)
+    }
+
+    @Test("what only follows is refused as what it follows; what somebody could fire by hand is not")
+    @MainActor func followers() {
+        func following(_ other: [Deferred<Int>]) -> Deferred<Int> {
+            let (deferred, resolver) = Deferred<Int>.withResolver()
+            for other in other { other.chain(to: resolver) }
+            return deferred
+        }
+        let pending = Deferred<Int>()
+        #expect(Self.refusal(of: following([Self.stuck()])))
+        #expect(Self.refusal(of: following([Self.stuck(), Self.stuck()]).then { $0 }))
+        #expect(Self.waits(for: following([Self.stuck(), pending])))
+
+        let byHand = Deferred<Int>()
+        byHand.follow(Self.stuck())
+        #expect(Self.waits(for: byHand))
+        let (held, resolver) = Deferred<Int>.withResolver()
+        resolver.follow(Self.stuck())
+        #expect(Self.waits(for: held))
+        withExtendedLifetime((byHand, resolver)) {}
+        pending.cancel()
+    }
+
+    @Test(
+        "an attempt of a retry, a repeated run and a cache's request are seen through; a timeout may end it")
+    @MainActor func throughOthers() {
+        let clock = ManualClock()
+        #expect(Self.refusal(of: Deferred.retry(on: clock) { Self.stuck() }))
+        let repeating = Deferred.repeating(every: .seconds(1), on: clock) { Self.stuck() }
+        #expect(Self.refusal(of: repeating))
+        repeating.cancel()
+        let cache = DeferredCache<Int, Int>()
+        #expect(Self.refusal(of: cache.value(for: 1) { Self.stuck() }))
+
+        let delayed = Deferred.retry(on: clock) { () -> Deferred<Int> in throw CocoaError(.coderInvalidValue)
+        }
+        #expect(Self.waits(for: delayed))
+        delayed.cancel()
+        let shared = Self.stuck()
+        let other = shared.then { $0 }
+        let limited = shared.timeout(.seconds(5), on: clock)
+        #expect(Self.waits(for: limited))
+        clock.advance(by: .seconds(5))
+        #expect(throws: DeferredError.timedOut) { try limited.wait() }
+        _ = other
+    }
+
+    @Test("F6: a chain of 100,000 links is looked through without recursion")
+    @MainActor func longChain() {
+        var chain = Self.stuck()
+        for _ in 0..<100_000 { chain = chain.then { $0 } }
+        #expect(Self.refusal(of: chain))
     }
 
     @Test("off the main queue a callback there may be waited for")

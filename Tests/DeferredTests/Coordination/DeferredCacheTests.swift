@@ -1,5 +1,7 @@
 import Deferred
 import DeferredTesting
+import Dispatch
+import Foundation
 import Testing
 
 @Suite("DeferredCache")
@@ -183,6 +185,74 @@ struct DeferredCacheTests {
         let asked = cache.value(for: "a") { cache.value(for: "a") { .resolved(1) } }
         #expect(try failureResult(of: asked) as? DeferredError == .cycle)
         #expect(cache.underWayCount == 0)
+    }
+
+    /// A request that asks for its own key as soon as its gate is open, by way of `count - 1` others.
+    private func askInRing(
+        _ cache: DeferredCache<Int, Int>, _ gates: [Deferred<Void>], _ key: Int
+    ) -> Deferred<Int> {
+        cache.value(for: key) { gates[key].then { askInRing(cache, gates, (key + 1) % gates.count) } }
+    }
+
+    @Test(
+        "L5: a request that comes to wait for its own key fails with .cycle, and the key is free again",
+        arguments: 1...3)
+    func ring(count: Int) throws {
+        let cache = DeferredCache<Int, Int>(keepingFor: .seconds(10), on: clock)
+        let gates = (0..<count).map { _ in Deferred<Void>() }
+        let asked = [askInRing(cache, gates, 0), askInRing(cache, gates, 0)]
+        for gate in gates { gate.resolve() }
+        for asker in asked { #expect(try failureResult(of: asker) as? DeferredError == .cycle) }
+        #expect(cache.underWayCount == 0 && cache.keptCount == 0)
+        #expect(try successResult(of: cache.value(for: 0) { .resolved(5) }) == 5)
+    }
+
+    @Test("L5: a ring that two threads close, each while it makes a request")
+    func ringOfThreads() throws {
+        let cache = DeferredCache<String, Int>()
+        let asked = Guarded<[Deferred<Int>]>([])
+        let first = cache.value(for: "a") {
+            let isAsked = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                let second = cache.value(for: "b") { cache.value(for: "a") { .resolved(1) } }
+                asked.withLock { $0.append(second) }
+                isAsked.signal()
+            }
+            isAsked.wait()
+            return cache.value(for: "b") { .resolved(2) }
+        }
+        for asker in asked.withLock({ $0 }) + [first] {
+            #expect(try failureResult(of: asker) as? DeferredError == .cycle)
+        }
+        #expect(cache.underWayCount == 0)
+    }
+
+    @Test("L5: an errback inside the request may open the ring, and what it gives is the value")
+    func ringIsBroken() throws {
+        let cache = DeferredCache<Int, Int>()
+        let gate = Deferred<Void>()
+        let asked = cache.value(for: 2) {
+            gate.then { cache.value(for: 2) { .resolved(5) } }.fail { _ in 7 }
+        }
+        gate.resolve()
+        #expect(try successResult(of: asked) == 7)
+        #expect(cache.underWayCount == 0)
+    }
+
+    @Test("U1: a failure is reported once if nobody who asked handles it, and not if all who asked have left")
+    func unhandled() {
+        struct Late: Error {}
+        let (cache, server) = (DeferredCache<String, Int>(), Server())
+        let seen = diagnostics {
+            _ = cache.value(for: "a") { server.request() }
+            server.requests[0].reject(Oops())
+        }
+        #expect(seen.count == 1)
+        let seenLater = diagnostics {
+            let request = Deferred<Int>(canceller: { $0.reject(Late()) })
+            cache.value(for: "a") { request }.cancel()
+        }
+        #expect(seenLater.isEmpty)
     }
 
     @Test("T1: racing askers and cancels: each asker has a value or its own cancel, and no request is left")
