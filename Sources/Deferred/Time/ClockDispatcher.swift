@@ -29,9 +29,11 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
     /// Runs `work` in a Task that has slept for `delay`.
     ///
     /// Cancelled, it lets go of the work and ends the Task at once. What Swift's own sleep leaves behind
-    /// until the time comes, some 700 bytes, is not in its hands; a `DispatchQueue` leaves nothing.
+    /// until the time comes, some 700 bytes, is not in its hands; a `DispatchQueue` leaves nothing. A delay of
+    /// more than a hundred years counts as that: the standard clocks stop the program at what is too long for
+    /// them.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        let deadline = clock.now.advanced(by: max(delay, .zero))
+        let deadline = clock.now.advanced(by: min(max(delay, .zero), Self.longestDelay))
         let sleeping = SleepingWork(work)
         sleeping.start(
             Task(priority: priority) { [clock] in
@@ -42,6 +44,8 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
             })
         return sleeping
     }
+
+    private static var longestDelay: Duration { .seconds(100 * 366 * 86_400) }
 
     /// The time on the clock, since this dispatcher was made.
     public var elapsed: Duration { start.duration(to: clock.now) }

@@ -18,10 +18,13 @@ public struct RetryDelay: Sendable {
     }
 
     /// The same each time, in seconds.
-    public static func seconds(_ count: Double) -> RetryDelay { .constant(.seconds(count)) }
+    public static func seconds(_ count: Double) -> RetryDelay {
+        if count.isFinite { return .constant(Duration(clampedSeconds: count)) }
+        return RetryDelay(flaw: "delay must be a number, is \(count)") { _, _ in .zero }
+    }
 
     /// The same each time, in milliseconds.
-    public static func milliseconds(_ count: Double) -> RetryDelay { .constant(.milliseconds(count)) }
+    public static func milliseconds(_ count: Double) -> RetryDelay { .seconds(count / 1000) }
 
     /// `first`, then `factor` times as long from one attempt to the next, but never more than `maximum`.
     ///
@@ -34,7 +37,7 @@ public struct RetryDelay: Sendable {
     ///   - factor: At least 1.
     ///   - jitter: How much of a delay is left to chance, from 0, none, to 1, all of it: so that many who failed together don't
     ///     come back together. The delay is shortened, never made longer.
-    ///   - random: Gives numbers from 0 up to 1, any thread.
+    ///   - random: Gives numbers from 0 up to 1, any thread. What is less or more counts as that, and no number as 0.
     public static func exponential(
         first: Duration = .seconds(1), factor: Double = 2, maximum: Duration = .seconds(60),
         jitter: Double = 0.5, random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
@@ -51,9 +54,11 @@ public struct RetryDelay: Sendable {
             }
         return RetryDelay(flaw: flaw) { attempt, _ in
             let most = maximum / .seconds(1)
-            let grown = min(first / .seconds(1) * power(factor, attempt - 1), most)
-            let chance = min(max(random(), 0), 1)
-            return .seconds(grown * (1 - jitter * chance))
+            // None grows to none, however often: infinitely many times nothing would be no number.
+            let grown = first == .zero ? 0 : min(first / .seconds(1) * power(factor, attempt - 1), most)
+            let drawn = random()
+            let chance = drawn.isNaN ? 0 : min(max(drawn, 0), 1)
+            return Duration(clampedSeconds: grown * (1 - jitter * chance))
         }
     }
 
@@ -75,5 +80,13 @@ public struct RetryDelay: Sendable {
             rest /= 2
         }
         return result
+    }
+}
+
+extension Duration {
+    /// As `.seconds(count)`, which stops the program at what is too long. Not for what is no number.
+    fileprivate init(clampedSeconds count: Double) {
+        let longest = 9e18
+        self = .seconds(min(max(count, -longest), longest))
     }
 }

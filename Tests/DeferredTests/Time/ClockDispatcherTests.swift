@@ -46,6 +46,17 @@ struct ClockDispatcherTests {
         #expect(continuous.elapsed >= .zero)
     }
 
+    @Test("the longest delay there is counts as a hundred years, which every clock can sleep")
+    func longest() async throws {
+        let later = Deferred.after(.seconds(Int64.max), on: .clock(clock), value: 1)
+        try await clock.whenScheduled().value
+        #expect(clock.scheduled == [.seconds(100 * 366 * 86_400)])
+        later.cancel()
+        let dispatcher = ClockDispatcher(ContinuousClock())
+        let pending = dispatcher.dispatch(after: .seconds(Int64.max)) { Issue.record("time flies") }
+        pending.cancel()
+    }
+
     @Test("the standard clocks will do: timeouts, retries")
     func standardClocks() async throws {
         let never = Deferred<Int>()
