@@ -48,8 +48,46 @@ extension Deferred {
         let retrying = Retrying(
             attempts: attempts, delay: delay, dispatcher: dispatcher, isWorthRetrying: isWorthRetrying,
             body: body, resolver: resolver)
-        resolver.follow(retrying.attempt(1))
+        resolver.follow(only: retrying.attempt(1))
         return deferred
+    }
+
+    /// As the form above, for an asynchronous `body`.
+    ///
+    /// ```swift
+    /// let page = Deferred.retry(attempts: 5) { try await session.page(at: address) }
+    /// ```
+    ///
+    /// Each attempt runs in a Task of its own, on the global executor or on the actor that `body` names
+    /// (`{ @MainActor in … }`); a cancel cancels that of the attempt under way.
+    @_disfavoredOverload
+    public static func retry(
+        attempts: Int = 3, delay: RetryDelay = .exponential(),
+        on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
+        _ body: @escaping @Sendable () async throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        retry(
+            attempts: attempts, delay: delay, on: dispatcher, when: isWorthRetrying,
+            { _ throws -> Deferred<Value> in Deferred(operation: body, fileID: fileID, line: line) },
+            fileID: fileID, line: line)
+    }
+
+    /// As the form above, for an asynchronous `body` that wants to know the number of the attempt, from 1.
+    @_disfavoredOverload
+    public static func retry(
+        attempts: Int = 3, delay: RetryDelay = .exponential(),
+        on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
+        _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        retry(
+            attempts: attempts, delay: delay, on: dispatcher, when: isWorthRetrying,
+            { number throws -> Deferred<Value> in
+                Deferred(operation: { try await body(number) }, fileID: fileID, line: line)
+            }, fileID: fileID, line: line)
     }
 }
 

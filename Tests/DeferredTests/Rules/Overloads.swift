@@ -156,6 +156,38 @@ extension Rules {
             #expect(trapped.entries == ["1", "several", "statements 1"])
         }
 
+        @Test(
+            "Names: retry takes a body that gives a Deferred, or an asynchronous one, with its number or not")
+        func retry() async throws {
+            let inner = inner
+            expectType(Deferred.retry { inner }, Deferred<String>.self)
+            expectType(Deferred.retry { _ in inner }, Deferred<String>.self)
+            expectType(Deferred.retry { .resolved(1) }, Deferred<Int>.self)
+            let statements = Deferred.retry { number in
+                if number > 1 { throw Boom(2) }
+                return inner
+            }
+            expectType(statements, Deferred<String>.self)
+            #expect(outcome(statements) == "inner")
+            let chain = Deferred.retry {
+                let next = inner
+                return next.then { $0.count }
+            }
+            expectType(chain, Deferred<Int>.self)
+            expectType(Deferred<Int>.retry { _ in throw Boom(3) }, Deferred<Int>.self)
+            let asynchronous = Deferred.retry { try await inner.value }
+            expectType(asynchronous, Deferred<String>.self)
+            #expect(try await asynchronous.value == "inner")
+            let numbered = Deferred.retry { number in
+                _ = try await inner.value
+                return number
+            }
+            expectType(numbered, Deferred<Int>.self)
+            let void = Deferred.retry { _ = try await inner.value }
+            expectType(void, Deferred<Void>.self)
+            _ = try await (numbered.value, void.value)
+        }
+
         @Test("Names: where the value is Void, fail is discardable and one form")
         func failOfVoid() {
             let log = Log()

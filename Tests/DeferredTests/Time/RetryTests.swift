@@ -170,6 +170,50 @@ struct RetryTests {
         }
     }
 
+    @Test("delays too long for a Duration are as long as can be, and what chance gives is from 0 to 1")
+    func clamped() {
+        #expect(RetryDelay.seconds(1e300).next(1, Oops()) > .seconds(Int64.max / 2))
+        let longest = RetryDelay.exponential(
+            first: .seconds(Int64.max), factor: 1e300, maximum: .seconds(Int64.max), jitter: 0)
+        #expect(longest.next(3, Oops()) > .seconds(Int64.max / 2))
+        let none = RetryDelay.exponential(first: .zero, factor: 1e300, jitter: 0)
+        #expect(none.next(1000, Oops()) == .zero)
+        for (drawn, seconds) in [(Double.nan, 4), (-.infinity, 4), (.infinity, 2)] {
+            let delay = RetryDelay.exponential(first: .seconds(4), jitter: 0.5, random: { drawn })
+            #expect(delay.next(1, Oops()) == .seconds(seconds))
+        }
+    }
+
+    @Test("an asynchronous body is tried again, each attempt in a Task of its own, and told its number")
+    func asynchronous() async throws {
+        let numbered = Deferred.retry(delay: .none) { number in
+            await Task.yield()
+            if number < 3 { throw Oops(number: number) }
+            return number
+        }
+        #expect(try await numbered.value == 3)
+        let failing = Deferred<Int>.retry(attempts: 2, delay: .none) {
+            try await Task.sleep(for: .zero)
+            throw Oops()
+        }
+        let error = await #expect(throws: RetryError.self) { try await failing.value }
+        #expect(error?.errors.count == 2)
+    }
+
+    @Test("C4: a cancel cancels the Task of the attempt under way, and no other is made")
+    func asynchronousCancel() async throws {
+        let result = Deferred.retry(delay: .none, on: clock) { [clock, log] in
+            log.add("attempt")
+            try await clock.sleep(for: .seconds(1))
+        }
+        try await clock.whenScheduled().value
+        result.cancel()
+        #expect(try failureResult(of: result) is CancellationError)
+        #expect(clock.scheduled.isEmpty)
+        clock.advance(by: .seconds(1))
+        #expect(log.all == ["attempt"])
+    }
+
     @Test("numbers that can't be meant are refused, by name, before any attempt")
     func invalidArguments() throws {
         func refusal(attempts: Int = 3, _ delay: RetryDelay = .none) throws -> DeferredError {
@@ -186,6 +230,12 @@ struct RetryTests {
         #expect(
             try refusal(.exponential(factor: .nan))
                 == .invalidArgument("retry: factor must be a number from 1 up, is nan"))
+        #expect(
+            try refusal(.seconds(.nan)) == .invalidArgument("retry: delay must be a number, is nan"))
+        #expect(
+            try refusal(.milliseconds(-.infinity))
+                == .invalidArgument("retry: delay must be a number, is -inf"))
+        _ = try refusal(.seconds(-1e300))
         _ = try refusal(.constant(.seconds(-1)))
         _ = try refusal(.exponential(first: .seconds(-1)))
         #expect(log.all.isEmpty)
