@@ -202,6 +202,19 @@ struct VotingTests {
         #expect(try delegates.any { try $0.answer("q") > 0 }.currentResult?.get() == false)
     }
 
+    @Test(
+        "all, any, reduce: a closure that always throws is one for plain answers, and its error the outcome")
+    func throwing() {
+        struct Oops: Error {}
+        let answerer = Answerer(log, 1)
+        delegates.add(answerer, on: nil)
+        #expect(throws: Oops.self) { try delegates.any { _ in throw Oops() }.currentResult?.get() }
+        #expect(throws: Oops.self) { try delegates.all { _ in throw Oops() }.currentResult?.get() }
+        let reduced: Deferred<Int> = delegates.reduce(over: 1) { _, _ in throw Oops() }
+        #expect(throws: Oops.self) { try reduced.currentResult?.get() }
+        withExtendedLifetime(answerer) {}
+    }
+
     @Test("all, any: votes may be promised")
     func promised() throws {
         let answerers = [0, 1].map { Answerer(log, $0) }

@@ -26,6 +26,7 @@ extension MulticastDelegate {
     }
 
     /// Asks one delegate after the other until one stops it, waiting for what each promises.
+    @_disfavoredOverload
     public func reduce<Answer: Sendable>(
         over initial: Answer,
         _ body: @escaping @Sendable (Answer, Delegate) throws -> Deferred<MulticastTurn<Answer>>,
@@ -75,6 +76,7 @@ extension MulticastDelegate {
     /// ```swift
     /// delegates.all { $0.mayClose() }.then { if $0 { close() } }    // any "no" keeps it open
     /// ```
+    @_disfavoredOverload
     public func all(
         _ body: @escaping @Sendable (Delegate) throws -> Deferred<Bool>,
         fileID: StaticString = #fileID,
@@ -100,6 +102,7 @@ extension MulticastDelegate {
     /// ```swift
     /// delegates.any { $0.handle(query) }.then { handled in if !handled { reply(.notImplemented) } }
     /// ```
+    @_disfavoredOverload
     public func any(
         _ body: @escaping @Sendable (Delegate) throws -> Deferred<Bool>,
         fileID: StaticString = #fileID,
