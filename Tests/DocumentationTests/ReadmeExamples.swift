@@ -1,8 +1,10 @@
 // The code of README.md, as it stands there, in surroundings that make it run. `ReadmeTests` holds the two together.
 import Deferred
 import DeferredOperations
+import DeferredTesting
 import Foundation
 import Multicast
+import Testing
 
 struct ReadmeBasic {
     let print: @Sendable (String) -> Void
@@ -93,12 +95,53 @@ struct ReadmePages {
         return try await shout.value
     }
 
+    func testing() throws {
+        let clock = ManualClock()
+        let page = fetchPage(at: "/slow").timeout(.seconds(5), on: clock)
+        clock.advance(by: .seconds(4))
+        try expectNoResult(page)
+        clock.advance(by: .seconds(1))
+        #expect(try failureResult(of: page) as? DeferredError == .timedOut)
+
+        let length = fetchPage(at: "/index").then { $0.count }
+        #expect(try successResult(of: length) == 6)
+    }
+
+    func recorded(in traceFile: URL) async throws {
+        let recording = DeferredDiagnostics.startRecording()
+        let length = fetchPage(at: "/index").then { $0.count }
+        _ = try await length.value
+        recording.stop()
+
+        try recording.chromeTrace().write(to: traceFile, atomically: true, encoding: .utf8)
+        print(recording.mermaidGraph())
+    }
+
     func race() {
         let mirrors = DeferredList(addresses.map(fetchPage), cancelsRemaining: true)
 
         mirrors.first().then { index, page in
             print("\(addresses[index]) was first, with \(page.count) characters")
         }
+    }
+}
+
+enum ReadmeCache {
+    static let requests = DeferredQueue<Deferred<String>>()
+
+    static func fetchPage(at address: String) -> Deferred<String> {
+        let request = Deferred<String>()
+        try? requests.put(request)
+        return request
+    }
+
+    static func share() -> (first: Deferred<String>, second: Deferred<String>) {
+        let pages = DeferredCache<String, String>(keepingFor: .seconds(60))
+
+        func page(at address: String) -> Deferred<String> {
+            pages.value(for: address) { fetchPage(at: address) }
+        }
+        return (page(at: "/index"), page(at: "/index"))
     }
 }
 
@@ -180,7 +223,7 @@ enum ReadmeScreen {
 
         func appear() {
             loading = fetchPage(at: "/index")
-                .then(on: MainActor.self) { [weak self] page -> Void in self?.show(page) }
+                .then(on: MainActor.self) { [weak self] page in self?.show(page) }
         }
 
         func disappear() { loading?.cancel() }

@@ -73,6 +73,31 @@ import Testing
         #expect(try await pages { .resolved("page \($0)") }.awaited() == "PAGE /INDEX")
     }
 
+    @Test("README: two who ask share one request")
+    func shared() throws {
+        let (first, second) = ReadmeCache.share()
+        let request = try successResult(of: ReadmeCache.requests.get())
+        first.cancel()
+        request.resolve("a page")
+        #expect(try successResult(of: second) == "a page")
+        try expectNoResult(ReadmeCache.requests.get())
+    }
+
+    @Test("README: a test that does not wait")
+    func testing() throws {
+        let slow = Deferred<String>()
+        try pages { $0 == "/slow" ? slow : .resolved("<html>") }.testing()
+    }
+
+    @Test("README: a run is recorded")
+    func recorded() async throws {
+        let traceFile = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID()).json")
+        defer { try? FileManager.default.removeItem(at: traceFile) }
+        try await pages { _ in .resolved("<html>") }.recorded(in: traceFile)
+        #expect(journal.all.first?.contains("ReadmeExamples.swift") == true)
+        #expect(try String(contentsOf: traceFile, encoding: .utf8).contains("traceEvents"))
+    }
+
     @Test("README: the first of a list, and the others cancelled")
     func race() {
         let a = Deferred<String>(canceller: { _ in journal.write("a cancelled") })
