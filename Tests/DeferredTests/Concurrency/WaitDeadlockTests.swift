@@ -6,9 +6,10 @@ import Testing
 
 @Suite("wait: deadlocks")
 struct WaitDeadlockTests {
-    /// What a wait here came to, as its caller sees it; the place is that of the call.
+    /// Whether a wait here is refused, as its caller sees it; the place is that of the call. A timeout, so that
+    /// what is not refused fails its test and does not hang.
     private static func refusal<Value: Sendable>(
-        of deferred: Deferred<Value>, timeout: Duration? = nil, line: UInt = #line
+        of deferred: Deferred<Value>, timeout: Duration? = .nanoseconds(1), line: UInt = #line
     ) -> Bool {
         let place = DeferredDiagnostic.Location(line: line)
         do {
@@ -29,7 +30,7 @@ struct WaitDeadlockTests {
         let last = Slot<Deferred<Int>>(nil)
         link.put(
             source.then { value in
-                refusals.add(Self.refusal(of: link.now!))
+                refusals.add(Self.refusal(of: link.now!, timeout: nil))
                 refusals.add(Self.refusal(of: last.now!, timeout: .seconds(1000)))
                 return value
             })
