@@ -57,7 +57,9 @@ struct DownloadTests {
             let error = await #expect(throws: DataSourceError.self) {
                 try await download(.text("new"), existing: existing).value
             }
-            #expect(error?.description == "\(link.path): cannot be written: it is a symbolic link that leads nowhere")
+            #expect(
+                error?.description
+                    == "\(link.path): cannot be written: it is a symbolic link that leads nowhere")
         }
         try Data("old".utf8).write(to: target)
         #expect(try await download(.text("new"), existing: .skip).value.byteCount == 3)
@@ -88,7 +90,8 @@ struct DownloadTests {
             #expect(error?.description == "\(path): cannot be written: \(reason)")
         }
         var status = stat()
-        #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == (kind == "folder" ? S_IFDIR : S_IFIFO))
+        #expect(
+            lstat(path, &status) == 0 && status.st_mode & S_IFMT == (kind == "folder" ? S_IFDIR : S_IFIFO))
         #expect(fixture.server.requests.isEmpty && fixture.names == ["it"])
     }
 
