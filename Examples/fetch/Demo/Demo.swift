@@ -9,7 +9,7 @@ enum Demo {
         var options = wanted
         options.directory = folder.path
         options.existing = .overwrite
-        options.retries = 3
+        options.retries = 2
         let run = Run(options)
         let server: LoopbackServer
         do {
