@@ -306,6 +306,11 @@ struct FetchingTests {
             #expect(outcome.status == 0, "\(outcome.errors)")
             #expect(fetch.text("\(index)") == "first\n")
         }
+        guard let other = try? LoopbackServer(family: .ipv6) else { return }
+        other.route("/six.txt", .text("six\n"))
+        let outcome = try await fetch.run(other.url("/six.txt"))
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(fetch.text("six.txt") == "six\n")
     }
 
     @Test("Bad usage is named, exits with 2, and nothing is fetched")
