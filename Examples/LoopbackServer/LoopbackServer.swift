@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// A small HTTP/1.1 server on 127.0.0.1, in this process, that does what it is told: also what no server
+/// A small HTTP/1.1 server on the loopback interface, in this process, that does what it is told: also what no server
 /// should.
 ///
 /// ```swift
@@ -30,8 +30,17 @@ public final class LoopbackServer: Sendable {
         }
     }
 
+    /// Which of the loopback interface's addresses.
+    public enum Family: Sendable {
+        /// 127.0.0.1
+        case ipv4
+        /// ::1, which not every machine has.
+        case ipv6
+    }
+
     /// The port that the system chose.
     public let port: UInt16
+    private let family: Family
 
     private let routes: Routes
     private let traffic = Traffic()
@@ -41,13 +50,18 @@ public final class LoopbackServer: Sendable {
 
     /// Starts a server on a free port.
     ///
-    /// - Parameter fallback: Answers the paths that have no route; runs on the connection's thread.
-    public init(fallback: @escaping @Sendable (Request) -> Answer = { _ in .status(404) }) throws {
-        let (listener, port) = try Socket.listening()
+    /// - Parameters:
+    ///   - family: Where it listens.
+    ///   - fallback: Answers the paths that have no route; runs on the connection's thread.
+    public init(
+        family: Family = .ipv4, fallback: @escaping @Sendable (Request) -> Answer = { _ in .status(404) }
+    ) throws {
+        let (listener, port) = try Socket.listening(family)
         let routes = Routes(fallback: fallback)
         let connections = Connections(traffic: traffic, answer: routes.answer)
         let stopping = stopping
         self.port = port
+        self.family = family
         self.routes = routes
         self.connections = connections
         let thread = ServerThread {
@@ -67,8 +81,10 @@ public final class LoopbackServer: Sendable {
         stop()
     }
 
-    /// `http://127.0.0.1:port` with the path after it.
-    public func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
+    /// `http://127.0.0.1:port`, or `http://[::1]:port`, with the path after it.
+    public func url(_ path: String = "/") -> String {
+        "http://\(family == .ipv4 ? "127.0.0.1" : "[::1]"):\(port)\(path)"
+    }
 
     /// Answers requests for `path` (the query is not looked at) with these, one after another, the last one
     /// for ever.

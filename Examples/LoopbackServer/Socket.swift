@@ -14,21 +14,40 @@ struct Socket: Sendable {
     /// The connection is of no more use: the other side has gone, or this one is being stopped.
     struct Ended: Error {}
 
-    /// Binds 127.0.0.1 on a free port and listens there.
-    static func listening() throws(LoopbackServer.StartError) -> (socket: Socket, port: UInt16) {
+    /// Binds the loopback address on a free port and listens there.
+    static func listening(
+        _ family: LoopbackServer.Family
+    ) throws(LoopbackServer.StartError) -> (socket: Socket, port: UInt16) {
+        switch family {
+        case .ipv4:
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let socket = try listening(AF_INET, &address)
+            return (socket, UInt16(bigEndian: address.sin_port))
+        case .ipv6:
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_addr = in6addr_loopback
+            let socket = try listening(AF_INET6, &address)
+            return (socket, UInt16(bigEndian: address.sin6_port))
+        }
+    }
+
+    /// - Parameter address: Without a port; the system puts in the one it chose.
+    private static func listening<Address>(
+        _ family: CInt, _ address: inout Address
+    ) throws(LoopbackServer.StartError) -> Socket {
         #if canImport(Glibc)
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(family, CInt(SOCK_STREAM.rawValue), 0)
         #else
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        let descriptor = socket(family, SOCK_STREAM, 0)
         #endif
         guard descriptor >= 0 else { throw .init(call: "socket", code: errno) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let listener = Socket(descriptor: descriptor)
 
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var length = socklen_t(MemoryLayout<Address>.size)
         let failure = withUnsafeMutablePointer(to: &address) { pointer -> String? in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 guard bind(descriptor, generic, length) == 0 else { return "bind" }
@@ -42,7 +61,7 @@ struct Socket: Sendable {
             listener.close()
             throw .init(call: failure, code: code)
         }
-        return (listener, UInt16(bigEndian: address.sin_port))
+        return listener
     }
 
     /// The next connection, or nil when there is none to be had.

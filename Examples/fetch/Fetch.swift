@@ -3,6 +3,7 @@ import Foundation
 @main
 enum Fetch {
     static func main() {
+        OutputStream.takeClosedDescriptors()
         // A pipe that nobody reads any more is an error of the write, not the end of the program.
         signal(SIGPIPE, SIG_IGN)
         Interrupts.hold()
@@ -17,7 +18,7 @@ enum Fetch {
             let options = try Options(parsing: CommandLine.arguments.dropFirst())
             switch options.action {
             case .help: try? OutputStream.standardOutput.write(Help.text)
-            case .demo: return await Demo.exitStatus(options)
+            case .demo: return try await Demo.exitStatus(options)
             case .fetch: return try await Run.exitStatus(options)
             }
             return 0

@@ -92,15 +92,18 @@ public enum DeferredDiagnostics {
     /// Takes a diagnostic, on whatever thread it arose.
     public typealias Handler = @Sendable (DeferredDiagnostic) -> Void
 
-    private static let global = Guarded<Handler?>(nil)
-    @TaskLocal private static var scoped: ScopedHandler?
+    private static let global = Guarded<BoxedHandler?>(nil)
+    @TaskLocal private static var scoped: BoxedHandler?
 
     /// Sends all diagnostics from now on to `handler`, or with `nil` to standard error again.
     ///
     /// Safe from any thread. The handler runs on the thread on which the fault showed, for an unhandled
     /// failure that is the one that let the last handle go; it may use Deferreds.
     public static func setHandler(_ handler: Handler?) {
-        global.withLock { $0 = handler }
+        var replaced = handler.map(BoxedHandler.init)
+        global.withLock { swap(&$0, &replaced) }
+        // What it holds goes after the lock: it may have something to report.
+        _ = consume replaced
     }
 
     /// Sends the diagnostics that arise during `body`, on its thread or in its task and in tasks made there,
@@ -108,7 +111,7 @@ public enum DeferredDiagnostics {
     ///
     /// Handlers nest; the innermost gets the diagnostic, and it alone.
     public static func withHandler<R>(_ handler: @escaping Handler, _ body: () throws -> R) rethrows -> R {
-        try $scoped.withValue(ScopedHandler(handle: handler), operation: body)
+        try $scoped.withValue(BoxedHandler(handle: handler), operation: body)
     }
 
     /// As the synchronous form, for an asynchronous `body`, which runs on the caller's actor.
@@ -116,20 +119,21 @@ public enum DeferredDiagnostics {
         isolation: isolated (any Actor)? = #isolation, _ handler: @escaping Handler,
         _ body: () async throws -> R
     ) async rethrows -> R {
-        try await $scoped.withValue(ScopedHandler(handle: handler), operation: body, isolation: isolation)
+        try await $scoped.withValue(BoxedHandler(handle: handler), operation: body, isolation: isolation)
     }
 
     static func report(_ diagnostic: DeferredDiagnostic) {
         if let scoped {
             scoped.handle(diagnostic)
         } else if let handler = global.withLock({ $0 }) {
-            handler(diagnostic)
+            handler.handle(diagnostic)
         } else {
             Platform.writeToStandardError("Deferred: \(diagnostic)")
         }
     }
 
-    private struct ScopedHandler: Sendable {
+    /// In a struct, a closure is passed through generic code as it is; bare, each pass would wrap it once more.
+    private struct BoxedHandler: Sendable {
         let handle: Handler
     }
 }

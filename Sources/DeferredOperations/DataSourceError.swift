@@ -29,7 +29,8 @@ public enum DataSourceError: Error {
     case connectionLost(URL, reason: String)
     /// Nothing was heard, or the whole was not there, in the time given.
     case timedOut(URL, TimeLimit)
-    /// The server's answer is not HTTP, or not HTTP that can be read.
+    /// The server's answer is not HTTP, or not HTTP that can be read: also a part (206) of what was asked for as
+    /// a whole.
     case malformedResponse(URL, reason: String)
     /// More redirects than allowed, as in a loop; `last` is where the next one would have led.
     case tooManyRedirects(URL, count: Int, last: URL)

@@ -31,6 +31,10 @@ open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @u
     }
 
     /// What to do if there is something at the destination.
+    ///
+    /// Only a file is replaced or kept. If the destination is a symbolic link, that is the file which it
+    /// leads to, and the link stays; the part file is beside that file. A folder, a device, a pipe, or a link
+    /// that leads nowhere is ``DataSourceError/cannotWrite(_:reason:)``, before anything is asked for.
     public enum Existing: Sendable, Hashable {
         /// Fail with ``DataSourceError/destinationExists(_:)``, before anything is asked for; and likewise if
         /// something has appeared by the time the download is whole.
@@ -131,8 +135,8 @@ open class DownloadDataSource: ConcurrentDataSource<DownloadDataSource.File>, @u
     open override func stop() {}
 
     private func kept(_ response: HTTPURLResponse?) -> File {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: destination.path)
-        let byteCount = (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+        var status = stat()
+        let byteCount = stat(destination.path, &status) == 0 ? Int64(status.st_size) : 0
         return File(url: destination, byteCount: byteCount, response: response, resumedAt: 0)
     }
 }

@@ -10,9 +10,11 @@ internal import FoundationNetworking
 /// and by the transfer's completion.
 final class FileSink: TransferSink, @unchecked Sendable {
     private let destination: URL
+    /// Where the file goes: the destination, or what that leads to if it is a symbolic link.
+    private var place: URL
     private let existing: DownloadDataSource.Existing
     private let mayResume: Bool
-    private var recordPath: String { Self.partPath(for: destination) + ".from" }
+    private var recordPath: String { Self.partPath(for: place) + ".from" }
 
     private var part: PartFile?
     private var record: ResumeRecord?
@@ -27,6 +29,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     init(_ destination: URL, _ existing: DownloadDataSource.Existing, mayResume: Bool) {
         self.destination = destination
+        place = destination
         self.existing = existing
         self.mayResume = mayResume
     }
@@ -34,16 +37,10 @@ final class FileSink: TransferSink, @unchecked Sendable {
     /// Opens the part file, and gives the request to make: for the rest, if there is a beginning. Nil if what
     /// is there is to stay.
     func prepare(_ request: URLRequest) throws -> URLRequest? {
-        var status = stat()
-        if lstat(destination.path, &status) == 0 {
-            switch existing {
-            case .skip: return nil
-            case .fail: throw DataSourceError.destinationExists(destination)
-            case .replace:
-                if status.st_mode & S_IFMT == S_IFDIR {
-                    throw DataSourceError.cannotWrite(destination, reason: "it is a directory")
-                }
-            }
+        if let found = Destination(destination) {
+            if existing == .fail { throw DataSourceError.destinationExists(destination) }
+            place = try found.file()
+            if existing == .skip { return nil }
         }
         let part = try openPart()
         self.part = part
@@ -104,9 +101,9 @@ final class FileSink: TransferSink, @unchecked Sendable {
         // A server that had nothing new to say has not begun.
         guard hasBegun, let part else { return discard() }
         var status = stat()
-        let isNew = lstat(destination.path, &status) != 0
+        let isNew = lstat(place.path, &status) != 0
         do {
-            try part.move(to: destination.path, replacing: existing == .replace)
+            try part.move(to: place.path, replacing: existing == .replace)
         } catch {
             if error.code == EEXIST { throw DataSourceError.destinationExists(destination) }
             throw cannotWrite(error)
@@ -120,7 +117,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
     func discard() {
         if hasCreated {
             hasCreated = false
-            unlink(destination.path)
+            unlink(place.path)
         }
         guard let part else { return }
         self.part = nil
@@ -134,13 +131,13 @@ final class FileSink: TransferSink, @unchecked Sendable {
     private func openPart() throws -> PartFile {
         do {
             if mayResume {
-                guard let part = try PartFile.continuing(Self.partPath(for: destination)) else {
+                guard let part = try PartFile.continuing(Self.partPath(for: place)) else {
                     throw DataSourceError.destinationBusy(destination)
                 }
                 return part
             }
             let unique = String(UInt32.random(in: .min ... .max), radix: 16)
-            return try PartFile.creating(Self.partPath(for: destination, unique))
+            return try PartFile.creating(Self.partPath(for: place, unique))
         } catch let failure as PartFile.Failure {
             throw cannotWrite(failure)
         }

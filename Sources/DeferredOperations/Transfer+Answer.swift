@@ -93,6 +93,7 @@ extension Transfer {
 
     /// Decides what becomes of the body.
     private func take(_ response: HTTPURLResponse) {
+        let response = response.from(state.request.url)
         state.response = response
         state.metrics.responded = .now
         state.metrics.firstByte = nil
@@ -105,6 +106,7 @@ extension Transfer {
                 state.bodyUse = .sample(Data())
                 return
             }
+            try check(response)
             let announced = response.announcedLength(for: state.request)
             let before = try sink.begin(response, announced: announced)
             state.bodyUse = .sink
@@ -118,6 +120,19 @@ extension Transfer {
             reportProgress()
         } catch {
             conclude(.failure(error))
+        }
+    }
+
+    /// Throws what can't be the whole of what was asked for.
+    private func check(_ response: HTTPURLResponse) throws(DataSourceError) {
+        if response.statusCode == 206, state.request.value(forHTTPHeaderField: "Range") == nil {
+            throw .malformedResponse(url, reason: "a part (206) that was not asked for")
+        }
+        // libcurl passes over a number that it can't hold, and reads until the connection ends.
+        if let length = response.value(forHTTPHeaderField: "Content-Length"), !length.isEmpty,
+            length.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), Int64(length) == nil
+        {
+            throw .malformedResponse(url, reason: "a Content-Length of \(length)")
         }
     }
 

@@ -117,6 +117,8 @@ final class Transfer: @unchecked Sendable {
             guard lock.withLock({ state.stage == .running }) else { return }
             var request = request
             request.timeoutInterval = TransferSession.foundationTimeout
+            let original = request
+            request.url = request.url?.asSent
             let task: URLSessionTask =
                 if let file = options.uploadFile, request.httpMethod != "GET" {
                     session.session.uploadTask(with: request, fromFile: file)
@@ -125,7 +127,7 @@ final class Transfer: @unchecked Sendable {
                 }
             let isWanted = lock.withLock {
                 guard state.stage == .running else { return false }
-                state.request = request
+                state.request = original
                 state.task = task
                 state.response = nil
                 state.bodyUse = .ignored

@@ -35,7 +35,7 @@ struct TransferFailure {
         case .networkConnectionLost:
             return DataSourceError.connectionLost(url, reason: reason)
         case .badURL:
-            return DataSourceError.invalidRequest(url, reason: reason)
+            return DataSourceError.invalidRequest(url, reason: "Foundation cannot send it to this host")
         case .cannotDecodeRawData, .cannotDecodeContentData:
             return DataSourceError.malformedContent(url, reason: reason)
         case .cannotParseResponse, .unsupportedURL:

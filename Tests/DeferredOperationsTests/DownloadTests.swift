@@ -48,6 +48,53 @@ struct DownloadTests {
         #expect(fixture.names == ["it"])
     }
 
+    @Test("O5: a symbolic link at the destination stays: what it leads to is kept or replaced")
+    func link() async throws {
+        let (link, target) = (fixture.file("it"), fixture.file("target"))
+        try FileManager.default.createSymbolicLink(
+            atPath: link.path, withDestinationPath: "target")
+        for existing in [DownloadDataSource.Existing.replace, .skip] {
+            let error = await #expect(throws: DataSourceError.self) {
+                try await download(.text("new"), existing: existing).value
+            }
+            #expect(
+                error?.description
+                    == "\(link.path): cannot be written: it is a symbolic link that leads nowhere")
+        }
+        try Data("old".utf8).write(to: target)
+        #expect(try await download(.text("new"), existing: .skip).value.byteCount == 3)
+        #expect(fixture.server.requests.isEmpty)
+        let file = try await download(.text("newer"), existing: .replace).value
+        #expect(file.url == link && file.byteCount == 5)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
+        #expect(contents("target")?.text == "newer" && fixture.names == ["it", "target"])
+        await #expect(throws: DataSourceError.self) {
+            try await download(.truncated(after: 5, of: 10), existing: .replace).value
+        }
+        #expect(contents("target")?.text == "newer" && fixture.names == ["it", "target"])
+    }
+
+    @Test("O5: what is no file is neither replaced nor taken for a download", arguments: ["folder", "pipe"])
+    func noFile(_ kind: String) async throws {
+        let path = fixture.file("it").path
+        if kind == "folder" {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        } else {
+            try #require(mkfifo(path, 0o600) == 0)
+        }
+        for existing in [DownloadDataSource.Existing.replace, .skip] {
+            let error = await #expect(throws: DataSourceError.self) {
+                try await download(.text("new"), existing: existing).value
+            }
+            let reason = kind == "folder" ? "it is a directory" : "it is a pipe, a device or a socket"
+            #expect(error?.description == "\(path): cannot be written: \(reason)")
+        }
+        var status = stat()
+        #expect(
+            lstat(path, &status) == 0 && status.st_mode & S_IFMT == (kind == "folder" ? S_IFDIR : S_IFIFO))
+        #expect(fixture.server.requests.isEmpty && fixture.names == ["it"])
+    }
+
     @Test("O5: what appears at the destination while a download is under way is not overwritten")
     func appears() async throws {
         let gate = Gate()

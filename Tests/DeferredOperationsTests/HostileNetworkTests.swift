@@ -53,6 +53,29 @@ struct HostileNetworkTests {
         await expect(.interim(100, then: .hungUp), "connectionLost", "closed without an answer")
     }
 
+    @Test("O4: a length that no number holds")
+    func overflowingLength() async {
+        for length in ["9223372036854775808", "99999999999999999999999"] {
+            let answer = Answer { exchange in
+                exchange.keepsAlive = false
+                try exchange.sendHead(200, [("Content-Length", length)])
+                try exchange.send("abc")
+            }
+            await expect(answer, "malformedResponse", "a Content-Length of \(length)")
+        }
+    }
+
+    @Test("O4: a part of something, where the whole was asked for")
+    func partNotAskedFor() async throws {
+        let part = Answer.bytes(
+            Array("abc".utf8), status: 206, headers: [("Content-Range", "bytes 0-2/100")])
+        await expect(part, "malformedResponse", "a part (206) that was not asked for")
+        let asked = try await fixture.load(part) { request, _ in
+            request.setValue("bytes=0-2", forHTTPHeaderField: "Range")
+        }
+        #expect(asked.data.text == "abc")
+    }
+
     @Test("O4: a reset in the middle of the body")
     func resetInBody() async {
         await expect(.reset(after: 1000, of: 100_000), "connectionLost", "reset")

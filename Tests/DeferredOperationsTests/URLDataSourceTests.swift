@@ -23,6 +23,39 @@ struct URLDataSourceTests {
         #expect(page.response.url == fixture.url("/it"))
     }
 
+    @Test("The case of a scheme does not matter, in a redirect neither", arguments: ["HTTP", "Http"])
+    func scheme(_ scheme: String) async throws {
+        let address = fixture.url("/it").absoluteString.replacingOccurrences(of: "http", with: scheme)
+        let url = try #require(URL(string: address))
+        fixture.server.route("/it", .text("hello"))
+        fixture.server.route("/from", .redirect(to: address))
+        for url in [url, fixture.url("/from")] {
+            let page = try await URLDataSource(url, options: .patient).request(on: fixture.queue).value
+            #expect(page.data.text == "hello")
+        }
+    }
+
+    @Test("An address of IPv6 is reached, and the answer is known by the name that was asked for")
+    func ipv6() async throws {
+        guard let server = try? LoopbackServer(family: .ipv6) else { return }
+        server.route("/it", .echo)
+        server.route("/from", .redirect(to: "/it"))
+        let url = try #require(URL(string: server.url("/it")))
+        for path in ["/it", "/from"] {
+            let page = try await URLDataSource(
+                URL(string: server.url(path))!, options: .patient
+            ).request(on: fixture.queue).value
+            #expect(page.data.text.contains("\r\nHost: [::1]:\(server.port)\r\n"))
+            #expect(page.response.url == url && page.response.statusCode == 200)
+            #expect(page.response.value(forHTTPHeaderField: "content-type") == "text/plain")
+        }
+        let error = await #expect(throws: DataSourceError.self) {
+            try await URLDataSource(URL(string: server.url("/none"))!, options: .patient)
+                .request(on: fixture.queue).value
+        }
+        #expect(error?.description.hasPrefix(server.url("/none") + ": 404") == true)
+    }
+
     @Test(
         "Method, headers and body of a POST or PUT arrive as they were given",
         arguments: ["POST", "PUT", "DELETE"])

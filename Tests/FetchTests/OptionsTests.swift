@@ -23,6 +23,7 @@ struct OptionsTests {
             #expect(try Options(parsing: arguments) == expected)
         }
         #expect(try Options(parsing: ["--", "-j"]).urls == ["-j"])
+        #expect(try Options(parsing: [" http://h/a\t", "--", "\nb"]).urls == ["http://h/a", "b"])
     }
 
     @Test("Every option reaches what it is for")
@@ -90,6 +91,14 @@ struct OptionsTests {
                 "the value of the header 'a' has a control character in it; a header is written as 'Name: value'"
             ),
             (["--quiet=yes"], "--quiet takes no value, and was given 'yes'; see 'fetch --help'"),
+            (
+                ["--waterfall", "-"],
+                "'-' is no value for --waterfall; it takes a file, as standard output is for what is fetched"
+            ),
+            (
+                ["--trace=-"],
+                "'-' is no value for --trace; it takes a file, as standard output is for what is fetched"
+            ),
             (["-d"], "-d needs a value; write it as -d DIR"),
             (["-d", "--json"], "-d needs a value; write it as -d DIR"),
             (["--output="], "--output needs a value; write it as --output FILE"),

@@ -65,7 +65,7 @@ struct TerminalTests {
 
     @Test("Colour and bars depend on the environment, and need a terminal")
     func environment() {
-        let nowhere = OutputStream(descriptor: -1)
+        let nowhere = OutputStream(descriptor: -1, name: "nowhere")
         #expect(!Terminal(nowhere, environment: ["TERM": "xterm"]).canDraw)
         #expect(Terminal(nowhere, environment: ["LANG": "de_DE.UTF-8"]).style.usesUnicode)
         #expect(!Terminal(nowhere, environment: ["LC_ALL": "C", "LANG": "de_DE.UTF-8"]).style.usesUnicode)

@@ -25,7 +25,7 @@ struct Option: Sendable {
 
     private static let output = Option(
         names: ["-o", "--output"], placeholder: "FILE",
-        help: "one URL: to FILE, or to standard output with '-'"
+        help: "one URL: to FILE, or to standard output with '-'; a pipe or a device\nis written to, and stays"
     ) { value, options in
         options.output = value == "-" ? .standardOutput : .file(value)
     }
@@ -37,7 +37,8 @@ struct Option: Sendable {
     }
 
     private static let overwrite = existing(
-        "--overwrite", .overwrite, "replace files that exist, once the new one is whole")
+        "--overwrite", .overwrite,
+        "replace files that exist, once the new one is whole; of a symbolic\nlink, the file that it leads to")
     private static let skipExisting = existing("--skip-existing", .skip, "leave files that exist as they are")
     private static let resume = existing(
         "--continue", .resume,
@@ -123,15 +124,15 @@ struct Option: Sendable {
     private static let waterfall = Option(
         names: ["--waterfall"], placeholder: "FILE.svg",
         help: "a picture of when each transfer waited and ran"
-    ) { value, options in
-        options.waterfall = value
+    ) { value, options throws(UsageError) in
+        options.waterfall = try fileName(value, "--waterfall")
     }
 
     private static let trace = Option(
         names: ["--trace"], placeholder: "FILE.json",
         help: "every callback, and what waited for what, to look at in Perfetto\nor chrome://tracing"
-    ) { value, options in
-        options.trace = value
+    ) { value, options throws(UsageError) in
+        options.trace = try fileName(value, "--trace")
     }
 
     private static let demo = Option(

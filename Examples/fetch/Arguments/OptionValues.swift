@@ -20,6 +20,15 @@ extension Option {
         }
         return .seconds(number)
     }
+
+    static func fileName(_ text: String, _ option: String) throws(UsageError) -> String {
+        guard text != "-" else {
+            throw UsageError(
+                problem: "'-' is no value for \(option)",
+                hint: "it takes a file, as standard output is for what is fetched")
+        }
+        return text
+    }
 }
 
 extension Options.Header {

@@ -23,7 +23,8 @@ extension Options {
         if output == .standardOutput {
             if writesJSON { throw .contradiction("--json and -o -", "both want standard output") }
             if directory != nil { throw .contradiction("-o - and -d", "standard output is in no folder") }
-            if existing != .fail {
+            // A picture or a trace may still have to replace something.
+            if existing != .fail, existing != .overwrite || sideFiles.isEmpty {
                 throw .contradiction("-o - and \(Self.name(of: existing))", "standard output is no file")
             }
         }
@@ -44,11 +45,14 @@ extension Options {
         plain.directory = directory
         plain.waterfall = waterfall
         plain.trace = trace
+        if !sideFiles.isEmpty, existing == .overwrite { plain.existing = .overwrite }
         plain.jobs = jobs
         guard self == plain else {
             throw UsageError(
                 problem: "--demo brings its own URLs and settings",
-                hint: "of the other options it takes -d, -j, --waterfall and --trace")
+                hint:
+                    "of the other options it takes -d, -j, --waterfall and --trace, and --overwrite for these"
+            )
         }
     }
 

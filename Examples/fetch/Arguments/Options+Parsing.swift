@@ -1,3 +1,5 @@
+import Foundation
+
 /// Reading the command line, in the style people know: `-j 8`, `-j8`, `--jobs 8`, `--jobs=8`, options among
 /// the URLs, `--` before what looks like an option and is none.
 extension Options {
@@ -7,11 +9,11 @@ extension Options {
         var rest = Array(arguments)[...]
         while let argument = rest.popFirst() {
             if argument == "--" {
-                urls += rest
+                urls += rest.map(Self.trimmed)
                 break
             }
             guard argument.hasPrefix("-") else {
-                urls.append(argument)
+                urls.append(Self.trimmed(argument))
                 continue
             }
             guard argument != "-" else {
@@ -23,6 +25,11 @@ extension Options {
             try option.apply(try option.value(name, attached, from: &rest), &self)
         }
         try checkForContradictions()
+    }
+
+    /// What is copied from elsewhere often has spaces around it.
+    private static func trimmed(_ url: String) -> String {
+        url.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// `--name=value` and `-nvalue` in two, if there are two.

@@ -3,12 +3,13 @@ import LoopbackServer
 /// `fetch --demo`: the fetcher against a server in this process, and the waterfall of it.
 enum Demo {
     /// Tells the story, and gives 0; 1 if it could not be told; 128 and the signal's number after a signal.
-    static func exitStatus(_ wanted: Options) async -> CInt {
+    static func exitStatus(_ wanted: Options) async throws(UsageError) -> CInt {
+        try wanted.checkSideFiles()
         let folder = DemoFolder(wanted.directory)
         var options = wanted
         options.directory = folder.path
         options.existing = .overwrite
-        options.retries = 3
+        options.retries = 2
         let run = Run(options)
         let server: LoopbackServer
         do {
@@ -21,7 +22,7 @@ enum Demo {
         let story = Story(server: server, folder: folder, run: run)
         run.display.output(
             "A server is listening on \(server.url()), in this process. Five things to fetch from it:\n")
-        let ending = await run.perform { story.chapters() }
+        let ending = await run.perform(until: Interrupts()) { story.chapters() }
         server.stop()
         folder.clear()
 

@@ -22,7 +22,7 @@ struct Story: Sendable {
     private func requestThatLeadsToOthers() -> Deferred<Void> {
         tell("1. An answer names the next requests, and the chain waits for all of them.")
         return fetch("index.json")
-            .then { file in try Data(contentsOf: URL(fileURLWithPath: file)) }
+            .then { file in try Data(contentsOf: .file(file)) }
             .then { index in try JSONDecoder().decode([String].self, from: index) }
             .then { names in DeferredList(names.map(fetch)).values() }
             .then { files in tell("   All \(files.count) are there, in the order in which they were named.") }

@@ -9,9 +9,9 @@ import FoundationNetworking
 /// URLs in, files out: the whole flow, as one chain of Deferreds.
 ///
 /// - ``fetch(_:)-swift.method``: all of them, at most so many at once;
-/// - below it, one of them: asked for, asked for again if need be, within its time, and told to those who
-///   look on;
-/// - below that, one try: an operation on the queue, and what came put in its place.
+/// - below it, one of them: asked for, asked for again if need be, put in its place, within its time, and
+///   told to those who look on;
+/// - below that, one try: an operation on the queue.
 ///
 /// A cancel at the top goes all the way down.
 struct Fetcher: Sendable {
@@ -19,11 +19,14 @@ struct Fetcher: Sendable {
     private let journal: Journal
     private let stage: Stage
     private let queue = OperationQueue()
+    /// Fires when standard output is of no use any more; nil if nothing goes there.
+    private let brokenOutput: Deferred<OutputStream.Failure>?
 
     init(_ options: Options, _ journal: Journal, _ stage: Stage) {
         self.options = options
         self.journal = journal
         self.stage = stage
+        brokenOutput = options.output == .standardOutput ? OutputStream.standardOutput.whenBroken() : nil
         queue.maxConcurrentOperationCount = options.jobs
     }
 
@@ -52,6 +55,9 @@ struct Fetcher: Sendable {
                     return download(request, transfer)
                 }
             }
+            // Up to here: when all has been written, its reader may go.
+            .stopped(by: brokenOutput)
+            .then { file in deliver(file, transfer) }
             .limited(to: options.maximumTime)
             .both { result in
                 journal.end(transfer, result)
@@ -60,7 +66,9 @@ struct Fetcher: Sendable {
     }
 
     /// One try.
-    private func download(_ request: URLRequest, _ transfer: Transfer) -> Deferred<Fetched> {
+    private func download(
+        _ request: URLRequest, _ transfer: Transfer
+    ) -> Deferred<DownloadDataSource.File> {
         Deferred(catching: { try stage.place(for: transfer) })
             .then { place in
                 DownloadDataSource(
@@ -68,20 +76,25 @@ struct Fetcher: Sendable {
                     resumes: options.existing == .resume, options: limits(transfer)
                 ).request(on: queue)
             }
-            .then { file in deliver(file, transfer) }
     }
 
-    /// Puts in its place what came. Whoever reads standard output may be slow: writing there is work of its
+    /// Puts in its place what came. Whoever reads standard output or a pipe may be slow: writing there is work of its
     /// own.
     private func deliver(_ file: DownloadDataSource.File, _ transfer: Transfer) -> Deferred<Fetched> {
         switch transfer.destination {
         case .file(let path):
             Deferred(catching: { try stage.putInPlace(file, path) })
         case .standardOutput:
-            DataSource { operation in
-                try stage.copyToStandardOutput(file, unless: { operation.isCancelled })
-            }.request(on: queue)
+            copy(file, to: nil)
+        case .stream(let path):
+            copy(file, to: path)
         }
+    }
+
+    private func copy(_ file: DownloadDataSource.File, to path: String?) -> Deferred<Fetched> {
+        DataSource { operation in
+            try stage.copy(file, to: path, unless: { operation.isCancelled })
+        }.request(on: queue)
     }
 
     private func limits(_ transfer: Transfer) -> TransferOptions {
@@ -117,6 +130,16 @@ extension Deferred {
     fileprivate func limited(to time: Duration?) -> Deferred<Value> {
         guard let time else { return self }
         return timeout(time) { throw TookTooLong(limit: time) }
+    }
+
+    /// This outcome, unless `broken` fires first: then that is the failure, and the rest is cancelled.
+    fileprivate func stopped(by broken: Deferred<OutputStream.Failure>?) -> Deferred<Value> {
+        guard let broken else { return self }
+        let whole = fail(CancellationError.self) { error -> Value in
+            throw (try? broken.currentResult?.get()) ?? error
+        }
+        broken.then { _ in whole.cancel() }
+        return whole
     }
 }
 

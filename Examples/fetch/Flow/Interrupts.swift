@@ -1,6 +1,7 @@
 import Foundation
 
-/// Ctrl-C and its like. The first is told to a handler; the second kills, as it would have without this.
+/// Ctrl-C and its like. The first ends the program while nothing is under way that has to be taken back, as
+/// when URLs are read; later it is told to a handler. The second kills, as it would have without this.
 ///
 /// The signals are blocked from the program's start, and a thread waits for them: so none is lost, however
 /// soon it comes, and there is no code that a signal interrupts. To have the second one kill, that thread no
@@ -10,13 +11,21 @@ final class Interrupts: Sendable {
 
     private let first = First()
 
-    /// Sound as `@unchecked Sendable`: the variable is touched only with `lock` held.
+    /// Sound as `@unchecked Sendable`: the variables are touched only with `lock` held.
     private final class First: @unchecked Sendable {
         private let lock = NSLock()
         private var value: CInt?
-        var number: CInt? {
-            get { lock.withLock { value } }
-            set { lock.withLock { value = newValue } }
+        private var handler: (@Sendable () -> Void)?
+        var number: CInt? { lock.withLock { value } }
+
+        func handle(_ handler: @escaping @Sendable () -> Void) { lock.withLock { self.handler = handler } }
+
+        /// Gives the handler, if there is one by now.
+        func receive(_ number: CInt) -> (@Sendable () -> Void)? {
+            lock.withLock {
+                value = number
+                return handler
+            }
         }
     }
 
@@ -27,8 +36,7 @@ final class Interrupts: Sendable {
         pthread_sigmask(SIG_BLOCK, &held, nil)
     }
 
-    /// - Parameter onFirst: Called once, on a thread of its own.
-    init(_ onFirst: @escaping @Sendable () -> Void) {
+    init() {
         Thread.detachNewThread { [first] in
             let numbers = Self.numbers.filter { !Self.isIgnored($0) }
             guard !numbers.isEmpty else { return }
@@ -36,12 +44,21 @@ final class Interrupts: Sendable {
             pthread_sigmask(SIG_BLOCK, &awaited, nil)
             var number: CInt = 0
             while sigwait(&awaited, &number) != 0 {}
-            first.number = number
+            let handler = first.receive(number)
             pthread_sigmask(SIG_UNBLOCK, &awaited, nil)
-            onFirst()
+            guard let handler else {
+                try? OutputStream.standardError.write("fetch: interrupted while reading URLs\n")
+                exit(128 + number)
+            }
+            handler()
             while true { pause() }
         }
     }
+
+    /// From now on the first signal does not end the program.
+    ///
+    /// - Parameter onFirst: Called once, on a thread of its own.
+    func handle(_ onFirst: @escaping @Sendable () -> Void) { first.handle(onFirst) }
 
     /// The signal that came, if one has.
     var received: CInt? { first.number }

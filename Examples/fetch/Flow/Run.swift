@@ -1,4 +1,5 @@
 import Deferred
+import DeferredOperations
 import Foundation
 
 /// One run of the program, whatever it fetches: who looks on, what may cut it short, and what is left to do
@@ -31,11 +32,13 @@ struct Run: Sendable {
 
     /// Does what `work` begins, until it is done, Ctrl-C is pressed, or nobody reads standard output any
     /// more.
-    func perform(_ work: @escaping @Sendable () -> Deferred<Void>) async -> Ending {
+    func perform(
+        until interrupts: Interrupts, _ work: @escaping @Sendable () -> Deferred<Void>
+    ) async -> Ending {
         // The chain is built before it is set off: so whoever may cancel it has it in hand from the start.
         let start = Deferred<Void>()
         let whole = start.then { work() }
-        let interrupts = Interrupts {
+        interrupts.handle {
             journal.note(cancelReason: "cancelled: interrupted")
             whole.cancel()
         }
@@ -73,7 +76,17 @@ struct Run: Sendable {
 
     private func write(_ text: String, to path: String) -> Bool {
         do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            if FileKind(path).isStream {
+                let stream = try OutputStream.opening(path, unless: { false })
+                defer { stream.close() }
+                try stream.write(text)
+            } else {
+                // Looked at again: it may have come while the transfers were under way.
+                if options.existing != .overwrite, FileKind(path) != .nothing {
+                    throw DataSourceError.destinationExists(.file(path))
+                }
+                try Data(text.utf8).write(to: .fileToReplace(path), options: .atomic)
+            }
             return true
         } catch {
             display.complain("fetch: \(path): \(Reason.inWords(error))")
@@ -86,13 +99,15 @@ extension Run {
     /// Fetches what `options` name. Gives 0 if all is well, 1 if something failed, 128 and the signal's
     /// number after a signal.
     static func exitStatus(_ options: Options) async throws(UsageError) -> CInt {
+        let interrupts = Interrupts()
         var urls = options.urls
         if let input = options.input { urls += try InputList.read(input) }
         let transfers = try Transfer.plan(urls, options)
+        try options.checkSideFiles(besides: transfers)
 
         let run = Run(options)
         run.journal.add(transfers)
-        let ending = await run.perform { run.fetcher.fetch(transfers) }
+        let ending = await run.perform(until: interrupts) { run.fetcher.fetch(transfers) }
         run.journal.endRest(transfers)
         let isDrawn = run.drawWaterfall()
         let isTraced = run.writeTrace()

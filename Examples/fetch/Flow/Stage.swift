@@ -3,7 +3,7 @@ import Foundation
 
 /// Where what is fetched waits until it is put in its place, if it can't be there from the start.
 ///
-/// A file goes to its place by itself. What is for standard output is whole before any of it is written
+/// A file goes to its place by itself. What is for standard output or its like is whole before any of it is written
 /// there, in a temporary folder; and mirrors of one thing each have a file of their own, in a hidden folder
 /// beside the destination, of which the first to be whole is moved there.
 ///
@@ -19,19 +19,23 @@ final class Stage: @unchecked Sendable {
     /// Where to download to.
     func place(for transfer: Transfer) throws -> URL {
         switch transfer.destination {
-        case .standardOutput:
+        case .standardOutput, .stream:
             return try waitingFolder { FileManager.default.temporaryDirectory }
                 .appendingPathComponent(String(transfer.index))
         case .file(let path):
             if let folder = options.directory { try Self.makeFolder(folder) }
-            let destination = URL(fileURLWithPath: path)
+            if FileKind(path) == .folder {
+                throw DataSourceError.cannotWrite(.file(path), reason: "it is a directory")
+            }
+            let destination = URL.file(path)
             guard options.takesFirst else { return destination }
             // There is no sense in a race if its prize can't be put in place.
             if options.existing == .fail, Self.exists(destination) {
                 throw DataSourceError.destinationExists(destination)
             }
             if options.existing == .skip, Self.exists(destination) { return destination }
-            return try waitingFolder { destination.deletingLastPathComponent() }
+            let target = try URL.fileToReplace(path)
+            return try waitingFolder { target.deletingLastPathComponent() }
                 .appendingPathComponent(String(transfer.index))
         }
     }
@@ -39,7 +43,7 @@ final class Stage: @unchecked Sendable {
     /// Has a whole file in its place.
     func putInPlace(_ file: DownloadDataSource.File, _ path: String) throws -> Fetched {
         if options.takesFirst, !file.wasKept {
-            try award { try move(file.url, to: URL(fileURLWithPath: path)) }
+            try award { try move(file.url, to: path) }
         }
         return Fetched(
             file: path, byteCount: file.byteCount,
@@ -47,17 +51,21 @@ final class Stage: @unchecked Sendable {
             status: file.response?.statusCode, wasThere: file.wasKept)
     }
 
-    /// Writes a whole file to standard output, unless that is cancelled.
-    func copyToStandardOutput(_ file: DownloadDataSource.File, unless isCancelled: () -> Bool) throws
-        -> Fetched
-    {
+    /// Writes a whole file to the pipe or device at `path`, nil for standard output, unless that is
+    /// cancelled.
+    func copy(
+        _ file: DownloadDataSource.File, to path: String?, unless isCancelled: () -> Bool
+    ) throws -> Fetched {
         if options.takesFirst { try award {} }
         let handle = try FileHandle(forReadingFrom: file.url)
         defer { try? handle.close() }
+        let stream =
+            try path.map { try OutputStream.opening($0, unless: isCancelled) } ?? .standardOutput
+        defer { if path != nil { stream.close() } }
         while let piece = try handle.read(upToCount: 1 << 18), !piece.isEmpty {
-            try OutputStream.standardOutput.write(piece, unless: isCancelled)
+            try stream.write(piece, unless: isCancelled)
         }
-        return Fetched(file: nil, byteCount: file.byteCount, status: file.response?.statusCode)
+        return Fetched(file: path, byteCount: file.byteCount, status: file.response?.statusCode)
     }
 
     /// Takes away what is left.
@@ -75,10 +83,11 @@ final class Stage: @unchecked Sendable {
         }
     }
 
-    private func move(_ file: URL, to destination: URL) throws {
-        if options.existing != .overwrite, Self.exists(destination) {
-            throw DataSourceError.destinationExists(destination)
+    private func move(_ file: URL, to path: String) throws {
+        if options.existing != .overwrite, Self.exists(.file(path)) {
+            throw DataSourceError.destinationExists(.file(path))
         }
+        let destination = try URL.fileToReplace(path)
         guard rename(file.path, destination.path) == 0 else {
             throw DataSourceError.cannotWrite(destination, reason: Reason.words(for: errno))
         }
@@ -105,7 +114,7 @@ final class Stage: @unchecked Sendable {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw DataSourceError.cannotWrite(URL(fileURLWithPath: path), reason: Reason.inWords(error))
+            throw DataSourceError.cannotWrite(.file(path), reason: Reason.inWords(error))
         }
     }
 

@@ -6,6 +6,8 @@ struct Transfer: Sendable {
         /// A path, absolute or from the current folder.
         case file(String)
         case standardOutput
+        /// The path of a pipe or a device, which is written to like standard output.
+        case stream(String)
     }
 
     /// Its place in the order given, from 0.
@@ -36,7 +38,8 @@ extension Transfer {
             case .standardOutput:
                 destination = .standardOutput
             case .file(let path):
-                destination = .file(path.inFolder(options.directory))
+                let path = path.inFolder(options.directory)
+                destination = FileKind(path).isStream ? .stream(path) : .file(path)
             case .named:
                 // What is no URL takes no name away from those that are.
                 let wanted = (try? url.get()).map { FileName.of($0) }

@@ -41,6 +41,8 @@ final class Display: @unchecked Sendable {
 
     /// Takes the bars away, says a last line, and has written everything when it returns.
     func finish(saying line: String? = nil) {
+        // What could not be output has something said about it by then, before the last line.
+        queue.sync {}
         if let line { say(line) }
         queue.sync {
             timer?.cancel()

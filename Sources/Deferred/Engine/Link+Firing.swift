@@ -44,7 +44,9 @@ extension Link {
     var isCancelled: Bool { locked { flags.contains(.cancelled) } }
 
     /// The last producer has gone.
-    func abandon() {
+    func abandon() { Abandonment.run(self) }
+
+    fileprivate func abandonNow() {
         let word = lock()
         // A cancel that is under way settles it; what it follows still may.
         let isFollowing = rare.map { !$0.following.isEmpty } ?? false
@@ -65,5 +67,42 @@ extension Link {
         standIn.word.store(word.load(ordering: .relaxed) & ~Word.flags, ordering: .relaxed)
         word.store(0, ordering: .relaxed)
         standIn.abandon()
+    }
+}
+
+/// The abandonments under way on one thread, one within another: what a callback holds goes with it, and may
+/// be the last hold on another source, and so on a million times. To some depth each is done within the one
+/// before, so that it is over when the handle has gone; those further down wait for the deepest to be done
+/// (F6).
+private struct Abandonment {
+    private static let slot = ThreadSlot()
+    private static let greatestDepth = 16
+
+    private var depth = 0
+    private var waiting: [Link] = []
+
+    static func run(_ link: Link) {
+        if let outermost = slot.value?.assumingMemoryBound(to: Abandonment.self) {
+            return run(link, in: outermost)
+        }
+        var abandonment = Abandonment()
+        withUnsafeMutablePointer(to: &abandonment) { outermost in
+            slot.value = UnsafeMutableRawPointer(outermost)
+            defer { slot.value = nil }
+            run(link, in: outermost)
+        }
+    }
+
+    private static func run(_ link: Link, in outermost: UnsafeMutablePointer<Abandonment>) {
+        guard outermost.pointee.depth < greatestDepth else {
+            outermost.pointee.waiting.append(link)
+            return
+        }
+        outermost.pointee.depth += 1
+        link.abandonNow()
+        while outermost.pointee.depth == greatestDepth, let next = outermost.pointee.waiting.popLast() {
+            next.abandonNow()
+        }
+        outermost.pointee.depth -= 1
     }
 }

@@ -28,6 +28,7 @@ extension Link {
     /// Publishes `new` as the word and lets the lock go.
     @inline(__always)
     func unlock(_ new: UInt) {
+        keepRetainsBefore()
         word.store(new, ordering: .releasing)
     }
 

@@ -21,19 +21,14 @@ enum Platform {
 
     /// A number that no other thread has or had. (`currentThread` may be another's when the thread has gone.)
     static var threadNumber: UInt32 {
-        if let known = pthread_getspecific(threadNumberKey) { return UInt32(UInt(bitPattern: known)) }
+        if let known = threadNumberSlot.value { return UInt32(UInt(bitPattern: known)) }
         let number = lastThreadNumber.add(1, ordering: .relaxed).newValue
-        pthread_setspecific(threadNumberKey, UnsafeRawPointer(bitPattern: UInt(number)))
+        threadNumberSlot.value = UnsafeMutableRawPointer(bitPattern: UInt(number))
         return number
     }
 
     private static let lastThreadNumber = Atomic<UInt32>(0)
-    private static let threadNumberKey: pthread_key_t = {
-        var key = pthread_key_t()
-        let failure = pthread_key_create(&key, nil)
-        precondition(failure == 0, "no room for one more value of a thread's own")
-        return key
-    }()
+    private static let threadNumberSlot = ThreadSlot()
 
     /// What the current thread is called, "" if nothing.
     static var currentThreadName: String {
@@ -76,6 +71,23 @@ enum Platform {
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             }
         }
+    }
+}
+
+/// A pointer that each thread has of its own; nil until it sets one.
+struct ThreadSlot: Sendable {
+    private let key: pthread_key_t
+
+    init() {
+        var key = pthread_key_t()
+        let failure = pthread_key_create(&key, nil)
+        precondition(failure == 0, "no room for one more value of a thread's own")
+        self.key = key
+    }
+
+    var value: UnsafeMutableRawPointer? {
+        get { pthread_getspecific(key) }
+        nonmutating set { pthread_setspecific(key, newValue) }
     }
 }
 

@@ -95,6 +95,56 @@ extension Rules {
             }
         }
 
+        @Test(
+            "F6: 1,000,000 sources, each held by a callback or a canceller of the one before, dropped together",
+            arguments: 0..<4)
+        func heldByCallbacks(kind: Int) {
+            SmallStack.run { check in
+                let lives = Lives()
+                var first: Deferred<Int>? = Deferred(canceller: { [life = lives.begin()] _ in life.use() })
+                let end = first!.then { $0 }
+                for _ in 0..<Depth.count {
+                    let held = first
+                    switch kind {
+                    case 0:
+                        let next = Deferred<Int>()
+                        next.fail { _ in _ = held }
+                        first = next
+                    case 1:
+                        first = Deferred<Int>(canceller: { _ in _ = held })
+                    case 2:
+                        let (next, resolver) = Deferred<Int>.withResolver()
+                        next.fail { _ in _ = held }
+                        first = Deferred<Int>(canceller: { _ in _ = resolver })
+                    default:
+                        let next = Deferred<Int>()
+                        _ = next.then { _ in held! }
+                        first = next
+                    }
+                }
+                withExtendedLifetime(first) {}
+                check(end.currentResult == nil)
+                first = nil
+                check(outcome(end), is: "abandoned")
+                check(lives.alive, is: 0)
+            }
+        }
+
+        @Test(
+            "A1: what an errback lets go of while its own Deferred is abandoned, is abandoned there and then")
+        func abandonedWithin() {
+            let log = Log()
+            var source: Deferred<Int>? = Deferred<Int>()
+            source!.fail { _ -> Void in
+                var inner: Deferred<Int>? = Deferred<Int>()
+                let chain = inner!.then { $0 }
+                inner = nil
+                log(outcome(chain))
+            }
+            source = nil
+            #expect(log.entries == ["abandoned"])
+        }
+
         @Test("F6: 1,000,000 followers in a row: fired, cancelled, dropped", arguments: 0..<3)
         func followers(ending: Int) {
             SmallStack.run { check in

@@ -86,6 +86,29 @@ extension Rules {
             #expect(lines.first?.contains("Diagnostics.swift:") == true)
         }
 
+        @Test("Diagnostics: the handler costs no more, and no more stack, the more often it was called")
+        func handlerCalledOften() async {
+            await #expect(processExitsWith: .success) {
+                DeferredDiagnostics.setHandler { _ in }
+                let fired = Deferred.resolved(1)
+                onThread(stackSize: 512 * 1024) { for _ in 0..<20_000 { fired.resolve(2) } }
+            }
+        }
+
+        @Test("Diagnostics: a handler that is replaced may report as it goes")
+        func replacedHandlerReports() async {
+            await #expect(processExitsWith: .success) {
+                let log = Log()
+                func setOne() {
+                    let failed = Deferred<Int>.rejected(Boom(1))
+                    DeferredDiagnostics.setHandler { _ in _ = failed }
+                }
+                setOne()
+                DeferredDiagnostics.setHandler { log("\($0)") }
+                precondition(log.entries.count == 1)
+            }
+        }
+
         @Test("Description: says what a Deferred is waiting for, and where that was made")
         func descriptions() {
             let source = Deferred<Int>()

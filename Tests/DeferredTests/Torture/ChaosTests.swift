@@ -10,7 +10,7 @@ import Testing
 struct ChaosTests {
     /// Some Deferreds that all threads use, and what became of callbacks.
     private final class Ground: Sendable {
-        static let slots = 8
+        static let slots = 16
 
         let deferreds = (0..<slots).map { _ in Slot<Deferred<Int>>(nil) }
         let resolvers = (0..<slots).map { _ in Slot<Resolver<Int>>(nil) }
@@ -55,7 +55,7 @@ struct ChaosTests {
         func doSomething(_ random: inout SplitMix64) {
             let index = Int(random.next() % UInt64(Ground.slots))
             let other = Int(random.next() % UInt64(Ground.slots))
-            let choice = random.next() % 24
+            let choice = random.next() % 32
             if choice < 3 || deferreds[index].now == nil { return replace(index, &random) }
             guard let deferred = deferreds[index].now else { return }
             switch choice {
@@ -81,8 +81,19 @@ struct ChaosTests {
                     #expect(run.add() == 1)
                     ran.add()
                 }
-            case 21: _ = deferred.currentResult
+            case 21: _ = (deferred.currentResult, deferred.description)
             case 22: dispatcher.runAll()
+            case 23:
+                let (joined, resolver) = Deferred<Int>.withResolver()
+                deferred.chain(to: resolver)
+                deferreds[other].put(joined)
+            case 24, 25: limitedList(into: other)
+            case 26: if let second = deferreds[other].now { DeferredList([deferred, second]).cancel() }
+            case 27, 28:
+                if let second = deferreds[other].now {
+                    deferreds[index].put(gather(deferred, second).then { $0 &+ $1 })
+                }
+            case 29: deferreds[other].put(deferred.fail { _ in 1 })
             default: deferreds[index].drop()
             }
         }
@@ -120,6 +131,14 @@ struct ChaosTests {
             }
         }
 
+        /// A list that begins an input whenever another has settled.
+        private func limitedList(into index: Int) {
+            let inputs = DeferredList(0..<4, limit: 2) { [self] in
+                deferreds[(index + $0) % Ground.slots].now ?? .resolved(0)
+            }
+            deferreds[index].put(inputs.values().then { $0.count })
+        }
+
         /// Lets go of everything, until nothing comes after.
         func end() {
             for _ in 0..<Ground.slots {
@@ -142,14 +161,14 @@ struct ChaosTests {
     }
 
     @Test(
-        "F1-Z3, T1: four threads doing anything to eight Deferreds: every callback runs once, and nothing is left"
+        "F1-Z3, T1: four threads doing anything to sixteen Deferreds: every callback runs once, and nothing is left"
     )
     func chaos() {
         let census = Census()
         let rounds = Counter()
         @Sendable func wreak(_ ground: Ground, _ thread: Int) {
             var random = SplitMix64(UInt64(ground.seed * 4 + thread))
-            for _ in 0..<30 { ground.doSomething(&random) }
+            for _ in 0..<100 { ground.doSomething(&random) }
         }
         Race {
             Ground(census, rounds.add())

@@ -5,8 +5,14 @@ import Synchronization
 
 enum Torture {
     /// How many rounds a test has; `DEFERRED_ROUNDS` sets another number. Fewer under a sanitizer, where each
-    /// takes longer.
-    static let rounds = Int(environment: "DEFERRED_ROUNDS") ?? (Sanitizer.isOn ? 300 : 2_000)
+    /// takes longer, unless the build is optimised.
+    static let rounds = Int(environment: "DEFERRED_ROUNDS") ?? (Sanitizer.isOn && isDebug ? 300 : 2_000)
+
+    #if DEBUG
+    private static let isDebug = true
+    #else
+    private static let isDebug = false
+    #endif
 }
 
 /// Threads that do something at the same time, round after round.

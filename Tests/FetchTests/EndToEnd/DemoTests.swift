@@ -13,6 +13,10 @@ struct DemoTests {
             outcome.text.contains(
                 "Cancelled. In the folder: a.jpg, b.jpg, c.jpg, copy.txt, flaky.bin, index.json, near.iso."))
         #expect(outcome.text.contains("endless.log"))
+        // The third chapter announces two more tries.
+        #expect(outcome.errors.contains("503 Service Unavailable; again in "))
+        #expect(outcome.errors.contains(", 2 tries left\n"), "\(outcome.errors)")
+        #expect(outcome.errors.contains(", the last try\n") && !outcome.errors.contains("3 tries left"))
         #expect(outcome.errorLines.last?.hasPrefix("7 of 10 fetched") == true)
         #expect(fetch.files().isEmpty)
     }

@@ -70,10 +70,13 @@ final class FetchProgram: Sendable {
 
     /// Begins a run.
     ///
-    /// - Parameter preparation: What a shell does first.
+    /// - Parameters:
+    ///   - keepsInputOpen: There may be more input to come, and never is.
+    ///   - preparation: What a shell does first.
     func start(
-        _ arguments: [String], input: String? = nil, output: RunningProgram.Sink = .kept,
-        errors: RunningProgram.Sink = .kept, environment: [String: String] = [:], preparation: String = ":"
+        _ arguments: [String], input: String? = nil, keepsInputOpen: Bool = false,
+        output: RunningProgram.Sink = .kept, errors: RunningProgram.Sink = .kept,
+        environment: [String: String] = [:], preparation: String = ":"
     ) throws -> RunningProgram {
         // Neither the terminal nor the wishes of whoever runs the tests must matter.
         let dropped: Set = ["NO_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"]
@@ -84,8 +87,9 @@ final class FetchProgram: Sendable {
         let fetches = arguments.contains { $0 == "--input" || $0.hasPrefix("http:") }
         let patience = fetches && !arguments.contains("--timeout") ? ["--timeout", "1000"] : []
         return try RunningProgram(
-            Self.url, patience + arguments, in: folder, input: input, output: output, errors: errors,
-            environment: inherited.merging(environment) { $1 }, preparation: preparation)
+            Self.url, patience + arguments, in: folder, input: input, keepsInputOpen: keepsInputOpen,
+            output: output, errors: errors, environment: inherited.merging(environment) { $1 },
+            preparation: preparation)
     }
 
     /// What is in the folder, or one in there, sorted.

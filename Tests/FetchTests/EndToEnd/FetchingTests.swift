@@ -57,7 +57,7 @@ struct FetchingTests {
             (server.url("/none"), "404 Not Found"), (server.url("/reset"), "connection lost"),
             (server.url("/short"), "truncated: 10 of 20 bytes"),
             (server.url("/loop"), "redirected more than"),
-            (server.url("/down"), "exists"), (refused, "cannot connect"),
+            (server.url("/down"), "it is a directory"), (refused, "cannot connect"),
             (nowhere, "cannot connect"),
             ("ftp://h/a", "only http and https"), ("nonsense", "not a URL"), ("http://[::1", "not a URL"),
         ] {
@@ -293,6 +293,24 @@ struct FetchingTests {
         let text = try #require(fetch.text(name))
         let whole = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         return try #require(whole["traceEvents"] as? [[String: Any]])
+    }
+
+    @Test("A URL is fetched whatever the case of its scheme, with spaces around it, and over IPv6")
+    func spellings() async throws {
+        let address = server.url("/a.txt")
+        for (index, url) in [
+            address.replacing("http", with: "HTTP"), address.replacing("http", with: "Http"),
+            "  \(address)\n",
+        ].enumerated() {
+            let outcome = try await fetch.run("-o", "\(index)", url)
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(fetch.text("\(index)") == "first\n")
+        }
+        guard let other = try? LoopbackServer(family: .ipv6) else { return }
+        other.route("/six.txt", .text("six\n"))
+        let outcome = try await fetch.run(other.url("/six.txt"))
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(fetch.text("six.txt") == "six\n")
     }
 
     @Test("Bad usage is named, exits with 2, and nothing is fetched")

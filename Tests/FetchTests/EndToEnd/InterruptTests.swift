@@ -116,6 +116,52 @@ struct InterruptTests {
         #expect(fetch.files() == ["a.txt"])
     }
 
+    @Test("'-o -' stops as soon as the reader of standard output has gone, not after all has been fetched")
+    func closedOutputBeforeTheEnd() async throws {
+        let gate = Gate()
+        server.route("/held", .pattern(3_000_000, heldAfter: 1000, by: gate))
+        let url = server.url("/held")
+        for arguments in [[url], ["--first", url, server.url("/silent")]] {
+            let outcome = try await fetch.start(["-o", "-"] + arguments, output: .closedPipe).outcome
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.contains("fetch: \(url): standard output was closed by its reader\n"))
+        }
+        gate.open()
+    }
+
+    @Test("Streams that are closed from the start are named, and nothing hangs")
+    func closedFromTheStart() async throws {
+        let url = server.url("/a.txt")
+        let output = try await fetch.start(["-o", "-", url], preparation: "exec >&-").outcome
+        #expect(output.status == 1)
+        #expect(output.errors.contains("fetch: \(url): standard output is closed\n"), "\(output.errors)")
+        let json = try await fetch.start(["--json", url], preparation: "exec >&-").outcome
+        #expect(json.status == 1)
+        #expect(json.errors.contains("fetch: standard output is closed\n"), "\(json.errors)")
+        let input = try await fetch.start(["--input", "-"], preparation: "exec <&-").outcome
+        #expect(input.status == 2)
+        #expect(
+            input.errors.hasPrefix("fetch: cannot read '-' for --input: standard input is closed;"),
+            "\(input.errors)")
+        let all = try await fetch.start(["-o", "b", url], preparation: "exec <&- >&- 2>&-").outcome
+        #expect(all.status == 0)
+        #expect(fetch.text("b") == "first\n")
+    }
+
+    @Test(
+        "A signal ends '--input -' while it waits for more URLs",
+        arguments: [(SIGINT, Int32(130)), (SIGTERM, 143)] as [(Int32, Int32)])
+    func interruptedInput(signal: Int32, status: Int32) async throws {
+        // More than a pipe holds: once all of it is written, the program is reading.
+        let input = String(repeating: "# a comment\n", count: 200_000)
+        let program = try fetch.start(["--input", "-"], input: input, keepsInputOpen: true)
+        await program.wait { $0.isFed }
+        program.send(signal)
+        let outcome = await program.outcome
+        #expect(outcome.status == status && !outcome.wasKilled)
+        #expect(outcome.errors == "fetch: interrupted while reading URLs\n")
+    }
+
     @Test("A reader of standard error that has gone does not keep anything from being fetched")
     func closedErrors() async throws {
         let outcome = try await fetch.start(

@@ -20,6 +20,8 @@ final class RunningProgram: @unchecked Sendable {
     struct Progress: Sendable {
         var output = Data()
         var errors = Data()
+        /// Whether it has been given all of its input, apart from what a pipe holds.
+        var isFed = false
         /// Whether both have come to their end.
         var openStreams = 0
         /// As `waitpid` gives it.
@@ -42,8 +44,9 @@ final class RunningProgram: @unchecked Sendable {
         [(isSatisfied: @Sendable (Progress) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
 
     init(
-        _ program: URL, _ arguments: [String], in folder: URL, input: String? = nil, output: Sink = .kept,
-        errors: Sink = .kept, environment: [String: String], preparation: String
+        _ program: URL, _ arguments: [String], in folder: URL, input: String? = nil,
+        keepsInputOpen: Bool = false,
+        output: Sink = .kept, errors: Sink = .kept, environment: [String: String], preparation: String
     ) throws {
         let inputEnds = try Self.pipeEnds()
         let (outputSource, outputTarget) = try Self.open(output)
@@ -89,7 +92,7 @@ final class RunningProgram: @unchecked Sendable {
         guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
         identifier = spawned
 
-        feed(input ?? "", to: inputEnds.writing)
+        feed(input ?? "", to: inputEnds.writing, keepsOpen: keepsInputOpen)
         progress.openStreams = [outputSource, errorSource].compactMap(\.self).count
         if let outputSource { read(outputSource) { $0.output += $1 } }
         if let errorSource { read(errorSource) { $0.errors += $1 } }
@@ -159,15 +162,16 @@ final class RunningProgram: @unchecked Sendable {
         }
     }
 
-    private func feed(_ input: String, to descriptor: Int32) {
-        Thread.detachNewThread {
+    private func feed(_ input: String, to descriptor: Int32, keepsOpen: Bool) {
+        Thread.detachNewThread { [self] in
             var rest = Array(input.utf8)[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
                 guard count > 0 else { break }
                 rest = rest.dropFirst(count)
             }
-            close(descriptor)
+            if !keepsOpen { close(descriptor) }
+            update { $0.isFed = true }
         }
     }
 

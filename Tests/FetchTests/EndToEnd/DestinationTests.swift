@@ -1,0 +1,204 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+/// What is at the place where something is to go, and names that look like more than names.
+@Suite(.timeLimit(.minutes(20)))
+struct DestinationTests {
+    let server: LoopbackServer
+    let fetch: FetchProgram
+
+    init() throws {
+        server = try LoopbackServer()
+        fetch = try FetchProgram()
+        server.route("/a.txt", .text("first\n"))
+    }
+
+    private func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: fetch.folder.appendingPathComponent(name).path, withDestinationPath: target)
+    }
+
+    /// Reads to the end, on a thread that may block.
+    private func textReadFrom(_ name: String) async -> String? {
+        await withCheckedContinuation { continuation in
+            let file = fetch.folder.appendingPathComponent(name)
+            Thread.detachNewThread {
+                let data = try? FileHandle(forReadingFrom: file).readToEnd()
+                continuation.resume(returning: data.map { String(decoding: $0, as: UTF8.self) })
+            }
+        }
+    }
+
+    private func kind(_ name: String) -> mode_t {
+        var status = stat()
+        let path = fetch.folder.appendingPathComponent(name).path
+        return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
+    }
+
+    @Test("A name that begins with '~' is a name in the folder like any other, from a URL and from an option")
+    func tilde() async throws {
+        let names = ["~", "~daemon", "~root"]
+        for name in names { server.route("/\(name)", .text("of \(name)\n")) }
+        let urls = names.map { server.url("/\($0)") }
+        // Where a home folder would be that "~" is taken for.
+        let home = fetch.folder.appendingPathComponent("home")
+        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: false)
+        let environment = ["HOME": home.path]
+        let outcome = try await fetch.start(urls, environment: environment).outcome
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(fetch.files() == ["home"] + names)
+        for name in names { #expect(fetch.text(name) == "of \(name)\n") }
+        let refused = try await fetch.start([urls[0]], environment: environment).outcome
+        #expect(refused.status == 1)
+
+        try fetch.write(server.url("/a.txt"), to: "~list")
+        let optional = try await fetch.start(
+            ["--input", "~list", "-d", "~d/~", "--waterfall", "~w.svg", "--trace", "~t.json"],
+            environment: environment
+        ).outcome
+        #expect(optional.status == 0, "\(optional.errors)")
+        #expect(fetch.files("~d/~") == ["a.txt"])
+        #expect(
+            try await fetch.start(["-o", "~o", server.url("/a.txt")], environment: environment).outcome.status
+                == 0)
+        #expect(
+            try await fetch.start(
+                ["--first", "-o", "~f", server.url("/a.txt")], environment: environment
+            ).outcome.status == 0)
+        #expect(
+            fetch.files() == ["home"] + (names + ["~d", "~f", "~list", "~o", "~t.json", "~w.svg"]).sorted())
+        // Foundation makes folders of its own there, which are hidden.
+        #expect(fetch.files("home").allSatisfy { $0.hasPrefix(".") })
+        let demo = try await fetch.start(["--demo", "-d", "~demo"], environment: environment).outcome
+        #expect(demo.status == 0, "\(demo.errors)")
+        #expect(fetch.files("~demo").count == 7)
+    }
+
+    @Test(
+        "What is no file is written to like standard output, and stays what it is",
+        arguments: [[], ["--overwrite"], ["--skip-existing"], ["--first"]])
+    func pipe(options: [String]) async throws {
+        try #require(mkfifo(fetch.folder.appendingPathComponent("pipe").path, 0o600) == 0)
+        try link("link", to: "pipe")
+        for name in ["pipe", "link"] {
+            let program = try fetch.start(options + ["-o", name, server.url("/a.txt")])
+            // The program waits for a reader, and the reader for the program.
+            #expect(await textReadFrom("pipe") == "first\n")
+            #expect(await program.outcome.status == 0)
+        }
+        #expect(kind("pipe") == S_IFIFO && kind("link") == S_IFLNK)
+        #expect(fetch.files() == ["link", "pipe"])
+    }
+
+    @Test("Ctrl-C ends the wait for the reader of a named pipe")
+    func interruptedPipe() async throws {
+        try #require(mkfifo(fetch.folder.appendingPathComponent("pipe").path, 0o600) == 0)
+        let program = try fetch.start(["-o", "pipe", server.url("/a.txt")])
+        await server.waitForRequests(seen: 1)
+        await server.waitUntilIdle()
+        program.send(SIGINT)
+        #expect(await program.outcome.status == 130)
+    }
+
+    #if os(Linux)
+    // Making a device takes rights that few runs of the tests have.
+    @Test("A device is written to and stays, for -o, the waterfall and the trace")
+    func device() async throws {
+        let path = fetch.folder.appendingPathComponent("null").path
+        guard mknod(path, S_IFCHR | 0o666, dev_t(0x103)) == 0 else { return }
+        for options in [["-o", "null"], ["--overwrite", "-o", "null"], ["-d", "d", "--waterfall", "null"]] {
+            let outcome = try await fetch.start(options + [server.url("/a.txt")]).outcome
+            // Without the right to open devices in there, that is an error, and the device stays too.
+            #expect(outcome.status == 0 || outcome.errors.contains("ermission denied"), "\(outcome.errors)")
+            #expect(kind("null") == S_IFCHR)
+        }
+        // A name that a URL has does not lead to a device.
+        server.route("/null", .text("x"))
+        #expect(try await fetch.run("--overwrite", server.url("/null")).status == 1)
+        #expect(kind("null") == S_IFCHR)
+    }
+    #endif
+
+    @Test(
+        "A symbolic link stays: --overwrite replaces what it leads to, and one that leads nowhere is refused")
+    func links() async throws {
+        try FileManager.default.createDirectory(
+            at: fetch.folder.appendingPathComponent("sub"), withIntermediateDirectories: false)
+        for options in [[], ["--first"]] {
+            try fetch.write("old", to: "sub/target")
+            try link("a.txt", to: "sub/target")
+            let refused = try await fetch.start(options + [server.url("/a.txt")]).outcome
+            #expect(refused.status == 1)
+            #expect(refused.errors.contains("'a.txt' exists"), "\(refused.errors)")
+            let outcome = try await fetch.start(options + ["--overwrite", server.url("/a.txt")]).outcome
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(kind("a.txt") == S_IFLNK && kind("sub/target") == S_IFREG)
+            #expect(fetch.text("sub/target") == "first\n")
+            #expect(fetch.files("sub") == ["target"])
+
+            try link("b", to: "sub/nowhere")
+            let dangling = try await fetch.start(
+                options + ["--overwrite", "-o", "b", server.url("/a.txt")]
+            ).outcome
+            #expect(dangling.status == 1)
+            #expect(dangling.errors.contains("symbolic link that leads nowhere"), "\(dangling.errors)")
+            #expect(kind("b") == S_IFLNK && fetch.files("sub") == ["target"])
+            for name in ["a.txt", "b"] {
+                try FileManager.default.removeItem(at: fetch.folder.appendingPathComponent(name))
+            }
+        }
+    }
+
+    @Test(
+        "A folder is no destination, whatever is to be done about files that exist",
+        arguments: [[], ["--overwrite"], ["--skip-existing"], ["--continue"], ["--first"]])
+    func folder(options: [String]) async throws {
+        try FileManager.default.createDirectory(
+            at: fetch.folder.appendingPathComponent("dir"), withIntermediateDirectories: false)
+        let outcome = try await fetch.start(options + ["-o", "dir", server.url("/a.txt")]).outcome
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("dir: cannot be written: it is a directory"), "\(outcome.errors)")
+        #expect(fetch.files() == ["dir"] && fetch.files("dir").isEmpty)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test(
+        "A picture or trace that exists is replaced only under --overwrite, which is said before anything is fetched",
+        arguments: ["--waterfall", "--trace"])
+    func sideFiles(option: String) async throws {
+        try fetch.write("mine", to: "side")
+        let refused = try await fetch.run(option, "side", server.url("/a.txt"))
+        #expect(refused.status == 2)
+        #expect(refused.errors == "fetch: 'side' for \(option) exists; choose --overwrite to replace it\n")
+        let demo = try await fetch.run("--demo", option, "side")
+        #expect(demo.status == 2)
+        #expect(fetch.text("side") == "mine")
+        #expect(server.requests.isEmpty)
+        #expect(try await fetch.run(option, "side", "--overwrite", server.url("/a.txt")).status == 0)
+        #expect(fetch.text("side")?.first.map { "<{".contains($0) } == true)
+        let folder = try await fetch.run(option, ".", "--overwrite", server.url("/a.txt"))
+        #expect(folder.status == 2)
+        #expect(folder.errors.contains("'.' for \(option) is a directory"), "\(folder.errors)")
+    }
+
+    @Test("Two things for one file are named, before anything is fetched")
+    func oneFileForTwo() async throws {
+        server.route("/w", .text("x"))
+        try link("here", to: ".")
+        for (arguments, words) in [
+            (["-o", "w", "--waterfall", "./w", server.url("/w")], "-o and --waterfall"),
+            (["-o", "here/w", "--trace", "w", server.url("/w")], "-o and --trace"),
+            (["--trace", "./w", "--waterfall", "w", server.url("/a.txt")], "--waterfall and --trace"),
+            (["--waterfall", "w", server.url("/w")], "\(server.url("/w")) and --waterfall"),
+        ] {
+            let outcome = try await fetch.start(arguments + ["--overwrite"]).outcome
+            #expect(outcome.status == 2)
+            #expect(
+                outcome.errors.hasPrefix("fetch: \(words) contradict each other: both want "),
+                "\(outcome.errors)")
+        }
+        #expect(server.requests.isEmpty)
+        #expect(fetch.files() == ["here"])
+    }
+}
