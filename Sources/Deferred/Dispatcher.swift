@@ -48,10 +48,3 @@ public protocol DelayedWork: Sendable {
     /// thread.
     func cancel()
 }
-
-/// A dispatcher whose time stands still while it runs what is due, until it is moved by hand. What begins
-/// again without a delay would have no end there.
-package protocol MovedByHand: DelayedDispatcher {
-    /// Runs each work, whatever its delay, the next time that this one is moved.
-    var onNextMove: any DelayedDispatcher { get }
-}

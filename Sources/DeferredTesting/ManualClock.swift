@@ -30,15 +30,11 @@ public final class ManualClock: Sendable {
     /// Moves the time on, and runs what falls due, also what that schedules, before it returns.
     ///
     /// While a piece of work runs, the clock shows the time at which it was due. Work may advance the clock
-    /// itself. Time never goes back: less than zero counts as zero. What `repeating(every: .zero)` does, it
-    /// does once in each call; other work that schedules itself again without a delay must come to an end.
+    /// itself. Time never goes back: less than zero counts as zero.
     ///
     /// - Parameter amount: How far; zero runs what was dispatched without a delay.
     public func advance(by amount: Duration = .zero) {
-        let target = schedule.withLock { schedule in
-            schedule.beginMove()
-            return schedule.now + max(amount, .zero)
-        }
+        let target = schedule.withLock { $0.now + max(amount, .zero) }
         while let work = schedule.withLock({ $0.takeDue(by: target) }) { work() }
     }
 
@@ -64,14 +60,8 @@ public final class ManualClock: Sendable {
     }
 
     func add(_ work: Schedule.Work, due: Duration) -> Schedule.Ticket {
-        add(work) { _ in due }
-    }
-
-    private func add(
-        _ work: Schedule.Work, onNextMove: Bool = false, due: (Schedule) -> Duration
-    ) -> Schedule.Ticket {
         let (ticket, ready) = schedule.withLock { schedule in
-            let ticket = schedule.add(work, due: due(schedule), onNextMove: onNextMove)
+            let ticket = schedule.add(work, due: due)
             return (ticket, schedule.takeReadyWatchers())
         }
         for watcher in ready where !watcher.isCancelled { watcher.resolve() }
@@ -83,7 +73,7 @@ public final class ManualClock: Sendable {
     }
 }
 
-extension ManualClock: MovedByHand {
+extension ManualClock: DelayedDispatcher {
     /// Runs `work` at the next ``advance(by:)``, whatever the amount.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
         _ = dispatch(after: .zero, work)
@@ -97,24 +87,6 @@ extension ManualClock: MovedByHand {
 
     /// How far the clock has been moved.
     public var elapsed: Duration { schedule.withLock { $0.now } }
-
-    package var onNextMove: any DelayedDispatcher { NextMove(clock: self) }
-
-    private struct NextMove: DelayedDispatcher {
-        let clock: ManualClock
-        var elapsed: Duration { clock.elapsed }
-
-        func dispatch(_ work: @escaping @Sendable () -> Void) {
-            _ = dispatch(after: .zero, work)
-        }
-
-        func dispatch(
-            after delay: Duration, _ work: @escaping @Sendable () -> Void
-        ) -> any DelayedWork {
-            let ticket = clock.add(.dispatched(work), onNextMove: true) { $0.now }
-            return ScheduledWork(clock: clock, ticket: ticket)
-        }
-    }
 
     /// Holds neither the clock nor the work: that goes when the clock does.
     private final class ScheduledWork: DelayedWork {

@@ -26,8 +26,6 @@ struct Schedule {
     private(set) var now = Duration.zero
     var watchers: [(count: Int, resolver: Resolver<Void>)] = []
     private var heap: [Ticket] = []
-    /// Those that are in the heap from the next move on.
-    private var held: [Ticket] = []
     private var work: [Ticket: Work] = [:]
     private var lastNumber: UInt64 = 0
 
@@ -42,31 +40,20 @@ struct Schedule {
         }
     }
 
-    mutating func add(_ item: Work, due: Duration, onNextMove: Bool) -> Ticket {
+    mutating func add(_ item: Work, due: Duration) -> Ticket {
         lastNumber += 1
         let ticket = Ticket(due: due, number: lastNumber)
         work[ticket] = item
-        if onNextMove { held.append(ticket) } else { push(ticket) }
-        return ticket
-    }
-
-    /// The time is about to be moved.
-    mutating func beginMove() {
-        for ticket in held { push(ticket) }
-        held = []
-    }
-
-    private mutating func push(_ ticket: Ticket) {
         heap.append(ticket)
         siftUp(heap.count - 1)
+        return ticket
     }
 
     mutating func remove(_ ticket: Ticket) -> Work? {
         let removed = work.removeValue(forKey: ticket)
-        held.removeAll { $0 == ticket }
         if heap.count > 64 && heap.count > 2 * work.count {
             // Sorted is a heap too.
-            heap = work.keys.filter { !held.contains($0) }.sorted()
+            heap = work.keys.sorted()
         }
         return removed
     }

@@ -17,8 +17,7 @@ extension Deferred where Value == Void {
     /// stops the timer or cancels what `body` gave. To end it from inside, throw.
     ///
     /// - Parameters:
-    ///   - interval: From one tick to the next. Zero: as soon as the dispatcher gets to it; on a `ManualClock`, whose time stands
-    ///     still meanwhile, once in each `advance`.
+    ///   - interval: From one tick to the next. Zero: as soon as the dispatcher gets to it.
     ///   - dispatcher: Keeps the time, and runs `body`, except for a first run now, which is on this thread.
     ///   - startsNow: Whether the first run is now or after one interval.
     public static func repeating<Ignored: Sendable>(
@@ -30,12 +29,10 @@ extension Deferred where Value == Void {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             return .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         }
-        let timer =
-            interval == .zero ? (dispatcher as? any MovedByHand)?.onNextMove ?? dispatcher : dispatcher
         let ticks = Ticks(every: interval, from: dispatcher.elapsed, startsNow: startsNow)
         return Looping.deferred(fileID: fileID, line: line) {
             guard let delay = ticks.delay(at: dispatcher.elapsed) else { return try body().thenReturn(()) }
-            return Deferred.after(delay, on: timer).then { try body().thenReturn(()) }
+            return Deferred.after(delay, on: dispatcher).then { try body().thenReturn(()) }
         }
     }
 
