@@ -30,7 +30,8 @@ public final class ManualClock: Sendable {
     /// Moves the time on, and runs what falls due, also what that schedules, before it returns.
     ///
     /// While a piece of work runs, the clock shows the time at which it was due. Work may advance the clock
-    /// itself. Time never goes back: less than zero counts as zero.
+    /// itself. Time never goes back: less than zero counts as zero. What schedules itself again without a
+    /// delay, as `repeating(every: .zero)` does, is run until it comes to an end.
     ///
     /// - Parameter amount: How far; zero runs what was dispatched without a delay.
     public func advance(by amount: Duration = .zero) {
