@@ -95,6 +95,7 @@ struct ChannelTests {
         #expect(log.entries == ["b 1", "b 1"])
         #expect(channel.post(2) == 4)
         #expect(channel.post(3, from: Owner()) == 4)
+        withExtendedLifetime(owners) {}
     }
 
     @Test("Channel: listeners on a queue get messages in the order posted")

@@ -43,9 +43,8 @@ struct CollectingTests {
     func order() throws {
         let answerers = (1...4).map { Answerer(log, $0) }
         let queues = [HeldDispatcher(), HeldDispatcher()]
-        for (answerer, queue) in zip(answerers, [queues[0], nil, queues[1], nil]) {
-            delegates.add(answerer, on: queue)
-        }
+        let places: [(any Dispatcher)?] = [queues[0], nil, queues[1], nil]
+        for (answerer, place) in zip(answerers, places) { delegates.add(answerer, on: place) }
         let answers = delegates.collect { try $0.answer("q") }
         #expect(answers.currentResult == nil)
         queues[1].run()
@@ -266,9 +265,8 @@ struct ReducingTests {
     func into() throws {
         let queue = HeldDispatcher()
         let answerers = (1...4).map { Answerer(log, $0) }
-        for (answerer, queue) in zip(answerers, [nil, queue, nil, queue]) {
-            delegates.add(answerer, on: queue)
-        }
+        let places: [(any Dispatcher)?] = [nil, queue, nil, queue]
+        for (answerer, place) in zip(answerers, places) { delegates.add(answerer, on: place) }
         let digits = delegates.reduce(into: "") { digits, delegate in
             digits += String(try delegate.answer(digits))
         }

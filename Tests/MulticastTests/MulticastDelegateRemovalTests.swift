@@ -25,7 +25,8 @@ struct MulticastDelegateRemovalTests {
         let hearer = Hearer("a", log)
         let first = HeldDispatcher()
         let second = HeldDispatcher()
-        for dispatcher in [first, second, nil] { delegates.add(hearer, on: dispatcher) }
+        let dispatchers: [(any Dispatcher)?] = [first, second, nil]
+        for dispatcher in dispatchers { delegates.add(hearer, on: dispatcher) }
         delegates.remove(hearer, on: first)
         delegates.notify { $0.hear("1") }
         #expect(first.count == 0)
@@ -78,6 +79,7 @@ struct MulticastDelegateRemovalTests {
         delegates.add(hearers[1], on: nil)
         delegates.notify { $0.hear("2") }
         #expect(log.entries == ["b 2"])
+        withExtendedLifetime(hearers) {}
     }
 
     @Test("MulticastDelegate: calls queued before a removal are not made after it, though it was added again")

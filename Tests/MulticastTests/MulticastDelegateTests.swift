@@ -59,6 +59,7 @@ struct MulticastDelegateTests {
         queues[0].queue.resume()
         queues[0].drain()
         #expect(log.entries == ["two", "one"])
+        withExtendedLifetime(reacting) {}
     }
 
     @Test("MulticastDelegate: calls on one queue come in the order of the notifies, and in the order added")

@@ -4,6 +4,9 @@ import Foundation
 import Testing
 
 /// Keeps what it is given until the test says so.
+///
+/// In an array with `nil` beside it, name the type `[(any Dispatcher)?]`: of an array of `HeldDispatcher?` the
+/// Swift 6.3 compiler, optimising, puts the elements on the stack though they outlive it.
 final class HeldDispatcher: Dispatcher {
     private let held = Log<@Sendable () -> Void>()
 

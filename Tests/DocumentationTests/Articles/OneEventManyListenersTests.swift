@@ -50,6 +50,7 @@ import Testing
         avatars.avatar(for: views[0])
         avatars.downloaded(.failure(Refused()))
         #expect(journal.all == ["download", "image", "image", "download", "placeholder"])
+        withExtendedLifetime(views) {}
     }
 
     @Test("Multicast: channels")
