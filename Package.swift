@@ -7,6 +7,7 @@ let package = Package(
     products: [
         .library(name: "Deferred", targets: ["Deferred"]),
         .library(name: "DeferredOperations", targets: ["DeferredOperations"]),
+        .library(name: "DeferredTracing", targets: ["DeferredTracing"]),
         .library(name: "Multicast", targets: ["Multicast"]),
         .library(name: "DeferredTesting", targets: ["DeferredTesting"]),
         .executable(name: "fetch", targets: ["fetch"]),
@@ -16,13 +17,14 @@ let package = Package(
         .target(name: "DeferredOperations", dependencies: ["Deferred"]),
         .target(name: "Multicast", dependencies: ["Deferred"]),
         .target(name: "DeferredTesting", dependencies: ["Deferred"]),
+        .target(name: "DeferredTracing", dependencies: ["Deferred"]),
 
         // A small HTTP server on plain sockets that can misbehave on request: for `fetch --demo` and the
         // tests.
         .target(name: "LoopbackServer", path: "Examples/LoopbackServer"),
         .executableTarget(
             name: "fetch",
-            dependencies: ["Deferred", "DeferredOperations", "LoopbackServer"],
+            dependencies: ["Deferred", "DeferredOperations", "DeferredTracing", "LoopbackServer"],
             path: "Examples/fetch"
         ),
         // A scene to watch: `swift run chatroom`.
@@ -32,26 +34,43 @@ let package = Package(
             path: "Examples/chatroom"
         ),
 
-        // Where tests run that block, or compute for long.
-        .target(name: "TestThreads", path: "Tests/TestThreads"),
-        .testTarget(name: "DeferredTests", dependencies: ["Deferred", "DeferredTesting", "TestThreads"]),
+        // Shared by test targets: threads for tests that block, a log, a counter of live objects.
+        .target(name: "TestSupport", dependencies: ["Deferred"], path: "Tests/TestSupport"),
+        // Runs the toolchain's compiler, for tests of what it accepts and refuses.
+        .target(name: "CompilerProcess", path: "Tests/CompilerProcess"),
+        .testTarget(
+            name: "CompilerWorkTests",
+            dependencies: ["CompilerProcess", "Deferred", "DeferredOperations", "Multicast"]),
+        .testTarget(
+            name: "DeferredTests",
+            dependencies: ["Deferred", "DeferredTesting", "DeferredTracing", "TestSupport"]),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer", "Multicast",
-            ]
+                "CompilerProcess", "Deferred", "DeferredOperations", "DeferredTesting", "DeferredTracing",
+                "LoopbackServer", "Multicast", "TestSupport",
+            ],
+            exclude: ["MainActorByDefault"]
         ),
-        .testTarget(name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting"]),
+        // The code of an article about modules whose code is isolated to the main actor by default.
+        .testTarget(
+            name: "MainActorByDefaultTests",
+            dependencies: ["Deferred", "DeferredOperations", "LoopbackServer"],
+            path: "Tests/DocumentationTests/MainActorByDefault",
+            swiftSettings: [.defaultIsolation(MainActor.self)]
+        ),
+        .testTarget(
+            name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting", "TestSupport"]),
         .testTarget(
             name: "DeferredOperationsTests",
             dependencies: [
-                "Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer", "TestThreads",
+                "Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer", "TestSupport",
             ]
         ),
         .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
         .testTarget(name: "FetchTests", dependencies: ["fetch", "LoopbackServer"]),
         .testTarget(
-            name: "MulticastTests", dependencies: ["Deferred", "Multicast", "DeferredTesting", "TestThreads"]),
+            name: "MulticastTests", dependencies: ["Deferred", "Multicast", "DeferredTesting", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

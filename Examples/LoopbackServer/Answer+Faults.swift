@@ -1,4 +1,4 @@
-/// What a hostile network does.
+/// Faults of a hostile network.
 extension Answer {
     /// Announces `byteCount` bytes, sends fewer and closes.
     public static func truncated(after sent: Int, of byteCount: Int, headers: [(String, String)] = [])
@@ -11,21 +11,21 @@ extension Answer {
         }
     }
 
-    /// A chunked body that breaks off in the middle of a chunk.
+    /// Sends a chunked body that ends in the middle of a chunk.
     public static let truncatedChunk = Answer { exchange in
         try exchange.sendHead(200, [("Transfer-Encoding", "chunked")])
         try exchange.send("40\r\nonly this")
         try exchange.hangUp()
     }
 
-    /// Closes without an answer.
+    /// Closes the connection without an answer.
     public static let hungUp = Answer { try $0.hangUp() }
 
     /// Resets the connection instead of answering.
     public static let reset = Answer { try $0.reset() }
 
-    /// Resets the connection in the middle of the body, when the gate is open: a reset takes with it what the
-    /// client has not read yet, so a test lets the client read first.
+    /// Resets the connection in the middle of the body once the gate is open. A reset discards bytes that the
+    /// client has not read yet, so a test opens the gate after the client has read them.
     public static func reset(
         after sent: Int, of byteCount: Int, when gate: Gate? = nil, headers: [(String, String)] = []
     ) -> Answer {
@@ -37,28 +37,28 @@ extension Answer {
         }
     }
 
-    /// Something that isn't HTTP.
+    /// Sends bytes that are not HTTP.
     public static let malformed = Answer { exchange in
         try exchange.send("SORRY, WE ARE CLOSED\r\n\r\nno such protocol\r\n")
         try exchange.hangUp()
     }
 
-    /// A status line whose status is not a number.
+    /// Sends a status line whose status is not a number.
     public static let malformedStatus = Answer { exchange in
         try exchange.send("HTTP/1.1 twohundred OK\r\nContent-Length: 0\r\n\r\n")
         try exchange.hangUp()
     }
 
-    /// A body that is said to be gzip and isn't.
+    /// Sends a body that is announced as gzip but is not compressed.
     public static let badGzip = Answer.gzip(Array("this was never compressed".utf8))
 
-    /// A body without end: the client has to leave.
+    /// Sends a body without end, until the client closes the connection.
     public static let endless = Answer { exchange in
         try exchange.sendHead(200)
         while true { try exchange.sendPattern(0..<251 * 256) }
     }
 
-    /// So many headers ahead of a small body; nil for headers without end.
+    /// Sends so many headers before a small body; nil for headers without end.
     public static func headerFlood(_ count: Int?) -> Answer {
         Answer { exchange in
             try exchange.send("HTTP/1.1 200 OK\r\n")
@@ -71,12 +71,12 @@ extension Answer {
         }
     }
 
-    /// One header of so many bytes.
+    /// Sends one header of so many bytes.
     public static func longHeader(_ byteCount: Int) -> Answer {
         .text("ok", headers: [("X-Long", String(repeating: "x", count: byteCount))])
     }
 
-    /// Status 503 (or another) with `Retry-After`, in seconds or as a date, as given.
+    /// Sends status 503 (or another) with `Retry-After`, in seconds or as a date.
     public static func unavailable(retryAfter: String, status: Int = 503) -> Answer {
         .status(status, headers: [("Retry-After", retryAfter)])
     }

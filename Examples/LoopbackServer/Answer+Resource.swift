@@ -1,9 +1,9 @@
-/// A resource that may be had in part, or not at all if it has not changed.
+/// A resource that supports ranges and conditional requests.
 extension Answer {
-    /// So many bytes of ``Pattern`` with validators, `Range` (one, `bytes=n-` or `bytes=n-m`), `If-Range`,
-    /// `If-None-Match` and `If-Modified-Since` understood.
+    /// Sends a resource of so many bytes of ``Pattern`` with validators. Supports `Range` (one, `bytes=n-` or
+    /// `bytes=n-m`), `If-Range`, `If-None-Match` and `If-Modified-Since`.
     ///
-    /// Dates are compared as text, which is all that a client needs that sends back what it was given.
+    /// Dates are compared as text, which suffices for a client that sends back the date that it received.
     ///
     /// - Parameters:
     ///   - breakingOffAfter: Send only so many bytes and close, as a connection that breaks does.

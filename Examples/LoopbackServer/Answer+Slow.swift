@@ -1,6 +1,6 @@
-/// Answers that take their time: as long as a test wants, or by the clock for the demo.
+/// Slow answers: delayed until a test opens a gate, or by the clock for the demo.
 extension Answer {
-    /// Gives `answer` once the gate is open.
+    /// Sends `answer` once the gate is open.
     public static func held(by gate: Gate, then answer: Answer) -> Answer {
         Answer { exchange in
             try exchange.wait(for: gate)
@@ -8,8 +8,7 @@ extension Answer {
         }
     }
 
-    /// So many bytes of ``Pattern``, of which the first `sentBefore` come at once and the rest when the gate
-    /// is open.
+    /// Sends so many bytes of ``Pattern``: the first `sentBefore` at once, the rest when the gate is open.
     public static func pattern(
         _ byteCount: Int, heldAfter sentBefore: Int, by gate: Gate, headers: [(String, String)] = []
     ) -> Answer {
@@ -21,7 +20,7 @@ extension Answer {
         }
     }
 
-    /// A byte of ``Pattern`` for each of the gates, as it opens, then the end: a drip in a test's hand.
+    /// Sends a byte of ``Pattern`` as each of the gates opens, then the end.
     public static func drip(_ gates: [Gate]) -> Answer {
         Answer { exchange in
             try exchange.sendHead(200, contentLength: gates.count)
@@ -32,7 +31,7 @@ extension Answer {
         }
     }
 
-    /// So many bytes of ``Pattern``, `atOnce` of them every so often.
+    /// Sends so many bytes of ``Pattern``, `atOnce` of them per interval.
     public static func drip(_ byteCount: Int, atOnce: Int, everyMilliseconds: Int) -> Answer {
         Answer { exchange in
             try exchange.sendHead(200, contentLength: byteCount)
@@ -43,7 +42,21 @@ extension Answer {
         }
     }
 
-    /// Gives `answer` after so long.
+    /// Sends ``Pattern`` without end, `atOnce` bytes per interval; no length is announced.
+    public static func endlessDrip(atOnce: Int, everyMilliseconds: Int) -> Answer {
+        Answer { exchange in
+            exchange.keepsAlive = false
+            try exchange.sendHead(200)
+            var start = 0
+            while true {
+                try exchange.pause(milliseconds: everyMilliseconds)
+                try exchange.sendPattern(start..<start + atOnce)
+                start += atOnce
+            }
+        }
+    }
+
+    /// Sends `answer` after a delay.
     public static func delayed(milliseconds: Int, then answer: Answer) -> Answer {
         Answer { exchange in
             try exchange.pause(milliseconds: milliseconds)
@@ -51,10 +64,10 @@ extension Answer {
         }
     }
 
-    /// Never says a word.
+    /// Sends nothing.
     public static let stalled = Answer { try $0.stall() }
 
-    /// Announces a body, sends some of it, and says no more.
+    /// Announces a body, sends part of it, and then nothing more.
     public static func stalled(after sent: Int, of byteCount: Int, headers: [(String, String)] = []) -> Answer
     {
         Answer { exchange in

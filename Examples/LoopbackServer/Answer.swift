@@ -1,16 +1,15 @@
-/// What the server does with a request: a value that says how, played once for each request.
+/// Describes the server's answer to a request; runs once for each request.
 ///
-/// This file has the well-behaved ones; what an unfriendly network does is in the files beside it.
+/// This file has the answers of a correct server; the files beside it have those of a faulty network.
 public struct Answer: Sendable {
     let play: @Sendable (Exchange) throws -> Void
 
-    /// An answer that is written out, call by call, against the ``Exchange``; runs on the connection's
-    /// thread.
+    /// Creates an answer that is written call by call to the ``Exchange``, on the connection's thread.
     public init(_ play: @escaping @Sendable (Exchange) throws -> Void) {
         self.play = play
     }
 
-    /// Bytes with their length.
+    /// Sends bytes with their length.
     public static func bytes(
         _ body: [UInt8], status: Int = 200, headers: [(String, String)] = []
     ) -> Answer {
@@ -20,29 +19,29 @@ public struct Answer: Sendable {
         }
     }
 
-    /// Text with its length.
+    /// Sends text with its length.
     public static func text(
         _ body: String, status: Int = 200, headers: [(String, String)] = [("Content-Type", "text/plain")]
     ) -> Answer {
         bytes(Array(body.utf8), status: status, headers: headers)
     }
 
-    /// A document of JSON.
+    /// Sends a JSON document.
     public static func json(_ body: String, status: Int = 200) -> Answer {
         text(body, status: status, headers: [("Content-Type", "application/json")])
     }
 
-    /// A status with a line of text as its body.
+    /// Sends a status with a line of text as its body.
     public static func status(_ status: Int, headers: [(String, String)] = []) -> Answer {
         text("status \(status)\n", status: status, headers: headers + [("Content-Type", "text/plain")])
     }
 
-    /// A status and no body at all, as 204 and 304 are.
+    /// Sends a status without a body, as for 204 and 304.
     public static func empty(_ status: Int, headers: [(String, String)] = []) -> Answer {
         Answer { try $0.sendHead(status, headers, contentLength: status == 204 || status == 304 ? nil : 0) }
     }
 
-    /// So many bytes of ``Pattern``, in constant memory.
+    /// Sends so many bytes of ``Pattern``, in constant memory.
     public static func pattern(_ byteCount: Int, headers: [(String, String)] = []) -> Answer {
         Answer { exchange in
             try exchange.sendHead(200, headers, contentLength: byteCount)
@@ -50,7 +49,7 @@ public struct Answer: Sendable {
         }
     }
 
-    /// A body in chunked transfer encoding, its length not announced.
+    /// Sends a body in chunked transfer encoding; its length is not announced.
     public static func chunked(_ chunks: [[UInt8]], headers: [(String, String)] = []) -> Answer {
         Answer { exchange in
             try exchange.sendHead(200, headers + [("Transfer-Encoding", "chunked")])
@@ -62,7 +61,7 @@ public struct Answer: Sendable {
         }
     }
 
-    /// A body that ends where the connection does, its length not announced.
+    /// Sends a body that ends with the connection; its length is not announced.
     public static func untilClose(_ body: [UInt8], headers: [(String, String)] = []) -> Answer {
         Answer { exchange in
             exchange.keepsAlive = false
@@ -71,24 +70,25 @@ public struct Answer: Sendable {
         }
     }
 
-    /// A body that the caller has compressed already.
+    /// Sends a body that the caller has already compressed.
     public static func gzip(_ compressed: [UInt8], headers: [(String, String)] = []) -> Answer {
         bytes(compressed, headers: headers + [("Content-Encoding", "gzip")])
     }
 
-    /// Another place to look. The location may be relative.
+    /// Redirects to another location, which may be relative.
     public static func redirect(to location: String, status: Int = 302) -> Answer {
         text("moved to \(location)\n", status: status, headers: [("Location", location)])
     }
 
-    /// The request as the server saw it: its request line and headers, an empty line, its body.
+    /// Sends the request back as the server received it: its request line and headers, an empty line, its
+    /// body.
     public static let echo = Answer { exchange in
         let body = Array((exchange.request.head + "\r\n").utf8) + exchange.request.body
         try exchange.sendHead(200, [("Content-Type", "text/plain")], contentLength: body.count)
         if exchange.request.method != "HEAD" { try exchange.send(body) }
     }
 
-    /// An informational answer (100 Continue, 103 Early Hints) ahead of the final one.
+    /// Sends an informational answer (100 Continue, 103 Early Hints) before the final one.
     public static func interim(_ status: Int, headers: [(String, String)] = [], then answer: Answer) -> Answer
     {
         Answer { exchange in
@@ -101,7 +101,7 @@ public struct Answer: Sendable {
         }
     }
 
-    /// The same, with the connection closed afterwards.
+    /// Sends the same, and closes the connection afterwards.
     public var closingConnection: Answer {
         Answer { exchange in
             exchange.keepsAlive = false
@@ -109,7 +109,7 @@ public struct Answer: Sendable {
         }
     }
 
-    /// Asks for a name and password (401), and gives `answer` to whom knows them.
+    /// Asks for a name and password (401), and sends `answer` to a client that has them.
     ///
     /// - Parameter credentials: `name:password` in Base64, as the header has it.
     public static func authenticated(

@@ -1,8 +1,8 @@
-/// The connections of a server and the threads that serve them: one thread each, joined in the end.
+/// The connections of a server and the threads that serve them: one thread each, joined at the end.
 ///
-/// A descriptor is closed only by its connection's own thread, after it has been taken off the list;
-/// `shutDownAll` reaches only what is on the list. So no descriptor is touched that the system may have given
-/// to someone else.
+/// A descriptor is closed only by its connection's own thread, after it has been removed from the list;
+/// `shutDownAll` uses only descriptors in the list. So no descriptor is used after the system may have reused
+/// its number.
 final class Connections: Sendable {
     private struct State {
         var open: [CInt: Socket] = [:]
@@ -32,7 +32,7 @@ final class Connections: Sendable {
             $0.openConnections += 1
             $0.acceptedConnections += 1
         }
-        // Held back until its thread is on the list, so that the thread cannot end before it is there.
+        // Starts once its thread is in the list, so that the thread cannot end before it is added.
         let mayRun = Gate()
         let thread = ServerThread { [self] in
             _ = mayRun.wait(watching: nil)
@@ -47,7 +47,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Ends every connection and waits for the threads. Not to be called from one of them.
+    /// Ends every connection and waits for the threads. Must not be called from one of them.
     func stop() {
         let open = state.withLock { state in
             state.isStopping = true

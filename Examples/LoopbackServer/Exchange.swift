@@ -1,19 +1,18 @@
-/// One request and what is sent back for it, on the thread of its connection: what the ``Answer``s are
-/// written with.
+/// One request and its answer, on the thread of its connection. An ``Answer`` writes to it.
 ///
-/// Whatever throws here ends the connection; that is how an answer that misbehaves on purpose leaves.
+/// An error that an answer throws ends the connection; answers that misbehave on purpose end that way.
 ///
-/// The last few bytes are held back until more follow, the answer waits for something, or the request has
-/// been counted as answered: a client that has its answer, and asks for the next thing, is never counted as
-/// if it had asked for two at once.
+/// The last few bytes are buffered until more follow, the answer waits, or the request has been counted as
+/// answered. A client that has received its answer and sends the next request is therefore never counted as
+/// having two requests in progress.
 public final class Exchange {
-    /// What the client asked for.
+    /// The client's request.
     public let request: Request
     private let socket: Socket
     private var heldBack: [UInt8] = []
     private static let heldBackLimit = 1 << 14
 
-    /// Whether the connection may serve another request when the answer has been sent.
+    /// Whether the connection may serve another request after the answer.
     public var keepsAlive: Bool
 
     private(set) var isReset = false
@@ -24,7 +23,7 @@ public final class Exchange {
         keepsAlive = request[header: "Connection"]?.lowercased() != "close"
     }
 
-    /// Sends a status line and headers, with the length of the body that is to follow, if it is known.
+    /// Sends a status line and headers, with the length of the body that follows, if it is known.
     public func sendHead(_ status: Int, _ headers: [(String, String)] = [], contentLength: Int? = nil) throws
     {
         var head = "HTTP/1.1 \(status) \(Self.reason(of: status))\r\n"
@@ -34,7 +33,7 @@ public final class Exchange {
         try send(head + "\r\n")
     }
 
-    /// Sends bytes, waiting as long as the client takes to read them.
+    /// Sends bytes; waits until the client has read enough of them.
     public func send(_ bytes: [UInt8]) throws {
         guard !bytes.isEmpty else { return }
         try bytes.withUnsafeBytes { try send($0) }
@@ -51,7 +50,7 @@ public final class Exchange {
         }
     }
 
-    /// Sends what has been held back so far.
+    /// Sends the buffered bytes.
     func sendHeldBack() throws {
         guard !heldBack.isEmpty else { return }
         try heldBack.withUnsafeBytes { try socket.send($0) }
@@ -63,19 +62,19 @@ public final class Exchange {
         try send(Array(text.utf8))
     }
 
-    /// Sends the bytes of ``Pattern`` that stand in `range`, however many, in constant memory.
+    /// Sends the bytes of ``Pattern`` in `range`, in constant memory.
     public func sendPattern(_ range: Range<Int>) throws {
         try Pattern.forEachRun(in: range) { try send($0) }
     }
 
-    /// Waits until the gate opens; throws when the client leaves or the server stops first.
+    /// Waits until the gate opens; throws if the client closes the connection or the server stops first.
     public func wait(for gate: Gate) throws {
         try sendHeldBack()
         guard case .opened = gate.wait(watching: socket) else { throw Socket.Ended() }
     }
 
-    /// Waits for so long; throws when the client leaves or the server stops meanwhile. For the demo: a test
-    /// has gates.
+    /// Waits for so long; throws if the client closes the connection or the server stops meanwhile. For the
+    /// demo: a test uses gates.
     public func pause(milliseconds: Int) throws {
         try sendHeldBack()
         let never = Gate()
@@ -83,17 +82,17 @@ public final class Exchange {
         else { throw Socket.Ended() }
     }
 
-    /// Says nothing until the client leaves or the server stops.
+    /// Sends nothing until the client closes the connection or the server stops.
     public func stall() throws {
         try wait(for: Gate())
     }
 
-    /// Ends the connection in order, after what has been sent.
+    /// Closes the connection in order, after the bytes that were sent.
     public func hangUp() throws {
         throw Socket.Ended()
     }
 
-    /// Ends the connection with a reset.
+    /// Resets the connection.
     public func reset() throws {
         try sendHeldBack()
         socket.resetWhenClosed()

@@ -6,17 +6,17 @@ import Glibc
 import Musl
 #endif
 
-/// Something that holds until a test opens it: an answer waits at a gate, so that no test needs to sleep.
+/// A barrier that a test opens. An answer waits for it, so that no test needs to sleep.
 ///
-/// A pipe underneath: waiting is a `poll` of its reading end, together with the connection's socket, and
-/// opening puts a byte in that nobody takes out, which wakes everyone who waits now and lets pass everyone
-/// who comes later. (To close the writing end would do too, unless a child process has a copy of it.)
+/// It is a pipe: waiting is a `poll` of its reading end, together with the connection's socket. Opening
+/// writes a byte that is never read, which wakes all present waits and lets later ones pass. (Closing the
+/// writing end would have the same effect only if no child process had a copy of it.)
 public final class Gate: Sendable {
     private let readingEnd: CInt
     private let writingEnd: CInt
     private let isOpen = Monitor(false)
 
-    /// A gate that is shut.
+    /// Creates a closed gate.
     public init() {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -32,7 +32,7 @@ public final class Gate: Sendable {
         close(readingEnd)
     }
 
-    /// Lets everyone pass from now on. Opening twice does nothing.
+    /// Ends all waits, including later ones. Opening twice has no effect.
     public func open() {
         let isFirst = isOpen.withLock { isOpen in
             defer { isOpen = true }
@@ -42,11 +42,11 @@ public final class Gate: Sendable {
         if isFirst { _ = write(writingEnd, &byte, 1) }
     }
 
-    /// What `wait` came back with.
+    /// Why a wait ended.
     enum Passage { case opened, clientLeft, timedOut }
 
-    /// Blocks until this gate opens, the client at the other end of `socket` leaves (or the server shuts it
-    /// down), or `milliseconds` have passed; negative is for ever.
+    /// Blocks until this gate opens, the client at the other end of `socket` closes the connection (or the
+    /// server shuts it down), or `milliseconds` have passed; a negative number means no limit.
     func wait(watching socket: Socket?, milliseconds: CInt = -1) -> Passage {
         var watched = [pollfd(fd: readingEnd, events: CShort(POLLIN), revents: 0)]
         if let socket { watched.append(pollfd(fd: socket.descriptor, events: CShort(POLLIN), revents: 0)) }
@@ -57,12 +57,12 @@ public final class Gate: Sendable {
             if watched[0].revents != 0 { return .opened }
             guard let socket, watched.count == 2 else { return .opened }
             if socket.isAtEnd { return .clientLeft }
-            // The client has only sent its next request early: from here on a hang-up alone is of interest.
+            // The client has sent its next request early: from now on only the end of the connection matters.
             watched[1].events = 0
         }
     }
 
-    /// Blocks until someone wants to connect to `listener` (true) or this gate opens (false).
+    /// Blocks until a client connects to `listener` (returns true) or this gate opens (returns false).
     func waitForConnection(on listener: Socket) -> Bool {
         var watched = [
             pollfd(fd: readingEnd, events: CShort(POLLIN), revents: 0),

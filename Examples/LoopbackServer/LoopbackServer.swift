@@ -6,8 +6,8 @@ import Glibc
 import Musl
 #endif
 
-/// A small HTTP/1.1 server on the loopback interface, in this process, that does what it is told: also what no server
-/// should.
+/// A small HTTP/1.1 server on the loopback interface, in this process, for tests: it also sends answers that
+/// no correct server sends.
 ///
 /// ```swift
 /// let server = try LoopbackServer()
@@ -17,20 +17,20 @@ import Musl
 /// server.stop()
 /// ```
 ///
-/// A thread per connection; answers run there. A path without a route is answered with 404.
+/// Each connection has a thread, on which its answers run. A path without a route is answered with 404.
 public final class LoopbackServer: Sendable {
-    /// The server could not be started.
+    /// The error if the server could not be started.
     public struct StartError: Error, CustomStringConvertible {
         let call: String
         let code: CInt
 
-        /// Which system call failed, and why.
+        /// The system call that failed, and why.
         public var description: String {
             "cannot start a loopback server: \(call): \(String(cString: strerror(code)))"
         }
     }
 
-    /// Which of the loopback interface's addresses.
+    /// The address of the loopback interface to listen on.
     public enum Family: Sendable {
         /// 127.0.0.1
         case ipv4
@@ -51,7 +51,7 @@ public final class LoopbackServer: Sendable {
     /// Starts a server on a free port.
     ///
     /// - Parameters:
-    ///   - family: Where it listens.
+    ///   - family: The address to listen on.
     ///   - fallback: Answers the paths that have no route; runs on the connection's thread.
     public init(
         family: Family = .ipv4, fallback: @escaping @Sendable (Request) -> Answer = { _ in .status(404) }
@@ -86,13 +86,13 @@ public final class LoopbackServer: Sendable {
         "http://\(family == .ipv4 ? "127.0.0.1" : "[::1]"):\(port)\(path)"
     }
 
-    /// Answers requests for `path` (the query is not looked at) with these, one after another, the last one
-    /// for ever.
+    /// Sets the answers to requests for `path` (the query is ignored): one after another, the last one
+    /// repeatedly.
     public func route(_ path: String, _ answers: Answer...) {
         routes.set(path, answers)
     }
 
-    /// Answers requests for `path` with what `handler` makes of them; it runs on the connection's thread.
+    /// Sets a closure that creates the answer to each request for `path`; it runs on the connection's thread.
     public func route(_ path: String, handler: @escaping @Sendable (Request) -> Answer) {
         routes.set(path, handler)
     }
@@ -100,21 +100,21 @@ public final class LoopbackServer: Sendable {
     /// The requests read so far, oldest first.
     public var requests: [Request] { traffic.tally.requests }
 
-    /// How many requests have been read and are not fully answered.
+    /// The number of requests that have been read and are not fully answered.
     public var requestsUnderWay: Int { traffic.tally.underWay }
 
-    /// The most that were under way at one moment.
+    /// The highest number of requests in progress at one moment.
     public var mostRequestsUnderWay: Int { traffic.tally.mostUnderWay }
 
-    /// How many connections are open.
+    /// The number of open connections.
     public var openConnections: Int { traffic.tally.openConnections }
 
-    /// How many connections there have been.
+    /// The number of connections so far, including closed ones.
     public var acceptedConnections: Int { traffic.tally.acceptedConnections }
 
     /// Waits until so many requests have been read and are not fully answered.
     ///
-    /// This and its like come back early if the server stops or the task is cancelled.
+    /// This and the methods below return early if the server stops or the task is cancelled.
     public func waitForRequests(underWay count: Int) async {
         await traffic.wait { $0.underWay >= count }
     }
@@ -124,7 +124,7 @@ public final class LoopbackServer: Sendable {
         await traffic.wait { $0.requests.count >= count }
     }
 
-    /// Waits until no request is under way.
+    /// Waits until no request is in progress.
     public func waitUntilIdle() async {
         await traffic.wait { $0.underWay == 0 }
     }
@@ -134,8 +134,8 @@ public final class LoopbackServer: Sendable {
         await traffic.wait { $0.openConnections == 0 }
     }
 
-    /// Ends every connection, whatever its answer is doing, and waits for all threads. Stopping twice does
-    /// nothing. Not to be called from an answer.
+    /// Ends every connection, whatever its answer does, and waits for all threads. Stopping twice has no
+    /// effect. Must not be called from an answer.
     public func stop() {
         let thread = acceptor.withLock { thread in
             defer { thread = nil }

@@ -6,12 +6,12 @@ import Glibc
 import Musl
 #endif
 
-/// State behind a lock, with a way to wait until it is as wanted.
+/// State protected by a lock, with a way to wait for a condition.
 ///
-/// A POSIX mutex and condition, because those are what ThreadSanitizer understands on every platform.
+/// It uses a POSIX mutex and condition variable, which ThreadSanitizer supports on every platform.
 ///
-/// `@unchecked Sendable` is sound: `state` is read and written only by `withLock` and `wait`, both of which
-/// hold the mutex; the two pointers never change after `init` and are freed only when nobody holds the
+/// Sound as `@unchecked Sendable`: `state` is read and written only by `withLock` and `wait`, which lock the
+/// mutex; the two pointers never change after `init` and are freed only when there is no reference to the
 /// monitor.
 final class Monitor<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -33,7 +33,7 @@ final class Monitor<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with the state to itself, and wakes whoever waits for a change of it.
+    /// Runs `body` with exclusive access to the state, and wakes the threads that wait for a change.
     func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -43,7 +43,7 @@ final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Blocks until `condition` is true of the state.
+    /// Blocks until `condition` returns true for the state.
     func wait(until isSatisfied: (State) -> Bool) {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

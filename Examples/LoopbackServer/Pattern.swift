@@ -6,13 +6,13 @@ import Glibc
 import Musl
 #endif
 
-/// A body of any size that takes no memory: the byte at offset `n` is `n % 251`, so that a test can tell
-/// whether a part of it stands where it should.
+/// A body of any size that takes no memory: the byte at offset `n` is `n % 251`, so that a test can check
+/// that a part of it is at the right offset.
 public enum Pattern {
-    /// The byte at `offset`.
+    /// Returns the byte at `offset`.
     public static func byte(at offset: Int) -> UInt8 { UInt8(offset % 251) }
 
-    /// The first `count` bytes from `offset` on.
+    /// Returns `count` bytes from `offset` on.
     public static func bytes(_ count: Int, from offset: Int = 0) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -20,11 +20,11 @@ public enum Pattern {
         return bytes
     }
 
-    /// A block to send from: any run of the pattern up to `runLength` long is in it.
+    /// A block to send from: it contains any run of the pattern up to `runLength` long.
     private static let block = (0..<runLength + 251).map(byte)
     private static let runLength = 251 * 256
 
-    /// Hands out the bytes in `range`, in runs.
+    /// Calls `body` with the bytes in `range`, in runs.
     static func forEachRun(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
         try block.withUnsafeBytes { block in
             var offset = range.lowerBound
@@ -37,7 +37,7 @@ public enum Pattern {
         }
     }
 
-    /// Whether `bytes` are what stands at `offset`.
+    /// Returns whether `bytes` are the pattern's bytes at `offset`.
     public static func matches(_ bytes: some Collection<UInt8>, at offset: Int) -> Bool {
         Array(bytes).withUnsafeBytes { bytes in
             var isSame = true

@@ -6,27 +6,26 @@ public struct Request: Sendable {
     public let target: String
     /// The headers in the order sent, names as sent.
     public let headers: [(name: String, value: String)]
-    /// The body's beginning, at most ``recordedByteCount`` bytes of it.
+    /// The beginning of the body, at most ``recordedByteCount`` bytes.
     public internal(set) var body: [UInt8] = []
-    /// How long the body was, whole.
+    /// The length of the whole body.
     public internal(set) var bodyByteCount = 0
-    /// Whether the whole body was the bytes of ``Pattern`` from its beginning, as a test that uploads much
-    /// sends it.
+    /// Whether the whole body was the bytes of ``Pattern`` from its beginning, for tests that upload much.
     public internal(set) var bodyIsPattern = true
 
-    /// How much of a body is kept.
+    /// The number of bytes of a body that are kept.
     public static let recordedByteCount = 1 << 20
 
     /// The target without its query.
     public var path: String { String(target.prefix { $0 != "?" }) }
 
-    /// The first header of that name, in whatever case it was sent.
+    /// Returns the first header with that name, in any case.
     public subscript(header name: String) -> String? {
         let lowercased = name.lowercased()
         return headers.first { $0.name.lowercased() == lowercased }?.value
     }
 
-    /// The text of the request line and the headers, as an echo gives it back.
+    /// The text of the request line and the headers, for an echo.
     var head: String {
         headers.reduce(into: "\(method) \(target) HTTP/1.1\r\n") { $0 += "\($1.name): \($1.value)\r\n" }
     }

@@ -1,4 +1,4 @@
-/// Reads one request after another off a connection.
+/// Reads the requests of a connection, one after another.
 struct RequestReader {
     let socket: Socket
     private var buffer: [UInt8] = []
@@ -10,7 +10,7 @@ struct RequestReader {
         self.socket = socket
     }
 
-    /// The next request, or nil when the client has none left or sends what isn't HTTP.
+    /// Returns the next request, or nil if the connection has ended or does not contain HTTP.
     mutating func next(announcingContinue: Bool = true) -> Request? {
         guard let head = readHead() else { return nil }
         let lines = String(decoding: head, as: UTF8.self).split(
@@ -30,7 +30,7 @@ struct RequestReader {
         return request
     }
 
-    /// The bytes up to the empty line, which is taken off too.
+    /// Returns the bytes up to the empty line, and consumes both.
     private mutating func readHead() -> [UInt8]? {
         var searched = 0
         while true {
@@ -96,7 +96,7 @@ struct RequestReader {
 }
 
 extension StringProtocol {
-    /// Without the spaces and tabs around it.
+    /// This text without spaces and tabs at its ends.
     var trimmed: String {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) })

@@ -1,4 +1,4 @@
-/// Which path is answered how.
+/// The answers for each path.
 final class Routes: Sendable {
     typealias Handler = @Sendable (Request) -> Answer
 

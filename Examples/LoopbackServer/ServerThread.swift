@@ -8,10 +8,11 @@ import Musl
 
 /// A thread that can be joined.
 struct ServerThread: @unchecked Sendable {
-    // `@unchecked Sendable` is sound: a `pthread_t` is an opaque name, copied and never written to.
+    // Sound as `@unchecked Sendable`: a `pthread_t` is an opaque identifier that is copied and never written
+    // to.
     private let thread: pthread_t
 
-    /// Starts a thread that runs `body`; nil when the system has no room for another.
+    /// Starts a thread that runs `body`; returns nil if the system cannot create another.
     init?(_ body: @escaping @Sendable () -> Void) {
         let context = Unmanaged.passRetained(Work(body))
         #if canImport(Darwin)
@@ -31,7 +32,7 @@ struct ServerThread: @unchecked Sendable {
         thread = started
     }
 
-    /// Waits until the thread has ended. To be called once.
+    /// Waits until the thread has ended. Must be called once.
     func join() {
         pthread_join(thread, nil)
     }

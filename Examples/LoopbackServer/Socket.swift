@@ -6,15 +6,15 @@ import Glibc
 import Musl
 #endif
 
-/// A TCP socket on the loopback interface: the few calls that the server needs, with `EINTR` and `SIGPIPE`
-/// dealt with.
+/// A TCP socket on the loopback interface: the calls that the server needs, which retry after `EINTR` and do
+/// not raise `SIGPIPE`.
 struct Socket: Sendable {
     let descriptor: CInt
 
-    /// The connection is of no more use: the other side has gone, or this one is being stopped.
+    /// The connection has ended: the client closed it, or the server is stopping.
     struct Ended: Error {}
 
-    /// Binds the loopback address on a free port and listens there.
+    /// Binds the loopback address to a free port and listens on it.
     static func listening(
         _ family: LoopbackServer.Family
     ) throws(LoopbackServer.StartError) -> (socket: Socket, port: UInt16) {
@@ -34,7 +34,7 @@ struct Socket: Sendable {
         }
     }
 
-    /// - Parameter address: Without a port; the system puts in the one it chose.
+    /// - Parameter address: An address without a port. The system writes the port that it chose into it.
     private static func listening<Address>(
         _ family: CInt, _ address: inout Address
     ) throws(LoopbackServer.StartError) -> Socket {
@@ -64,7 +64,7 @@ struct Socket: Sendable {
         return listener
     }
 
-    /// The next connection, or nil when there is none to be had.
+    /// Accepts the next connection; nil if that is not possible.
     func accepted() -> Socket? {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0 else { return nil }
@@ -77,7 +77,7 @@ struct Socket: Sendable {
         return Socket(descriptor: connection)
     }
 
-    /// Sends all of `bytes`, waiting as long as the other side takes to read them.
+    /// Sends all of `bytes`; waits until the client has read enough of them.
     func send(_ bytes: UnsafeRawBufferPointer) throws(Ended) {
         #if canImport(Darwin)
         let flags: CInt = 0
@@ -97,8 +97,7 @@ struct Socket: Sendable {
         }
     }
 
-    /// Waits for bytes and gives back how many came; nil at the end of the stream, or when the connection
-    /// broke.
+    /// Waits for bytes and returns how many arrived; nil at the end of the stream or if the connection broke.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -108,19 +107,19 @@ struct Socket: Sendable {
         }
     }
 
-    /// Whether the other side has closed its end (bytes that wait to be read say that it has not).
+    /// Returns whether the client has closed its end (not if bytes wait to be read).
     var isAtEnd: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
         return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
     }
 
-    /// Ends both directions, which wakes whoever reads, writes or polls; the descriptor stays taken.
+    /// Ends both directions, which wakes threads that read, write or poll; the descriptor stays open.
     func shutDown() {
         shutdown(descriptor, CInt(SHUT_RDWR))
     }
 
-    /// Says no more: the other side sees the end even if a child process has a copy of the descriptor.
+    /// Ends sending: the client sees the end even if a child process has a copy of the descriptor.
     func finishSending() {
         shutdown(descriptor, CInt(SHUT_WR))
     }
@@ -136,7 +135,7 @@ struct Socket: Sendable {
     }
 }
 
-// Inside `Socket` its own `send` and `close` hide the system's.
+// Inside `Socket`, its own `send` and `close` hide the system's.
 private func sendBytes(_ descriptor: CInt, _ start: UnsafeRawPointer, _ count: Int, _ flags: CInt) -> Int {
     send(descriptor, start, count, flags)
 }

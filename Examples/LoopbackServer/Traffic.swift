@@ -1,6 +1,6 @@
-/// What has come in so far, and who waits for more of it.
+/// Counts what the server has received, and resumes Tasks that wait for a count.
 final class Traffic: Sendable {
-    /// What the server has seen up to some moment.
+    /// The numbers up to some moment.
     struct Tally {
         var requests: [Request] = []
         var underWay = 0
@@ -35,7 +35,7 @@ final class Traffic: Sendable {
         for continuation in satisfied { continuation.resume() }
     }
 
-    /// Lets everyone who waits go: there will be no more traffic.
+    /// Resumes all waiting Tasks; there will be no more traffic.
     func end() {
         let waiting = state.withLock { state in
             state.isOver = true
@@ -45,7 +45,8 @@ final class Traffic: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Comes back when `isSatisfied` is true of the tally, the server has stopped, or the task is cancelled.
+    /// Returns when `isSatisfied` returns true for the tally, the server has stopped, or the Task is
+    /// cancelled.
     func wait(until isSatisfied: @escaping @Sendable (Tally) -> Bool) async {
         let key = state.withLock { state in
             state.nextWaiter += 1

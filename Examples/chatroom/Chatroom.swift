@@ -19,11 +19,12 @@ struct Chatroom {
     let pause: Duration
 
     func play() async throws {
-        Stage.nameMainQueue()
+        Transcript.nameMainQueue()
         let room = Room("lobby")
 
         try await scene(
-            "They come in. Each is called where it wants to be: on the main queue, on its own, or at once.")
+            "The members join. Each is called on its dispatcher: the main queue, a queue of its own, or at once."
+        )
         let ada = Person("ada", in: room, pause: pause)
         let robot = Robot(in: room)
         var guest: Guest? = Guest(in: room)
@@ -31,54 +32,56 @@ struct Chatroom {
         try await settle()
 
         try await scene(
-            "Ada says something. She is left out herself; the higher priority is handed it first.")
+            "Ada says something. She does not receive it herself; listeners of higher priority receive it first."
+        )
         room.say("hello, everybody", ada)
         try await settle()
 
-        try await scene("A command goes to one after the other, each on its queue, until one handles it.")
+        try await scene(
+            "A command is offered to one member after the other, each on its queue, until one handles it.")
         try await room.command("/time").value
         try await settle()
 
-        try await scene("Another is handled by nobody. Only when all have said no is that an error.")
+        try await scene("No member handles another command. That is an error once all of them have said no.")
         do {
             try await room.command("/weather").value
         } catch {
-            Stage.say("room", "answers: \(error)")
+            Transcript.say("room", "answers: \(error)")
         }
 
-        try await scene("Three ask for the topic at once. One look-up answers all.")
+        try await scene("Three members ask for the topic at the same time. One look-up answers all of them.")
         for member in [ada, bob] {
             room.topic(for: member, on: .main) { [name = member.name] in
-                Stage.say(name, "learns the topic: \($0)")
+                Transcript.say(name, "learns the topic: \($0)")
             }
         }
-        room.topic(for: robot, on: nil) { Stage.say("clock", "learns the topic: \($0)") }
+        room.topic(for: robot, on: nil) { Transcript.say("clock", "learns the topic: \($0)") }
         try await settle()
 
         try await scene(
-            "Bob speaks, and the guest leaves before the others have read it: he is just let go of.")
+            "Bob speaks, and the guest leaves before the others have read it: it is deallocated.")
         room.say("who is the guest?", bob)
         guest = nil
         try await settle()
-        Stage.say(
+        Transcript.say(
             "room", "has \(room.members.count) members: \(room.members.snapshot().map(\.delegate.name))")
 
-        try await scene("May the room close? Any no keeps it open, and nobody is asked after it.")
-        Stage.say("room", try await room.proposeClosing().value ? "closes" : "stays open")
+        try await scene("May the room close? The first no keeps it open, and no other member is asked.")
+        Transcript.say("room", try await room.proposeClosing().value ? "closes" : "stays open")
         try await scene("And now?")
-        while !(try await room.proposeClosing().value) { Stage.say("room", "stays open") }
-        Stage.say("room", "closes, after \(room.history.read { $0.count }) lines")
-        Stage.title("For debugging, a channel tells who listens:\n  \(room.lines.listing)")
+        while !(try await room.proposeClosing().value) { Transcript.say("room", "stays open") }
+        Transcript.say("room", "closes, after \(room.history.read { $0.count }) lines")
+        Transcript.title("For debugging, a channel lists its listeners:\n  \(room.lines.listing)")
         withExtendedLifetime((ada, bob, robot, guest)) {}
     }
 
     private func scene(_ text: String) async throws {
         try await Deferred.after(pause, on: .main).value
-        Stage.title(text)
+        Transcript.title(text)
         try await Deferred.after(pause, on: .main).value
     }
 
-    /// Until the queues have done what the scene gave them to do.
+    /// Waits until the queues have run the work of the scene.
     private func settle() async throws {
         try await Deferred.after(max(pause, .milliseconds(50)), on: .main).value
     }

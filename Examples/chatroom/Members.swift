@@ -2,7 +2,7 @@ import Deferred
 import Dispatch
 import Multicast
 
-/// A person, who sees things on the main queue and takes her time with a vote.
+/// A person, who is called on the main queue and votes after a pause.
 final class Person: Member {
     let name: String
     private let room: Room
@@ -15,37 +15,37 @@ final class Person: Member {
         self.pause = pause
         room.join(self, on: .main)
         room.lines.listen(self, on: .main) { person, line in
-            Stage.say(person.name, "reads \(line.speaker): \(line.text)")
+            Transcript.say(person.name, "reads \(line.speaker): \(line.text)")
         }
     }
 
-    func joined(_ name: String) { Stage.say(self.name, "sees \(name) come in") }
-    func left(_ name: String) { Stage.say(self.name, "sees \(name) go") }
+    func joined(_ name: String) { Transcript.say(self.name, "sees \(name) come in") }
+    func left(_ name: String) { Transcript.say(self.name, "sees \(name) go") }
     func handle(_ command: String, in room: Room) -> Bool { false }
 
-    /// No the first time, yes from then on; nobody is blocked while she thinks.
+    /// Votes no the first time and yes from then on. No thread is blocked during the pause.
     func mayClose() -> Deferred<Bool> {
         let answer = wantsToTalk.write { wants in
             defer { wants = false }
             return !wants
         }
-        Stage.say(name, "thinks about closing")
-        return .after(pause, on: .main, value: answer).then { [name] answer in
-            Stage.say(name, answer ? "votes yes" : "votes no")
+        Transcript.say(name, "thinks about closing")
+        return .after(pause, on: .main, value: answer).map { [name] answer in
+            Transcript.say(name, answer ? "votes yes" : "votes no")
             return answer
         }
     }
 }
 
-/// A program that works in the background, on a queue of its own.
+/// A program that runs in the background, on a queue of its own.
 final class Robot: Member {
     let name = "clock"
-    private let queue = Stage.queue("clock")
+    private let queue = Transcript.queue("clock")
 
     init(in room: Room) {
         room.join(self, on: queue)
         room.lines.listen(self, priority: 1, on: queue) { robot, line in
-            Stage.say(robot.name, "counts \(line.text.count) letters from \(line.speaker)")
+            Transcript.say(robot.name, "counts \(line.text.count) letters from \(line.speaker)")
         }
     }
 
@@ -53,19 +53,19 @@ final class Robot: Member {
     func left(_ name: String) {}
 
     func handle(_ command: String, in room: Room) -> Bool {
-        Stage.say(name, "is asked about \(command)")
+        Transcript.say(name, "is asked about \(command)")
         guard command == "/time" else { return false }
         room.say("it is late", self)
         return true
     }
 
     func mayClose() -> Deferred<Bool> {
-        Stage.say(name, "votes yes")
+        Transcript.say(name, "votes yes")
         return .resolved(true)
     }
 }
 
-/// One who is called at once, on whatever thread has something to tell, and leaves by being let go of.
+/// A guest, who is called at once, on the thread that notifies or posts, and leaves by being deallocated.
 final class Guest: Member {
     let name = "guest"
     private let room: Room
@@ -73,7 +73,8 @@ final class Guest: Member {
     init(in room: Room) {
         self.room = room
         room.join(self, on: nil)
-        room.lines.listen(self) { guest, line in Stage.say(guest.name, "hears \(line.speaker): \(line.text)")
+        room.lines.listen(self) { guest, line in
+            Transcript.say(guest.name, "hears \(line.speaker): \(line.text)")
         }
     }
 
@@ -84,7 +85,7 @@ final class Guest: Member {
         room.members.notify { $0.left(name) }
     }
 
-    func joined(_ name: String) { Stage.say(self.name, "waves to \(name)") }
+    func joined(_ name: String) { Transcript.say(self.name, "waves to \(name)") }
     func left(_ name: String) {}
     func handle(_ command: String, in room: Room) -> Bool { false }
     func mayClose() -> Deferred<Bool> { .resolved(true) }

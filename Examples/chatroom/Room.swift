@@ -7,7 +7,7 @@ struct Line: Sendable {
     let text: String
 }
 
-/// What a room tells and asks those who are in it.
+/// A member of a room, which the room notifies and asks.
 protocol Member: AnyObject, Sendable {
     var name: String { get }
     func joined(_ name: String)
@@ -18,9 +18,9 @@ protocol Member: AnyObject, Sendable {
     func mayClose() -> Deferred<Bool>
 }
 
-/// One event, many listeners, four ways: members are told and asked through a multicast delegate, lines go
-/// over a channel, the history is read by many and written by one, and those who ask for the topic share one
-/// answer.
+/// A room with each of the module's types: members are notified and asked through a `MulticastDelegate`, lines
+/// are posted on a `Channel`, the history is a `SynchronizedValue`, and members who ask for the topic share one
+/// answer by `MulticastClosures`.
 final class Room: Sendable {
     struct UnknownCommand: Error {
         let command: String
@@ -31,7 +31,7 @@ final class Room: Sendable {
     let history = SynchronizedValue<[Line]>([])
 
     private let topicAskers = MulticastClosures<String, any Error>()
-    private let library = Stage.queue("library")
+    private let library = Transcript.queue("library")
 
     init(_ name: String) {
         lines = Channel(name)
@@ -45,33 +45,32 @@ final class Room: Sendable {
         members.add(member, on: dispatcher)
     }
 
-    /// A line reaches everyone but its speaker.
+    /// Posts a line to all members except its speaker.
     func say(_ text: String, _ speaker: any Member) {
         lines.post(Line(speaker: speaker.name, text: text), from: speaker)
     }
 
-    /// Asks the members in turn, each on its queue, until one handles the command; if none does, that is an
-    /// error.
+    /// Asks the members one after another, each on its queue, until one handles the command; fails if none does.
     func command(_ command: String) -> Deferred<Void> {
-        members.any { $0.handle(command, in: self) }.then { handled in
+        members.any { $0.handle(command, in: self) }.done { handled in
             if !handled { throw UnknownCommand(command: command) }
         }
     }
 
-    /// Any no keeps the room open.
+    /// Asks the members whether the room may close. The first no keeps it open.
     func proposeClosing() -> Deferred<Bool> {
         members.all { $0.mayClose() }
     }
 
-    /// The first to ask sends somebody to look it up, the others wait for the same answer.
+    /// Looks the topic up for the first member that asks; the others wait for the same answer.
     func topic(
         for asker: any Member, on dispatcher: (any Dispatcher)?, _ show: @escaping @Sendable (String) -> Void
     ) {
         let isFirst = topicAskers.add(
             asker, on: dispatcher, success: show, failure: { show("nobody knows: \($0)") })
         guard isFirst else { return }
-        Stage.say("room", "sends to the library for the topic")
-        Deferred.resolved("multicasting").then(on: library) { $0.uppercased() }
+        Transcript.say("room", "sends to the library for the topic")
+        Deferred.resolved("multicasting").map(on: library) { $0.uppercased() }
             .both { [topicAskers] topic -> Void in topicAskers.complete(with: topic) }
     }
 }

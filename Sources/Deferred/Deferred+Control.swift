@@ -1,31 +1,33 @@
 extension Deferred {
-    /// Cancels what this position waits for, and nothing that somebody else consumes.
+    /// Cancels what this Deferred waits for, unless something else consumes that too.
     ///
-    /// - A pending source runs its canceller, once; if that does not fire it, it fails with
-    ///   `CancellationError`.
-    /// - A later position cancels what it waits for, straight or nested, if nobody else consumes that, and so
-    ///   on up to the source, and the error comes down the chain. If others do consume it, they go on
-    ///   undisturbed, and this position alone sees `CancellationError`, as if that had come from upstream.
-    /// - A Deferred that has fired stays as it is. A callback that is running is let finish; a pending
-    ///   Deferred that it returns is cancelled at once.
+    /// - A pending source runs its canceller, once. If that does not complete the source, the source fails
+    ///   with `CancellationError`.
+    /// - A link cancels what it waits for, directly or nested, if nothing else consumes that, and so on up to
+    ///   the source. The error then passes down the chain. If there are other consumers, they continue
+    ///   undisturbed, and this link alone receives `CancellationError`, as if from upstream.
+    /// - A settled Deferred stays as it is. A running callback is allowed to finish; a pending Deferred that
+    ///   it returns is cancelled at once.
     ///
-    /// A *consumer* of a Deferred is everything attached to it that has not settled: a callback, an `await`,
-    /// a list, a chain that waits for it. Cancellers and errbacks run on this thread. Safe from any thread;
-    /// cancelling twice does no harm.
+    /// A *consumer* of a Deferred is anything attached to it and not settled: a callback, an `await`, a list,
+    /// a chain that waits for it. Cancellers and errbacks run on this thread. Safe from any thread; a second
+    /// cancel does nothing.
     @inlinable
     public func cancel() { link.cancel() }
 
-    /// Holds back everything attached to this Deferred until ``unpause(fileID:line:)``.
+    /// Suspends the notification of everything attached to this Deferred until ``unpause(fileID:line:)``.
     ///
-    /// It may fire, and `currentResult` shows it, but callbacks, awaits, lists and chains that wait for it
-    /// are not told. Called from inside a callback, it holds from the next one on. What is upstream runs on.
-    /// Pauses nest. When the last handle to this Deferred goes, it counts as unpaused.
+    /// The Deferred may still be completed, and `currentResult` shows the outcome, but callbacks, awaits,
+    /// lists and chains that wait for it are not notified. A pause from inside a running callback takes
+    /// effect from the next callback on. What is upstream continues to run. Pauses nest. When the last handle
+    /// to this Deferred is released, it counts as unpaused.
     @inlinable
     public func pause() { link.pause() }
 
-    /// Undoes one ``pause()``; the last tells what was held back, on this thread, before it returns.
+    /// Undoes one ``pause()``. The last call notifies what is attached, on this thread, before it returns.
     ///
-    /// One too many is ignored, and reported as ``DeferredDiagnostic/unbalancedUnpause(made:at:)``.
+    /// A call without a matching pause is ignored, and reported as
+    /// ``DeferredDiagnostic/unbalancedUnpause(made:at:)``.
     @inlinable
     public func unpause(fileID: StaticString = #fileID, line: UInt = #line) {
         if !link.unpause() {
@@ -33,32 +35,12 @@ extension Deferred {
         }
     }
 
-    /// A Deferred with the same outcome, whose cancel never reaches this one.
+    /// Returns a Deferred with the same outcome, whose `cancel()` never reaches this one.
     ///
-    /// Cancelled, it fails with `CancellationError` at once; but it stays a consumer of this one until this
-    /// one settles, so that others who cancel do not end what was to be shielded.
+    /// A cancelled shield fails with `CancellationError` at once. It remains a consumer of this Deferred
+    /// until that is settled, so that cancels by other consumers do not end what is shielded.
     @inlinable
     public func shielded(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Value> {
         Deferred(link.shielded(DeferredDiagnostic.Location(.shielded, fileID, line)))
-    }
-}
-
-extension Link {
-    /// A source that follows this link, and does not withdraw when it is cancelled.
-    @usableFromInline
-    func shielded(_ site: DeferredDiagnostic.Location) -> Link {
-        let shield = Link(.source, .none, site)
-        shield.flags.insert(.shielded)
-        shield.follow(self)
-        return shield
-    }
-
-    /// What this link was to tell is over: it stays in upstream's list, with nothing to do, until its turn
-    /// comes.
-    func goOnConsuming() {
-        var content = Content.consume
-        let word = lock()
-        if phase == .waiting || phase == .linking { swap(&content, &self.content) }
-        unlock(word)
     }
 }

@@ -1,33 +1,34 @@
-/// A result that will be there later: a value or an error, once.
+/// A result that will be available later: a value or an error.
 ///
-/// You hang callbacks on it with ``then(on:_:fileID:line:)`` and errbacks with `fail`; each takes what the
-/// one before it gave, and gives the next position in the chain:
+/// Attach callbacks with ``map(on:_:fileID:line:)``, ``then(on:_:fileID:line:)`` and ``done(on:_:fileID:line:)``, and
+/// errbacks with ``recover(on:_:fileID:line:)``, ``orElse(on:_:fileID:line:)`` and ``fail(on:_:fileID:line:)``. Each
+/// receives the result of the one before it, and each attaching call returns the next position in the chain:
 ///
 /// ```swift
 /// let page = Deferred<String>()
 /// page
-///     .then { $0.count }
-///     .then { print("\($0) characters") }
+///     .map { $0.count }
+///     .done { print("\($0) characters") }
 ///     .fail { print("no page: \($0)") }
 ///
 /// page.resolve("…")
 /// ```
 ///
-/// A callback may give another Deferred, and the chain waits for it.
+/// A callback of `then` returns another Deferred, and the chain waits for it.
 ///
-/// **A handle is a position in the chain.** `then` does not change the Deferred it is called on: attach twice
-/// to one, and both callbacks see the same value.
+/// **A handle is a position in the chain.** Attaching does not change the Deferred that it is called on: two
+/// callbacks attached to one Deferred both receive the same value.
 ///
-/// **Where callbacks run.** With `on:`, on that ``Dispatcher``. Without, at once on the thread that fires,
-/// before `resolve` returns; or before `then` returns if the Deferred has fired already. Callbacks attached
-/// to one Deferred run one at a time and in the order attached, whatever threads are involved, and before any
-/// further downstream.
+/// **Where callbacks run.** With `on:`, on that ``Dispatcher``. Without it, at once: on the completing thread,
+/// before `resolve` returns; or, if the Deferred is settled, before the attaching call returns. Callbacks attached to
+/// one Deferred run one at a time, in the order attached, whatever threads are involved, and before any further
+/// downstream.
 ///
-/// **Every Deferred ends.** When nothing is left that could fire it, it fails with
-/// ``DeferredError/abandoned``. A failure that nobody handles is reported to ``DeferredDiagnostics`` when the
-/// last handle goes.
+/// **Every chain ends.** When nothing is left that could complete a Deferred, it fails with
+/// ``DeferredError/abandoned``. A failure that nothing handles is reported to ``DeferredDiagnostics`` when the last
+/// handle is released.
 ///
-/// A Deferred is a small handle, like a `Task`: copies are the same Deferred, and are equal.
+/// A Deferred is a small handle, like a `Task`. Copies are handles to the same Deferred, and are equal.
 public struct Deferred<Value: Sendable>: Sendable {
     @usableFromInline let link: Link
 
@@ -36,7 +37,7 @@ public struct Deferred<Value: Sendable>: Sendable {
 }
 
 extension Deferred: Hashable {
-    /// Whether both are handles to the same Deferred.
+    /// Returns whether both are handles to the same Deferred.
     @inlinable
     public static func == (a: Deferred, b: Deferred) -> Bool { a.link === b.link }
 
@@ -46,23 +47,27 @@ extension Deferred: Hashable {
 }
 
 extension Deferred: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Its outcome, or what it waits for and where that was made, up the chain; in one line, which leaves out
-    /// what is far up.
+    /// Describes the outcome, or what this Deferred waits for, up the chain, in one line. A long chain is cut.
     public var description: String { "Deferred<\(Value.self)>: \(link.describe())" }
 
-    /// Its outcome, or all that it waits for, a line for each: how and where that was made and what it does,
-    /// up the chain, and for a list down into each of its inputs that is pending. (Up to a thousand lines.)
+    /// Describes the outcome, or everything that this Deferred waits for, one line each: how and where it was
+    /// created and what it does, up the chain, and for a list each pending input. At most 1,000 lines.
     ///
     /// ```
-    /// Deferred<Int>: waits (then, made at App/Pages.swift:12)
+    /// Deferred<Int>: waits (map, made at App/Pages.swift:12)
     /// ← waits for 1 of a list of 2 (list, made at App/Pages.swift:10)
-    ///   1: its callback waits on its dispatcher, parsing (then, made at App/Pages.swift:9)
+    ///   1: its callback waits on its dispatcher, parsing (map, made at App/Pages.swift:9)
     /// ```
     public var debugDescription: String { "Deferred<\(Value.self)>: \(link.describeChain())" }
 }
 
 extension Deferred {
-    /// The outcome, or `nil` while there is none. A failure that has been seen here counts as handled.
+    /// Returns whether this Deferred is settled: resolved or rejected. Unlike ``currentResult``, reading this handles
+    /// no failure.
     @inlinable
-    public var currentResult: Result<Value, any Error>? { link.look() ? link.content.result() : nil }
+    public var hasFired: Bool { link.isSettled }
+
+    /// Returns the outcome, or `nil` while this Deferred is pending. A failure that is read here counts as handled.
+    @inlinable
+    public var currentResult: Result<Value, any Error>? { link.peek() ? link.payload.result() : nil }
 }

@@ -1,20 +1,20 @@
-/// Something that went wrong where no caller could be told by an error.
+/// A mistake that no caller can receive as an error.
 public enum DeferredDiagnostic: Sendable {
-    /// A failure that nobody handled: no errback, no `await`, no look at `currentResult`, until the last
-    /// handle went.
+    /// A failure that nothing handled: no errback, no `await`, no reading of `currentResult`, until the last handle was
+    /// released.
     case unhandledFailure(any Error, made: Location)
-    /// A second result for a Deferred that had fired; it was dropped. `firedFirst` is where the first came
-    /// from, if that was the same handle's or resolver's `resolve`, `reject` or `complete`.
+    /// A second completion of a Deferred, which was ignored. `firedFirst` is the location of the first, if that was a
+    /// `resolve`, `reject` or `complete` of the same handle or resolver.
     case alreadyFired(made: Location, firedFirst: Location?, again: Location)
-    /// `resolve`, `reject`, `complete` or `follow` on a Deferred that cannot be fired by hand; nothing was
-    /// changed.
+    /// A `resolve`, `reject`, `complete` or `follow` on a Deferred that cannot be completed explicitly, which was
+    /// ignored.
     case notFireable(made: Location, at: Location)
-    /// An `unpause()` without a `pause()` before it; nothing was changed.
+    /// An `unpause()` without a matching `pause()`, which was ignored.
     case unbalancedUnpause(made: Location, at: Location)
 
-    /// A place in the source.
+    /// A location in the source.
     public struct Location {
-        @usableFromInline let file: UnsafePointer<UInt8>
+        @usableFromInline package let file: UnsafePointer<UInt8>
         /// The line, and above it how a Deferred was made there (`OriginBits`). The highest bit is a link's
         /// own; see `Link.lineAndOwner`.
         @usableFromInline let storedLine: UInt32
@@ -27,12 +27,12 @@ public enum DeferredDiagnostic: Sendable {
     }
 }
 
-/// Sound as `@unchecked Sendable`: `file` points to the bytes of a `StaticString`, which never change and
-/// never go.
+/// Sound as `@unchecked Sendable`: `file` points to the bytes of a `StaticString`, which never change and are
+/// never deallocated; for the same reason it may be read as long as the program runs.
 extension DeferredDiagnostic.Location: @unchecked Sendable {}
 
 extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
-    /// A place, as `#fileID` and `#line` give it.
+    /// Creates a location; by default that of the call.
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
         file = fileID.hasPointerRepresentation ? fileID.utf8Start : Self.unknownFile.utf8Start
@@ -41,7 +41,7 @@ extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
 
     @usableFromInline static var unknownFile: StaticString { "unknown" }
 
-    /// Module and file, as `#fileID` gives them.
+    /// Module and file, as in `#fileID`.
     public var fileID: String { String(cString: file) }
 
     /// The line, from 1.
@@ -50,7 +50,7 @@ extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
     /// `Module/File.swift:12`
     public var description: String { "\(fileID):\(line)" }
 
-    /// The same line of the same file.
+    /// Returns whether both are the same line of the same file.
     public static func == (a: Self, b: Self) -> Bool { a.line == b.line && a.fileID == b.fileID }
 
     /// Hashes file and line.
@@ -61,27 +61,24 @@ extension DeferredDiagnostic.Location: Hashable, CustomStringConvertible {
 }
 
 extension DeferredDiagnostic: CustomStringConvertible {
-    /// One line: what happened, to which Deferred, and where.
+    /// Describes in one line what happened, to which Deferred, and where.
     public var description: String {
         switch self {
         case .unhandledFailure(let error, let made):
-            "Deferred made at \(made) failed, and nobody handled it: \(error)"
+            "unhandled failure of the Deferred made at \(made): \(error)"
         case .alreadyFired(let made, let firedFirst?, let again):
-            "Deferred made at \(made) was fired at \(firedFirst) and again at \(again); the second result was dropped"
+            "completion at \(again) ignored: the Deferred made at \(made) was completed before, at \(firedFirst)"
         case .alreadyFired(let made, nil, let again):
-            "Deferred made at \(made) had its result already and was fired again at \(again); that result was dropped"
+            "completion at \(again) ignored: the Deferred made at \(made) was already settled"
         case .notFireable(let made, let at):
-            """
-            Deferred made at \(made) cannot be fired by hand, as was tried at \(at): it gets its result from the chain or \
-            from its Resolver
-            """
+            "completion at \(at) ignored: the Deferred made at \(made) is completed by its chain or its Resolver"
         case .unbalancedUnpause(let made, let at):
-            "Deferred made at \(made) was unpaused at \(at) without having been paused"
+            "unpause() at \(at) ignored: the Deferred made at \(made) is not paused"
         }
     }
 }
 
-/// Where diagnostics go: by default one line each to standard error.
+/// Delivers diagnostics, by default as one line each on standard error.
 ///
 /// ```swift
 /// DeferredDiagnostics.setHandler { diagnostic in
@@ -89,32 +86,32 @@ extension DeferredDiagnostic: CustomStringConvertible {
 /// }
 /// ```
 public enum DeferredDiagnostics {
-    /// Takes a diagnostic, on whatever thread it arose.
+    /// A closure that receives a diagnostic, on the thread on which it arose.
     public typealias Handler = @Sendable (DeferredDiagnostic) -> Void
 
-    private static let global = Guarded<BoxedHandler?>(nil)
+    private static let global = SpinLocked<BoxedHandler?>(nil)
     @TaskLocal private static var scoped: BoxedHandler?
 
-    /// Sends all diagnostics from now on to `handler`, or with `nil` to standard error again.
+    /// Sends all further diagnostics to `handler`, or with `nil` to standard error again.
     ///
-    /// Safe from any thread. The handler runs on the thread on which the fault showed, for an unhandled
-    /// failure that is the one that let the last handle go; it may use Deferreds.
+    /// May be called from any thread. The handler runs on the thread on which the diagnostic arose, which for an
+    /// unhandled failure is the one that released the last handle. It may use Deferreds.
     public static func setHandler(_ handler: Handler?) {
         var replaced = handler.map(BoxedHandler.init)
         global.withLock { swap(&$0, &replaced) }
-        // What it holds goes after the lock: it may have something to report.
+        // Released outside the lock: the release may itself report a diagnostic.
         _ = consume replaced
     }
 
-    /// Sends the diagnostics that arise during `body`, on its thread or in its task and in tasks made there,
-    /// to `handler`.
+    /// Runs `body` and sends the diagnostics that arise meanwhile, on its thread or in its task and in tasks created
+    /// there, to `handler`.
     ///
-    /// Handlers nest; the innermost gets the diagnostic, and it alone.
+    /// Handlers nest; only the innermost receives a diagnostic.
     public static func withHandler<R>(_ handler: @escaping Handler, _ body: () throws -> R) rethrows -> R {
         try $scoped.withValue(BoxedHandler(handle: handler), operation: body)
     }
 
-    /// As the synchronous form, for an asynchronous `body`, which runs on the caller's actor.
+    /// Runs an asynchronous `body`, on the caller's actor; otherwise as the synchronous form.
     public static func withHandler<R>(
         isolation: isolated (any Actor)? = #isolation, _ handler: @escaping Handler,
         _ body: () async throws -> R

@@ -1,34 +1,38 @@
-/// What a Deferred fails with of its own accord.
+/// The errors that the library itself produces.
 ///
-/// A cancelled Deferred fails with Swift's `CancellationError`, and what a callback throws comes as it is.
+/// A cancelled Deferred fails with Swift's `CancellationError`. Errors that callbacks throw are passed on unchanged.
 public enum DeferredError: Error, Hashable, Sendable {
-    /// Nothing is left that could fire the Deferred: every handle and every ``Resolver`` that could has gone,
-    /// or a dispatcher let go of a callback without running it.
+    /// Nothing is left that could complete the Deferred: every handle and every ``Resolver`` that could was released,
+    /// or a dispatcher released a callback without running it.
     case abandoned
     /// A callback returned a Deferred that waits, perhaps through others, for that same callback's result.
     case cycle
-    /// The first result of an empty ``DeferredList`` was asked for.
+    /// ``DeferredList/first(fileID:line:)`` was called on an empty list.
     case empty
-    /// The time given for an outcome passed without one.
+    /// A ``DeferredQueue`` was finished: it accepts no element, and none is left in it.
+    case finished
+    /// The time limit passed before the Deferred was settled.
     case timedOut
     /// A ``DeferredQueue`` is full: `size` elements wait in it.
     case queueOverflow(size: Int)
-    /// A ``DeferredQueue`` is empty, and `backlog` already wait for an element.
+    /// A ``DeferredQueue`` is empty, and `backlog` consumers already wait for an element.
     case queueUnderflow(backlog: Int)
-    /// ``Deferred/wait(timeout:fileID:line:)`` was called, at the place given, on the thread that has to run
-    /// something first.
+    /// ``Deferred/wait(timeout:fileID:line:)`` was called, at the given location, on the thread that must run a
+    /// callback before the wait can end.
     case wouldDeadlock(at: DeferredDiagnostic.Location)
-    /// An argument that cannot be meant, and what is wrong with it.
+    /// An argument is invalid; the text says which one and why.
     case invalidArgument(String)
 }
 
 extension DeferredError: CustomStringConvertible {
-    /// The error in words.
+    /// Describes the error.
     public var description: String {
         switch self {
-        case .abandoned: "abandoned: nothing is left that could fire this Deferred"
+        case .abandoned: "abandoned: nothing is left that could complete this Deferred"
         case .cycle: "cycle: a callback returned a Deferred that waits for that callback's own result"
-        case .empty: "empty: the list has no Deferred whose result could be the first"
+        case .empty: "empty: first() of an empty list"
+        case .finished:
+            "finished: the queue has ended; it accepts no further elements, and none is left in it"
         case .timedOut: "timed out"
         case .queueOverflow(let size): "queue overflow: the queue is full, with a size of \(size)"
         case .queueUnderflow(let backlog):

@@ -1,110 +1,255 @@
-/// The inputs of a list that makes them as it goes. Each has a slot, a Deferred that is there from the
-/// beginning and, once its turn has come, follows what `body` makes; whoever watches the list watches the
-/// slots.
+/// The inputs of a list with a limit (D5): taken out of a sequence and started one by one, while there is room
+/// and a result that was asked for needs them.
+///
+/// One call at a time starts inputs (`startInputs`); what changes meanwhile is left in the state for it to see.
+/// Only that call touches the sequence and runs the user's closure, and never under the lock.
 final class LimitedInputs<Value: Sendable>: Sendable {
-    private struct Slot: Sendable {
-        let deferred: Deferred<Value>
-        let resolver: Resolver<Value>
-        let begin: @Sendable () -> Deferred<Value>
-    }
-
     private struct State {
-        /// Those not begun, the next one last.
-        var waiting: [Slot]
-        /// How many more may be under way.
+        /// How many more may be in progress.
         var free: Int
-        /// Somebody is in `beginSlots`, and will see what is freed.
-        var isBeginning = false
-        /// Results of the list that have been asked for, and have neither failed nor been cancelled.
-        var askers = 0
+        /// Whether a call is in `startInputs`.
+        var isStarting = false
+        var isExhausted = false
+        /// Whether the list was cancelled, or nothing is left that needs further inputs.
+        var isStopped = false
+        var isCancelled = false
+        var startedCount = 0
+        /// Results that were asked for and have yet to observe the inputs started before.
+        var joining: [(list: ListState, handle: LimitedListHandle<Value>)] = []
+        /// Results that were asked for and need all inputs.
+        var lists: [ListState] = []
+        /// Results that need no further input.
+        var leaving: [ListState] = []
+        /// How many outcomes wait to be taken out of a list's `completed` sequence.
+        var backlogs: [ObjectIdentifier: Int] = [:]
+        weak var handle: LimitedListHandle<Value>?
+        /// Whether the handles were released, so that no further result can be asked for.
+        var isReleased = false
+        /// Whether the sequence was released: once, by the call that starts inputs.
+        var hasReleasedInputs = false
+
+        /// Whether a list has use for a further input now.
+        var hasDemand: Bool {
+            lists.contains { backlogs[ObjectIdentifier($0), default: 0] < InputSequence.backlogLimit }
+        }
     }
 
-    let slots: [Deferred<Value>]
+    /// What the call that starts inputs does next.
+    private enum Step {
+        case replay(LimitedListHandle<Value>, to: ListState)
+        case start(for: [ListState])
+        case close([ListState], isCutOff: Bool, missingCount: Int)
+        case releaseInputs
+        case none
+    }
+
     let limit: Int
-    private let state: Guarded<State>
+    private let site: DeferredDiagnostic.Location
+    private let inputs: InputSequence
+    private let state: SpinLocked<State>
 
-    init<Input: Sendable>(
-        _ inputs: [Input], _ limit: Int, _ body: @escaping @Sendable (Input) -> Deferred<Value>,
-        _ fileID: StaticString, _ line: UInt
+    init<S: Sequence>(
+        _ sequence: sending S, _ limit: Int, _ site: DeferredDiagnostic.Location,
+        _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
     ) {
-        var slots: [Deferred<Value>] = []
-        var waiting: [Slot] = []
-        for input in inputs {
-            let (deferred, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-            slots.append(deferred)
-            waiting.append(Slot(deferred: deferred, resolver: resolver) { body(input) })
-        }
-        waiting.reverse()
-        self.slots = slots
         self.limit = limit
-        state = Guarded(State(waiting: waiting, free: limit))
+        self.site = site
+        inputs = InputSequence(sequence) { body($0).link }
+        state = SpinLocked(State(free: limit))
     }
 
-    /// Somebody asks for a result of the list.
-    func addAsker() {
-        state.withLock { $0.askers += 1 }
+    /// Sets the handle that remembers the inputs started.
+    fileprivate func setHandle(_ handle: LimitedListHandle<Value>) {
+        state.withLock { $0.handle = handle }
     }
 
-    /// One who asked has failed, or wants no more: when nobody is left, what has not begun never begins.
-    func removeAsker() {
-        let isLast = state.withLock { state in
-            state.askers -= 1
-            return state.askers == 0
+    fileprivate func releaseHandle() {
+        state.withLock { $0.isReleased = true }
+        startInputs()
+    }
+
+    /// Adds a list, which observes all inputs, also those started before.
+    fileprivate func join(_ list: ListState, _ handle: LimitedListHandle<Value>) {
+        state.withLock { $0.joining.append((list, handle)) }
+        startInputs()
+    }
+
+    /// Removes a list that is settled or cancelled. After the last one, no input starts any more.
+    func leave(settled list: ListState) {
+        remove(list, isSettled: true)
+    }
+
+    /// Removes a list whose outcomes are no longer read. Results that are asked for later may start inputs.
+    func leave(unread list: ListState) {
+        remove(list, isSettled: false)
+    }
+
+    private func remove(_ list: ListState, isSettled: Bool) {
+        let unobserved = state.withLock { state in
+            let isReading = state.lists.contains { $0 === list }
+            // Releases no last reference: the caller has one.
+            state.lists.removeAll { $0 === list }
+            let joining = state.joining.firstIndex { $0.list === list }.map { state.joining.remove(at: $0) }
+            if !isSettled && isReading { state.leaving.append(list) }
+            state.backlogs[ObjectIdentifier(list)] = nil
+            if isSettled && state.lists.isEmpty && state.joining.isEmpty { state.isStopped = true }
+            return joining
         }
-        if isLast { stop() }
+        withExtendedLifetime(unobserved) {}
+        startInputs()
     }
 
-    /// Begins slots while there is room. A loop, also where what `body` makes has fired already.
-    func beginSlots() {
-        while let slot = takeNext() {
-            guard !slot.resolver.isCancelled else {
-                giveBack()
-                leave()
-                continue
-            }
-            let begun = slot.begin()
-            // Attached after those who watch for the list: the next begins when they have been told.
-            slot.deferred.link.observe { [self] in
-                giveBack()
-                beginSlots()
-            }
-            // Cancelled while `body` ran: what that made is cancelled at once, as a callback's would be (C5).
-            if !slot.deferred.link.follow(begun.link) { begun.cancel() }
-            leave()
-        }
-    }
-
-    /// The next slot to begin, for one caller at a time.
-    private func takeNext() -> Slot? {
+    /// Records that outcomes were added to, or taken out of, the `completed` sequence of `list`.
+    func changeBacklog(of list: ListState, by change: Int) {
         state.withLock { state in
-            guard !state.isBeginning, state.free > 0, let slot = state.waiting.popLast() else { return nil }
-            state.free -= 1
-            state.isBeginning = true
-            return slot
+            guard state.lists.contains(where: { $0 === list }) else { return }
+            state.backlogs[ObjectIdentifier(list), default: 0] += change
+        }
+        if change < 0 { startInputs() }
+    }
+
+    /// Starts no further input, and cancels those in progress.
+    fileprivate func cancel(_ handle: LimitedListHandle<Value>) {
+        state.withLock { state in
+            state.isStopped = true
+            state.isCancelled = true
+        }
+        startInputs()
+        for link in handle.started { link.cancel() }
+    }
+
+    /// Does what there is to do, unless another call is doing it. A loop, also where inputs are settled as soon
+    /// as they are started.
+    private func startInputs() {
+        let isFirst = state.withLock { state in
+            let isFirst = !state.isStarting
+            state.isStarting = true
+            return isFirst
+        }
+        guard isFirst else { return }
+        while true {
+            switch nextStep() {
+            case .replay(let handle, let list):
+                for link in handle.started { list.add(link, site) }
+            case .start(let lists):
+                start(for: lists)
+            case .close(let lists, let isCutOff, let missingCount):
+                let missing = (0..<missingCount).map { _ in
+                    Link(.settled, .failure(CancellationError()), site.of(.hidden))
+                }
+                for list in lists { list.close(isCutOff: isCutOff, missing: missing) }
+            case .releaseInputs:
+                inputs.release()
+            case .none:
+                return
+            }
         }
     }
 
-    private func leave() {
-        state.withLock { $0.isBeginning = false }
-    }
-
-    private func giveBack() {
-        state.withLock { $0.free += 1 }
-    }
-
-    private func stop() {
-        let never = state.withLock { state in
-            var never: [Slot] = []
-            swap(&never, &state.waiting)
-            return never
+    private func nextStep() -> Step {
+        state.withLock { state -> Step in
+            if let (list, handle) = state.joining.popLast() {
+                state.lists.append(list)
+                return .replay(handle, to: list)
+            }
+            if !state.leaving.isEmpty {
+                let lists = state.leaving
+                state.leaving = []
+                return .close(lists, isCutOff: true, missingCount: 0)
+            }
+            if state.isReleased && state.lists.isEmpty { state.isStopped = true }
+            let isOver = state.isExhausted || state.isStopped
+            if isOver, !state.lists.isEmpty {
+                let missing = state.isExhausted ? 0 : inputs.claimedCount - state.startedCount
+                let lists = state.lists
+                state.lists = []
+                return .close(lists, isCutOff: !state.isExhausted, missingCount: max(0, missing))
+            }
+            if !isOver, state.free > 0, state.hasDemand {
+                state.free -= 1
+                return .start(for: state.lists)
+            }
+            // Before `isStarting` is taken back: after that another call may be here.
+            if isOver, !state.hasReleasedInputs {
+                state.hasReleasedInputs = true
+                return .releaseInputs
+            }
+            state.isStarting = false
+            return .none
         }
-        for slot in never.reversed() where !slot.resolver.isCancelled {
-            slot.resolver.reject(CancellationError())
+    }
+
+    /// Starts the next input, if there is one.
+    private func start(for lists: [ListState]) {
+        guard let made = inputs.next() else {
+            return state.withLock { $0.isExhausted = true }
+        }
+        // A link of its own, since the list must not keep alive what alone could complete the input (A1).
+        let link = made.attach(.step { $0.copy() }, site)
+        let handle = state.withLock { state in
+            state.startedCount += 1
+            return state.handle
+        }
+        handle?.append(link)
+        for list in lists { list.add(link, site) }
+        // Attached after the lists: the next input starts when they have been notified.
+        link.observe { [self] in
+            state.withLock { $0.free += 1 }
+            startInputs()
+        }
+        // The list may have been cancelled while the input was being made.
+        if state.withLock({ $0.isCancelled }) { link.cancel() }
+    }
+}
+
+/// What the handles of a list with a limit retain: its inputs, and those of them that were started, for results that
+/// are asked for later. An endless list therefore runs in constant memory once its handles are released.
+final class LimitedListHandle<Value: Sendable>: Sendable {
+    let inputs: LimitedInputs<Value>
+    private let links = SpinLocked<[Link]>([])
+
+    init(_ inputs: LimitedInputs<Value>) {
+        self.inputs = inputs
+        inputs.setHandle(self)
+    }
+
+    deinit { inputs.releaseHandle() }
+
+    fileprivate var started: [Link] { links.withLock { $0 } }
+
+    fileprivate func append(_ link: Link) { links.withLock { $0.append(link) } }
+
+    /// Adds a list, which observes all inputs, also those started before.
+    func join(_ list: ListState) { inputs.join(list, self) }
+
+    /// Starts no further input, and cancels those in progress.
+    func cancel() { inputs.cancel(self) }
+}
+
+/// The sequence of a list with a limit. Each element is taken out when its input starts.
+///
+/// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `advance` is touched
+/// only by the one call that is in `LimitedInputs.startInputs`, whose calls are ordered by that object's lock.
+private final class InputSequence: @unchecked Sendable {
+    /// How many outcomes may wait to be taken out of `completed` before no further input starts for it.
+    static let backlogLimit = 100
+
+    /// The sequence's own estimate of its count; 0 if that is unreasonably large.
+    let claimedCount: Int
+    private var advance: (() -> Link?)?
+
+    init<S: Sequence>(_ sequence: sending S, _ start: @escaping (S.Element) -> Link) {
+        let count = sequence.underestimatedCount
+        claimedCount = count > 1_000_000 ? 0 : count
+        var iterator: S.Iterator?
+        advance = {
+            if iterator == nil { iterator = sequence.makeIterator() }
+            return iterator?.next().map(start)
         }
     }
 
-    func cancel() {
-        stop()
-        for slot in slots { slot.cancel() }
-    }
+    /// Takes the next element and starts its input; nil at the end.
+    func next() -> Link? { advance?() }
+
+    func release() { advance = nil }
 }

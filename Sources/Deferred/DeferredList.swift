@@ -1,39 +1,39 @@
-/// Several Deferreds as one: wait for all, for the first, or take them as they finish.
+/// Several Deferreds as one: waits for all, for the first, or delivers their outcomes in the order of completion.
 ///
 /// ```swift
 /// DeferredList([profile, friends]).values()
-///     .then { show($0) }
+///     .done { show($0) }
 ///     .fail { show($0) }
 /// ```
 ///
-/// The list holds handles to its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)`` and
-/// ``first(fileID:line:)`` gives a new Deferred, which is one consumer of each distinct input; one Deferred
-/// may stand in a list twice. Cancelling that Deferred fails it with `CancellationError` and then cancels the
-/// inputs still pending, as far as nobody else consumes them. A list's callbacks run on the thread that fires
-/// the input that decided it.
+/// The list has handles of its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)`` and
+/// ``first(fileID:line:)`` returns a new Deferred, which is one consumer of each distinct input; one Deferred may be in a
+/// list twice. Cancelling the returned Deferred fails it with `CancellationError` and then cancels the inputs still
+/// pending, as far as nothing else consumes them. A list's callbacks run on the thread that completes the input that
+/// decided its outcome.
 public struct DeferredList<Value: Sendable>: Sendable {
     let source: Source
     let consumesErrors: Bool
     let cancelsRemaining: Bool
-    /// Where the list was made.
+    /// Where the list was created.
     let fileID: StaticString
     let line: UInt
 
-    /// Where the inputs come from.
+    /// The inputs.
     enum Source: Sendable {
         case given([Link])
-        case limited(LimitedInputs<Value>)
+        case limited(LimitedListHandle<Value>)
         case invalid(DeferredError)
     }
 
-    /// A list of Deferreds that are under way.
+    /// Creates a list of Deferreds that exist already.
     ///
     /// - Parameters:
-    ///   - deferreds: The inputs; results stand in their order.
-    ///   - consumeErrors: Counts errors that arrive after the list has fired as handled. Without, they are reported unless
-    ///     somebody else handles them.
-    ///   - cancelsRemaining: Once the list has fired and its own callbacks have run, the inputs still pending are cancelled,
-    ///     in order, as far as nobody else consumes them.
+    ///   - deferreds: The inputs; results are in their order.
+    ///   - consumeErrors: Counts errors that arrive after the list is settled as handled. Without, they are reported
+    ///     unless something else handles them.
+    ///   - cancelsRemaining: Once the list is settled and its own callbacks have run, cancels the inputs still pending, in
+    ///     order, as far as nothing else consumes them.
     @inlinable
     public init(
         _ deferreds: some Sequence<Deferred<Value>>, consumeErrors: Bool = false,
@@ -58,25 +58,30 @@ public struct DeferredList<Value: Sendable>: Sendable {
         self.cancelsRemaining = cancelsRemaining
     }
 
-    /// A list that makes its Deferreds as it goes, with at most `limit` of them under way.
-    ///
-    /// It starts when its first result is asked for, with any of ``results(fileID:line:)``,
-    /// ``values(fileID:line:)``, ``first(fileID:line:)`` and ``completed``, and begins with the next input
-    /// only when one has settled. Cancelled, or failed where ``values(fileID:line:)`` was asked for, it
-    /// starts no more.
+    /// Creates a list that makes its Deferreds one by one, with at most `limit` of them in progress.
     ///
     /// ```swift
     /// DeferredList(urls, limit: 4) { fetch($0) }.results()
     /// ```
     ///
+    /// The list starts at its first ``results(fileID:line:)``, ``values(fileID:line:)``,
+    /// ``first(fileID:line:)`` or ``completed``. It takes the next element out of the sequence, and calls `body`
+    /// with it, only when fewer than `limit` inputs are in progress; the sequence may be lazy or endless. It starts
+    /// no more once it is cancelled, or once every result that was asked for is settled: `values` with the first
+    /// failure, `first` with the first value. `values` and `first` of a list that was cancelled before its
+    /// sequence ended fail with `CancellationError`; `results` then has a `CancellationError` for each element
+    /// that the sequence's `underestimatedCount` counts and that was never started.
+    ///
     /// - Parameters:
-    ///   - inputs: What `body` is called with, in order.
-    ///   - limit: How many may be under way, at least 1; less is a ``DeferredError/invalidArgument(_:)`` of every result.
+    ///   - inputs: The elements that `body` is called with, in order.
+    ///   - limit: How many inputs may be in progress, at least 1. Every result of a list with a lower limit fails
+    ///     with ``DeferredError/invalidArgument(_:)``.
     ///   - consumeErrors: As for the list of Deferreds.
     ///   - cancelsRemaining: As for the list of Deferreds.
-    ///   - body: Makes the Deferred for an input. Runs on the thread that asks first, or on which one before it settled.
+    ///   - body: Makes the Deferred for an element. Runs on the thread that asks for the first result, and then on
+    ///     the thread that settles an input. One call at a time.
     public init<S: Sequence>(
-        _ inputs: S, limit: Int, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
+        _ inputs: sending S, limit: Int, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
         _ body: @escaping @Sendable (S.Element) -> Deferred<Value>, fileID: StaticString = #fileID,
         line: UInt = #line
     ) where S.Element: Sendable {
@@ -85,73 +90,70 @@ public struct DeferredList<Value: Sendable>: Sendable {
         if limit < 1 {
             source = .invalid(.invalidArgument("a DeferredList's limit must be at least 1, not \(limit)"))
         } else {
-            source = .limited(LimitedInputs(Array(inputs), limit, body, fileID, line))
+            let site = DeferredDiagnostic.Location(.list, fileID, line)
+            source = .limited(LimitedListHandle(LimitedInputs(inputs, limit, site, body)))
         }
         consumesErrors = consumeErrors
         self.cancelsRemaining = cancelsRemaining
     }
 
-    /// All outcomes, in input order, when the last is there. Never fails of itself; `[]` at once for an empty
-    /// list.
+    /// Waits for all inputs, and returns their outcomes in input order. Fails only if it is cancelled; an empty list
+    /// resolves it with `[]` at once.
     @inlinable
     public func results(
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Result<Value, any Error>]> {
         start(.all, fileID, line) { inputs, _ in
-            .value(inputs.map { $0.content.result() as Result<Value, any Error> })
+            .value(inputs.map { $0.payload.result() as Result<Value, any Error> })
         }
     }
 
-    /// All values, in input order; or the first error, as it is, as soon as one fails (Twisted's
-    /// `gatherResults`). `[]` at once for an empty list.
+    /// Waits for all inputs, and returns their values in input order; or fails with the first error, unchanged, as soon as
+    /// an input fails (Twisted's `gatherResults`). An empty list resolves it with `[]` at once.
     @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
-        start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.content.value() as Value }) }
+        start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.payload.value() as Value }) }
     }
 
-    /// The first value and its place in the list. Fails only when all have failed, with the error that came
-    /// last; with ``DeferredError/empty`` at once for an empty list.
+    /// Waits for the first value, and returns it with its index in the list. Fails only when all inputs have failed, with
+    /// the error that came last; an empty list fails with ``DeferredError/empty`` at once.
     @inlinable
     public func first(
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<(index: Int, value: Value)> {
         start(.untilValue, fileID, line) { inputs, index in
-            .value((index: index, value: inputs[index].content.value() as Value))
+            .value((index: index, value: inputs[0].payload.value() as Value))
         }
     }
 
-    /// Cancels each input, as its own ``Deferred/cancel()`` does; what a list with a limit has not begun, it
-    /// never begins.
+    /// Cancels each input, as its own ``Deferred/cancel()`` does. A list with a limit starts no further input.
     public func cancel() {
         switch source {
         case .given(let links): for link in links { link.cancel() }
-        case .limited(let inputs): inputs.cancel()
+        case .limited(let handle): handle.cancel()
         case .invalid: break
         }
     }
 
     @usableFromInline
     func start<U>(
-        _ rule: ListState.Rule, _ fileID: StaticString, _ line: UInt,
+        _ rule: ListState.Rule, _ fileID: StaticString, _ line: UInt, opened: ((ListState) -> Void)? = nil,
         _ finish: @escaping ListState.Finish
     ) -> Deferred<U> {
         let site = DeferredDiagnostic.Location(.list, fileID, line)
-        func watch(
-            _ inputs: [Link], limit: Int? = nil, onStop: (@Sendable () -> Void)? = nil
-        ) -> Deferred<U> {
-            let list = ListState(
-                rule, count: inputs.count, limit: limit, consumesErrors: consumesErrors,
-                cancelsRemaining: cancelsRemaining, onStop: onStop, site, finish)
-            return Deferred<U>(list.start(inputs, site))
-        }
         switch source {
         case .given(let links):
-            return watch(links)
-        case .limited(let inputs):
-            inputs.addAsker()
-            let deferred = watch(
-                inputs.slots.map { $0.link }, limit: inputs.limit, onStop: inputs.removeAsker)
-            inputs.beginSlots()
+            let list = ListState(
+                rule, count: links.count, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,
+                site, finish)
+            return Deferred<U>(list.start(links, site))
+        case .limited(let handle):
+            let list = ListState(
+                rule, count: 0, limit: handle.inputs.limit, consumesErrors: consumesErrors,
+                cancelsRemaining: cancelsRemaining, onStop: handle.inputs.leave(settled:), site, finish)
+            let deferred = Deferred<U>(list.open())
+            opened?(list)
+            handle.join(list)
             return deferred
         case .invalid(let error):
             return .rejected(error, fileID: fileID, line: line)

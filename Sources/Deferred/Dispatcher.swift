@@ -1,7 +1,7 @@
-/// Somewhere for work to run: a queue, an event loop, an actor.
+/// A type that runs the work submitted to it: a queue, an event loop, an actor.
 ///
-/// Name one with `on:` and the callback runs there instead of on the thread that fires. A `DispatchQueue` is
-/// a dispatcher, and so is anything that can take a closure and run it later:
+/// Name one with `on:`, and the closure runs there instead of on the completing thread. A `DispatchQueue` is
+/// a dispatcher, and so is any type that can store a closure and run it later:
 ///
 /// ```swift
 /// struct EventLoopDispatcher: Dispatcher {
@@ -10,28 +10,34 @@
 /// }
 /// ```
 ///
-/// A dispatcher must run what it is given once, sooner or later, on whatever thread it likes. If it lets go
-/// of the work without running it, the link whose callback it was fails with ``DeferredError/abandoned``.
+/// A dispatcher must run work that is submitted to it once, at any time and on any thread. If it releases the
+/// work without running it, the link of that work fails with ``DeferredError/abandoned``.
+///
+/// Submitted work does not retain its dispatcher: one that is released with work in it is deallocated, and
+/// releases that work. A chain retains the dispatchers of its callbacks that are still to be submitted,
+/// though. If a later callback names the dispatcher that an earlier one waits in, and nothing but that
+/// dispatcher would ever run it, the two retain each other: cancel such a chain, or release its work, before
+/// you release the dispatcher.
 public protocol Dispatcher: Sendable {
-    /// Runs `work` later (or at once, if that is what this dispatcher does), exactly once.
+    /// Runs `work` exactly once: later, or before this returns.
     func dispatch(_ work: @escaping @Sendable () -> Void)
 }
 
 /// A dispatcher that can also run work after a delay.
 ///
-/// Swift's own `Clock` can only sleep asynchronously; this one can be moved by hand in a test
-/// (`ManualClock` in `DeferredTesting`).
+/// Swift's own `Clock` can only sleep asynchronously. A dispatcher that keeps the time itself can be advanced
+/// explicitly in a test (`ManualClock` in `DeferredTesting`).
 public protocol DelayedDispatcher: Dispatcher {
-    /// Runs `work` once `delay` has passed, unless the work that this gives back is cancelled first.
+    /// Runs `work` once `delay` has passed, unless the returned ``DelayedWork`` is cancelled first.
     ///
-    /// A delay of zero or less is as soon as possible, but not before this call returns.
+    /// A delay of zero or less means as soon as possible, but not before this call returns.
     func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork
 
-    /// The time that this dispatcher's delays go by, since some fixed moment: what repeats keeps in step with
-    /// it.
+    /// The time that has passed on this dispatcher's clock since some fixed point. Repeated work is due at
+    /// whole intervals of it.
     ///
-    /// By default that of a clock that stops while the machine sleeps, as a `DispatchQueue`'s does. A
-    /// dispatcher with a time of its own gives that.
+    /// The default is a clock that stops while the machine sleeps, as that of a `DispatchQueue` does. A
+    /// dispatcher with a clock of its own returns its time.
     var elapsed: Duration { get }
 }
 
@@ -42,9 +48,11 @@ extension DelayedDispatcher {
 
 private let machineStart = SuspendingClock().now
 
-/// Work that waits for its time; see ``DelayedDispatcher/dispatch(after:_:)``.
+/// Work that is due later; see ``DelayedDispatcher/dispatch(after:_:)``.
 public protocol DelayedWork: Sendable {
-    /// Gives the work up and lets go of what it holds. Once it has begun, this does nothing. Safe from any
-    /// thread.
+    /// Cancels the work and releases its closure. Does nothing once the work has begun. Safe from any thread.
+    ///
+    /// The chain that waits for the work retains this object. It should therefore not retain a dispatcher
+    /// that retains the work.
     func cancel()
 }

@@ -1,20 +1,29 @@
-/// The values of several Deferreds of different types, when all are there; or the first error as it is.
+/// Waits for several Deferreds of different types, and returns a Deferred with their values; or fails with the first
+/// error, unchanged.
 ///
 /// ```swift
-/// gather(profile, friends).then { profile, friends in show(profile, friends) }
+/// gather(profile, friends).done { profile, friends in show(profile, friends) }
 /// ```
 ///
-/// One consumer of each distinct input: cancelling it cancels the inputs still pending, as far as nobody else
-/// consumes them. An error that arrives after the first is reported unless somebody else handles it. Fires at
-/// once with `()` for no input.
+/// It is one consumer of each distinct input: a cancel cancels the inputs still pending, as far as nothing else consumes
+/// them. Without inputs it is resolved with `()` at once.
+///
+/// - Parameters:
+///   - deferreds: The inputs.
+///   - consumeErrors: Counts errors that arrive after the first one as handled. Without, they are reported unless
+///     something else handles them.
+///   - cancelsRemaining: Cancels the inputs still pending, in order, as far as nothing else consumes them, once the first
+///     one has failed and the callbacks of the returned Deferred have run.
 public func gather<each T: Sendable>(
-    _ deferreds: repeat Deferred<each T>, fileID: StaticString = #fileID, line: UInt = #line
+    _ deferreds: repeat Deferred<each T>, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
+    fileID: StaticString = #fileID, line: UInt = #line
 ) -> Deferred<(repeat each T)> {
     var inputs: [Link] = []
     repeat inputs.append((each deferreds).link)
     let site = DeferredDiagnostic.Location(.list, fileID, line)
     let list = ListState(
-        .untilFailure, count: inputs.count, consumesErrors: false, cancelsRemaining: false, site
+        .untilFailure, count: inputs.count, consumesErrors: consumeErrors,
+        cancelsRemaining: cancelsRemaining, site
     ) {
         inputs, _ in
         var next = inputs.makeIterator()
@@ -25,5 +34,5 @@ public func gather<each T: Sendable>(
 
 private func take<T: Sendable>(_ inputs: inout IndexingIterator<[Link]>, _: T.Type) -> T {
     guard let input = inputs.next() else { preconditionFailure("gather has as many outcomes as inputs") }
-    return input.content.value()
+    return input.payload.value()
 }

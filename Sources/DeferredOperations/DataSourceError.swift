@@ -4,73 +4,82 @@ public import Foundation
 internal import FoundationNetworking
 #endif
 
-/// What a data source fails with, apart from `CancellationError` and what a subclass of yours throws.
+/// The errors of data sources, apart from `CancellationError` and what your own closures and subclasses throw.
 ///
-/// Each says in words what happened to which URL: `"\(error)"` is fit for a log or a terminal.
+/// The ``description`` of each names the URL or the file and what happened to it, for a log or a terminal. URLs are
+/// without user and password.
 public enum DataSourceError: Error {
-    // MARK: Of any data source
+    // MARK: Any data source
 
-    /// An operation was requested for the second time, or had been started before it was requested.
+    /// An operation was requested a second time, or had been started before it was requested.
     case alreadyRequested
-    /// A ``DataSourceManager`` was asked for more after it had been stopped.
+    /// A data source was requested from a ``DataSourceManager`` that had been stopped.
     case managerStopped
     /// A subclass does not override the method named.
     case notOverridden(String)
 
-    // MARK: Of the way to an answer
+    // MARK: Before an answer
 
-    /// The request cannot be sent at all: not `http` or `https`, no host, a `GET` with a body, an unreadable
-    /// upload.
+    /// The request cannot be sent: not `http` or `https`, no host, a `GET` with a body, an unreadable upload.
     case invalidRequest(URL?, reason: String)
-    /// There is no connection to the server: refused, unreachable, unknown host, no agreement on TLS.
+    /// A redirect or a challenge needs the request's body to be sent again, and that is a stream, which can be read
+    /// only once. Set ``TransferOptions/makeBodyStream``, or send a file (``TransferOptions/uploadFile``).
+    case cannotResendBody(URL)
+    /// No connection to the server could be made: refused, unreachable, unknown host, no agreement on TLS.
     case cannotConnect(URL, reason: String)
-    /// The connection broke before there was an answer, or in the middle of it: reset, or closed without a
-    /// word.
+    /// The connection was lost before the answer or in the middle of it: reset, or closed without an answer.
     case connectionLost(URL, reason: String)
-    /// Nothing was heard, or the whole was not there, in the time given.
+    /// A time limit of ``TransferOptions`` was exceeded.
     case timedOut(URL, TimeLimit)
-    /// The server's answer is not HTTP, or not HTTP that can be read: also a part (206) of what was asked for as
-    /// a whole.
+    /// The server's answer is not valid HTTP, or contradicts the request, as a part (206) does where the whole was
+    /// requested.
     case malformedResponse(URL, reason: String)
-    /// More redirects than allowed, as in a loop; `last` is where the next one would have led.
+    /// There were more redirects than ``TransferOptions/maximumRedirectCount``; `last` is the target of the one that
+    /// was not followed.
     case tooManyRedirects(URL, count: Int, last: URL)
     /// A redirect to something other than `http` or `https`.
     case invalidRedirect(URL, location: String)
 
-    // MARK: Of the answer
+    // MARK: The answer
 
     /// A status that is not among the accepted ones.
     case status(StatusFailure)
     /// The body, or the length announced for it, is larger than the limit.
     case tooLarge(URL, limit: Int64)
-    /// The body ended before all that was announced had come. `expected` is nil if no length was announced.
+    /// The body was shorter than announced. `expected` is nil if no length was announced.
     case truncated(URL, received: Int64, expected: Int64?)
-    /// The body is said to be compressed and cannot be decompressed.
+    /// A download has another length than the one expected. `actual` is how long it would be, or how much had
+    /// arrived when that was noticed.
+    case unexpectedLength(URL, expected: Int64, actual: Int64)
+    /// A file does not have the expected checksum. The closure that verifies a download throws it, with both sums as
+    /// text.
+    case checksumMismatch(URL, expected: String, actual: String)
+    /// The body is announced as compressed, and cannot be decompressed.
     case malformedContent(URL, reason: String)
-    /// The body is not JSON, or not of the type wanted; `reason` says where.
+    /// The body is not JSON, or cannot be decoded as the wanted type; `reason` names the place.
     case malformedJSON(URL, reason: String)
 
-    // MARK: Of the destination of a download
+    // MARK: The destination of a download
 
-    /// There is something at the destination already.
+    /// A file exists at the destination.
     case destinationExists(URL)
-    /// The destination, or the part file beside it, cannot be written: no such folder, no permission, no
-    /// room.
+    /// The destination, or the part file beside it, cannot be written: no such folder, no permission, no space, or
+    /// not a regular file.
     case cannotWrite(URL, reason: String)
     /// Another download, here or in another process, is writing the same part file.
     case destinationBusy(URL)
 
     /// Which limit of ``TransferOptions`` was exceeded.
     public enum TimeLimit: Sendable, Hashable {
-        /// So long without a byte.
+        /// No byte arrived for this long.
         case silence(Duration)
-        /// So long from start to end.
+        /// The transfer had not ended after this long.
         case total(Duration)
     }
 
     /// An answer whose status was not accepted.
     public struct StatusFailure: Sendable {
-        /// The address that gave it, after redirects.
+        /// The address that answered, after redirects.
         public let url: URL
         /// The status code.
         public let code: Int
@@ -80,7 +89,7 @@ public enum DataSourceError: Error {
         public let body: Data
 
         init(_ response: HTTPURLResponse, url: URL, body: Data) {
-            self.url = url
+            self.url = url.withoutUserInfo
             self.body = body
             code = response.statusCode
             var headers: [String: String] = [:]
@@ -88,13 +97,13 @@ public enum DataSourceError: Error {
             self.headers = headers
         }
 
-        /// A header's value, in whatever case its name was sent.
+        /// Returns the value of a header, whose name is compared without regard to case.
         public subscript(header name: String) -> String? {
             headers.first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
         }
 
-        /// How long the server asks to be left alone (`Retry-After`), from now on; nil if it does not say,
-        /// and zero if the moment has passed.
+        /// How long the server asks the client to wait from now on (`Retry-After`); nil if it does not say, and zero if
+        /// the time has passed.
         public var retryAfter: Duration? {
             self[header: "Retry-After"].flatMap { HTTPDate.delay($0, from: Date()) }
         }
@@ -102,13 +111,17 @@ public enum DataSourceError: Error {
 }
 
 extension DataSourceError: CustomStringConvertible, LocalizedError {
-    /// The error in words.
+    /// Describes what happened, to which URL or file, and why.
     public var description: String {
         switch self {
-        case .alreadyRequested: "this operation has been requested or started before; an operation runs once"
-        case .managerStopped: "the manager has been stopped and takes no more requests"
-        case .notOverridden(let method): "\(method) is not overridden, and there is no closure to run"
+        case .alreadyRequested:
+            "this operation has been requested or started before; create a new one for each request"
+        case .managerStopped: "the manager has been stopped and accepts no more requests"
+        case .notOverridden(let method):
+            "\(method) is not overridden; override it, or create the data source with a closure"
         case .invalidRequest(let url, let reason): "\(url.map { "\($0.absoluteString): " } ?? "")\(reason)"
+        case .cannotResendBody(let url):
+            "\(url.absoluteString): the body is a stream that has been read and cannot be sent again; set makeBodyStream"
         case .cannotConnect(let url, let reason): "\(url.absoluteString): cannot connect: \(reason)"
         case .connectionLost(let url, let reason): "\(url.absoluteString): connection lost: \(reason)"
         case .timedOut(let url, .silence(let time)):
@@ -125,9 +138,13 @@ extension DataSourceError: CustomStringConvertible, LocalizedError {
             "\(failure.url.absoluteString): \(failure.code) \(HTTPURLResponse.localizedString(forStatusCode: failure.code))"
         case .tooLarge(let url, let limit): "\(url.absoluteString): larger than the limit of \(limit) bytes"
         case .truncated(let url, let received, let expected?):
-            "\(url.absoluteString): truncated: \(received) of \(expected) bytes came"
+            "\(url.absoluteString): truncated: \(received) of \(expected) bytes"
         case .truncated(let url, let received, nil):
             "\(url.absoluteString): truncated: the connection ended in the middle of the body, after \(received) bytes"
+        case .unexpectedLength(let url, let expected, let actual):
+            "\(url.absoluteString): \(actual) bytes, where \(expected) were expected"
+        case .checksumMismatch(let url, let expected, let actual):
+            "\(url.isFileURL ? url.path : url.absoluteString): the checksum is \(actual), where \(expected) was expected"
         case .malformedContent(let url, let reason):
             "\(url.absoluteString): the body cannot be decompressed: \(reason)"
         case .malformedJSON(let url, let reason): "\(url.absoluteString): unexpected JSON: \(reason)"
@@ -137,7 +154,7 @@ extension DataSourceError: CustomStringConvertible, LocalizedError {
         }
     }
 
-    /// As ``description``.
+    /// Returns ``description``.
     public var errorDescription: String? { description }
 }
 

@@ -3,40 +3,38 @@ import Deferred
 extension ManualClock: Clock {
     /// A time on a ``ManualClock``.
     public struct Instant: InstantProtocol {
-        /// How long after the clock's beginning.
+        /// How long after the clock's start.
         public let offset: Duration
 
-        /// The time `offset` after the clock's beginning.
+        /// Creates the time `offset` after the clock's start.
         public init(offset: Duration) { self.offset = offset }
 
-        /// The time `duration` later.
+        /// Returns the time `duration` later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
 
-        /// How long from here to `other`.
+        /// Returns how long it is from this time to `other`.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
-        /// Whether `a` is earlier.
+        /// Returns whether `a` is earlier than `b`.
         public static func < (a: Instant, b: Instant) -> Bool { a.offset < b.offset }
     }
 
     /// The time that the clock shows.
     public var now: Instant { Instant(offset: schedule.withLock { $0.now }) }
 
-    /// None: every duration can be told apart.
+    /// Zero: the clock distinguishes all durations.
     public var minimumResolution: Duration { .zero }
 
-    /// Sleeps until ``advance(by:)`` has reached `deadline`, or the Task is cancelled: then it throws
-    /// `CancellationError` at once.
+    /// Sleeps until ``advance(by:)`` has reached `deadline`. Throws `CancellationError` at once when the Task is cancelled.
     ///
-    /// `advance` wakes the Task; when it goes on is its executor's business.
+    /// `advance` resumes the Task; when the Task then runs is up to its executor.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let sleeper = Sleeper()
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
                 guard sleeper.start(continuation) else { return }
-                let isDue = schedule.withLock { $0.now >= deadline.offset }
-                if isDue { return sleeper.wake() }
-                sleeper.note(add(.sleep(sleeper), due: deadline.offset), on: self)
+                let ticket = add(.sleep(sleeper)) { now in now < deadline.offset ? deadline.offset : nil }
+                if let ticket { sleeper.note(ticket, on: self) } else { sleeper.wake() }
             }
         } onCancel: {
             sleeper.cancel(on: self)
@@ -44,7 +42,7 @@ extension ManualClock: Clock {
     }
 }
 
-/// A Task that sleeps: whoever comes first, the time or the Task's cancel, wakes it.
+/// A sleeping Task, resumed once: by the time or by the Task's cancellation.
 final class Sleeper: Sendable {
     private struct State {
         var continuation: UnsafeContinuation<Void, any Error>?
@@ -52,9 +50,9 @@ final class Sleeper: Sendable {
         var isCancelled = false
     }
 
-    private let state = Guarded(State())
+    private let state = SpinLocked(State())
 
-    /// False if the Task was cancelled before; then it is awake again.
+    /// Starts the sleep. Returns false if the Task was cancelled before, and resumes it.
     func start(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.continuation = continuation }

@@ -1,6 +1,6 @@
 import Deferred
 
-/// A clock that stands still until a test moves it.
+/// A clock that stands still until a test advances it.
 ///
 /// It is a `DelayedDispatcher`, for everything in `Deferred` that takes time, and a Swift `Clock`, for code
 /// that sleeps.
@@ -12,31 +12,71 @@ import Deferred
 /// #expect(try failureResult(of: answer) as? DeferredError == .timedOut)
 /// ```
 ///
-/// ``advance(by:)`` runs what falls due on the thread that calls it, in the order of the due times, and what
-/// is due at the same time in the order in which it was scheduled. All of it has run when `advance` returns,
-/// so that nothing in a test has to wait. Safe from any thread.
+/// ``advance(by:)`` runs the work that falls due, on the calling thread, in the order of the due times; work that is due
+/// at the same time, in the order in which it was scheduled. All of it has run when `advance` returns, so that nothing
+/// in a test has to wait. Safe from any thread.
 ///
-/// When the clock goes, what was scheduled on it goes unrun, as with any dispatcher: a Deferred that waits
-/// for it fails with `DeferredError.abandoned`. (What is scheduled again and again, as by `retry` and
-/// `repeating`, holds its clock, and so itself, until it is over: cancel it.)
+/// When the clock is released, its work is released without running, as with any dispatcher: a Deferred that waits for
+/// it fails with `DeferredError.abandoned`. (Work that schedules further work, as `retry` and `repeating` do, retains its
+/// clock, and thereby itself, until it ends: cancel it.)
 public final class ManualClock: Sendable {
-    let schedule: Guarded<Schedule>
+    let schedule: SpinLocked<Schedule>
 
-    /// A clock that stands at zero.
+    /// Creates a clock whose time is zero.
     public init() {
-        schedule = Guarded(Schedule())
+        schedule = SpinLocked(Schedule())
     }
 
-    /// Moves the time on, and runs what falls due, also what that schedules, before it returns.
+    /// Moves the time on by `amount`, and runs the work that falls due, also what that schedules, before it returns.
     ///
-    /// While a piece of work runs, the clock shows the time at which it was due. Work may advance the clock
-    /// itself. Time never goes back: less than zero counts as zero. What schedules itself again without a
-    /// delay, as `repeating(every: .zero)` does, is run until it comes to an end.
+    /// While work runs, the clock shows the time at which the work was due. Work may advance the clock itself. Time never
+    /// decreases: negative amounts count as zero. Work that schedules itself again without a delay, as
+    /// `repeating(every: .zero)` does, is run until it ends.
     ///
-    /// - Parameter amount: How far; zero runs what was dispatched without a delay.
+    /// - Parameter amount: How far; zero runs work that was dispatched without a delay.
     public func advance(by amount: Duration = .zero) {
         let target = schedule.withLock { $0.now + max(amount, .zero) }
         while let work = schedule.withLock({ $0.takeDue(by: target) }) { work() }
+    }
+
+    /// Advances the time to when the next work is due, and runs all work that is due then, before it returns.
+    ///
+    /// ```swift
+    /// let page = Deferred.retry(attempts: 3, on: clock) { fetchPage() }
+    /// clock.advanceToNext()       // the second attempt, however long the pause before it was
+    /// ```
+    ///
+    /// - Returns: Whether there was any work. Without any, the time stays as it is.
+    @discardableResult
+    public func advanceToNext() -> Bool {
+        guard let target = schedule.withLock({ $0.nextDue }) else { return false }
+        while let work = schedule.withLock({ $0.takeDue(by: target) }) { work() }
+        return true
+    }
+
+    /// Moves the time on from work to work until none is left, also what that schedules, before it returns.
+    ///
+    /// ```swift
+    /// let page = Deferred.retry(attempts: 5, on: clock) { fetchPage() }
+    /// #expect(clock.advanceUntilIdle())
+    /// #expect(try failureResult(of: page) is Unavailable)
+    /// ```
+    ///
+    /// - Parameter limit: How far at most. Work that is due later, such as that of `repeating`, which has no end, stays
+    ///   scheduled, and the time is then that much later. (Work that schedules itself again without a delay is run until
+    ///   it ends, as by ``advance(by:)``.)
+    /// - Returns: Whether nothing is left.
+    @discardableResult
+    public func advanceUntilIdle(atMost limit: Duration = .seconds(86_400)) -> Bool {
+        let end = schedule.withLock { $0.now + max(limit, .zero) }
+        while let next = schedule.withLock({ $0.nextDue }) {
+            guard next <= end else {
+                while let work = schedule.withLock({ $0.takeDue(by: end) }) { work() }
+                return false
+            }
+            while let work = schedule.withLock({ $0.takeDue(by: next) }) { work() }
+        }
+        return true
     }
 
     /// How long it is until each piece of scheduled work is due, the next first.
@@ -44,11 +84,10 @@ public final class ManualClock: Sendable {
         schedule.withLock { schedule in schedule.pending.map { $0.due - schedule.now } }
     }
 
-    /// Fires once at least `count` pieces of work, sleeping Tasks among them, are scheduled at the same time;
-    /// at once if they are.
+    /// Returns a Deferred that is resolved once at least `count` pieces of work, sleeping Tasks included, are scheduled at
+    /// the same time; at once if they are.
     ///
-    /// For a test of code that gets to the clock on another thread: `await clock.whenScheduled().value`, then
-    /// advance.
+    /// For a test of code that uses the clock on another thread: `await clock.whenScheduled().value`, then advance.
     public func whenScheduled(_ count: Int = 1) -> Deferred<Void> {
         let (deferred, resolver) = Deferred<Void>.withResolver()
         let isThere = schedule.withLock { schedule in
@@ -60,10 +99,12 @@ public final class ManualClock: Sendable {
         return deferred
     }
 
-    func add(_ work: Schedule.Work, due: Duration) -> Schedule.Ticket {
-        let (ticket, ready) = schedule.withLock { schedule in
-            let ticket = schedule.add(work, due: due)
-            return (ticket, schedule.takeReadyWatchers())
+    /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work,
+    /// so that an advance on another thread comes either before both or after both.
+    func add(_ work: Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
+        let (ticket, ready) = schedule.withLock { schedule -> (Schedule.Ticket?, [Resolver<Void>]) in
+            guard let due = due(schedule.now) else { return (nil, []) }
+            return (schedule.add(work, due: due), schedule.takeReadyWatchers())
         }
         for watcher in ready where !watcher.isCancelled { watcher.resolve() }
         return ticket
@@ -74,7 +115,7 @@ public final class ManualClock: Sendable {
     }
 }
 
-extension ManualClock: DelayedDispatcher {
+extension ManualClock: OwnedDispatcher, DelayedDispatcher {
     /// Runs `work` at the next ``advance(by:)``, whatever the amount.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
         _ = dispatch(after: .zero, work)
@@ -82,25 +123,24 @@ extension ManualClock: DelayedDispatcher {
 
     /// Runs `work` when ``advance(by:)`` has moved the time on by `delay`.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        let due = schedule.withLock { $0.now } + max(delay, .zero)
-        return ScheduledWork(clock: self, ticket: add(.dispatched(work), due: due))
+        ScheduledWork(clock: self, ticket: add(.dispatched(work)) { $0 + max(delay, .zero) })
     }
 
-    /// How far the clock has been moved.
+    /// How far the clock has been advanced.
     public var elapsed: Duration { schedule.withLock { $0.now } }
 
-    /// Holds neither the clock nor the work: that goes when the clock does.
+    /// Retains neither the clock nor the work, which is released with the clock.
     private final class ScheduledWork: DelayedWork {
-        private weak let clock: ManualClock?
-        private let ticket: Schedule.Ticket
+        private let clock: WeakReference<ManualClock>
+        private let ticket: Schedule.Ticket?
 
-        init(clock: ManualClock, ticket: Schedule.Ticket) {
-            self.clock = clock
+        init(clock: ManualClock, ticket: Schedule.Ticket?) {
+            self.clock = WeakReference(clock)
             self.ticket = ticket
         }
 
         func cancel() {
-            let work = clock?.remove(ticket)
+            let work = ticket.flatMap { clock.object?.remove($0) }
             _ = consume work
         }
     }

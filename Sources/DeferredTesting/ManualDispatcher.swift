@@ -1,19 +1,19 @@
 import Deferred
 
-/// A dispatcher that keeps what it is given until a test asks for it to be run.
+/// A dispatcher that keeps the work submitted to it until a test runs it.
 ///
 /// ```swift
 /// let dispatcher = ManualDispatcher()
-/// let length = page.then(on: dispatcher) { $0.count }
+/// let length = page.map(on: dispatcher) { $0.count }
 /// page.resolve("text")
 /// try expectNoResult(length)
 /// dispatcher.run()
 /// #expect(try successResult(of: length) == 4)
 /// ```
-public final class ManualDispatcher: Dispatcher {
-    private let waiting = Guarded<[@Sendable () -> Void]>([])
+public final class ManualDispatcher: OwnedDispatcher {
+    private let waiting = SpinLocked<[@Sendable () -> Void]>([])
 
-    /// A dispatcher with nothing to do.
+    /// Creates a dispatcher without work.
     public init() {}
 
     /// Keeps `work` for ``run()``.
@@ -21,10 +21,10 @@ public final class ManualDispatcher: Dispatcher {
         waiting.withLock { $0.append(work) }
     }
 
-    /// How many pieces of work wait.
+    /// How many pieces of work wait to be run.
     public var count: Int { waiting.withLock { $0.count } }
 
-    /// Runs what waits on this thread, in order, also what comes in the meantime, and says how much that was.
+    /// Runs all waiting work on this thread, in order, also what that submits, and returns how many pieces that was.
     @discardableResult
     public func run() -> Int {
         var count = 0
@@ -32,7 +32,7 @@ public final class ManualDispatcher: Dispatcher {
         return count
     }
 
-    /// Runs the piece that has waited longest, on this thread; false if there was none.
+    /// Runs the work that has waited longest, on this thread. Returns false if there was none.
     @discardableResult
     public func runNext() -> Bool {
         let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
@@ -40,7 +40,7 @@ public final class ManualDispatcher: Dispatcher {
         return next != nil
     }
 
-    /// Lets go of what waits without running it, as a dispatcher does that shuts down.
+    /// Releases all waiting work without running it, as a dispatcher does that shuts down.
     public func dropAll() {
         let dropped = waiting.withLock { waiting in
             let dropped = waiting
@@ -51,9 +51,9 @@ public final class ManualDispatcher: Dispatcher {
     }
 }
 
-/// A dispatcher that runs what it is given at once, within `dispatch`.
+/// A dispatcher that runs the work submitted to it at once, within `dispatch`.
 public struct InlineDispatcher: Dispatcher {
-    /// Such a dispatcher.
+    /// Creates a dispatcher.
     public init() {}
 
     /// Runs `work` before it returns.

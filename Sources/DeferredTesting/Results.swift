@@ -1,9 +1,9 @@
 import Deferred
 
-// Synchronous looks at a Deferred. They throw where they find something else, which fails a test in Swift
-// Testing and in XCTest alike; the error says what was found and where it was asked for.
+// Synchronous peeks at a Deferred. They throw if they find something else, which fails a test in Swift Testing and in
+// XCTest alike; the error says what was found and where the function was called.
 
-/// The value that `deferred` has; throws ``UnexpectedResult`` if it is pending or has failed.
+/// Returns the value of `deferred`; throws ``UnexpectedResult`` if it is pending or has failed.
 ///
 /// ```swift
 /// #expect(try successResult(of: answer) == 42)
@@ -19,7 +19,7 @@ public func successResult<Value>(
     }
 }
 
-/// The error that `deferred` has failed with, which counts as handled; throws ``UnexpectedResult`` if it is
+/// Returns the error that `deferred` has failed with, which counts as handled; throws ``UnexpectedResult`` if it is
 /// pending or has a value.
 ///
 /// ```swift
@@ -36,7 +36,7 @@ public func failureResult<Value>(
     }
 }
 
-/// The error of this type that `deferred` has failed with; throws ``UnexpectedResult`` if it has not.
+/// Returns the error of this type that `deferred` has failed with; throws ``UnexpectedResult`` if there is none.
 @discardableResult
 public func failureResult<Value, Failure: Error>(
     of deferred: Deferred<Value>, as type: Failure.Type, fileID: StaticString = #fileID, line: UInt = #line
@@ -48,7 +48,7 @@ public func failureResult<Value, Failure: Error>(
     return matching
 }
 
-/// Throws ``UnexpectedResult`` if `deferred` has fired.
+/// Throws ``UnexpectedResult`` if `deferred` is settled.
 public func expectNoResult<Value>(
     _ deferred: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line
 ) throws {
@@ -60,7 +60,7 @@ public func expectNoResult<Value>(
     }
 }
 
-/// A Deferred was not as a test expected it to be.
+/// The error of a test that expected another result of a Deferred.
 public struct UnexpectedResult: Error, CustomStringConvertible {
     /// What was expected, what was found, and where.
     public let description: String

@@ -1,9 +1,9 @@
 import Deferred
 
-/// What a ``ManualClock`` has to do and when: a heap by due time, of tickets; the work is beside it, so that
-/// what is cancelled goes at once, and its ticket is passed over later.
+/// The work of a ``ManualClock`` and when it is due: a heap of tickets by due time. The work is kept beside it, so that
+/// cancelled work is released at once; its ticket is skipped later.
 struct Schedule {
-    /// Something to be done; let go of outside the lock, since what it holds is a user's.
+    /// Scheduled work. Released outside of the lock, since its captures are a user's.
     enum Work: Sendable {
         case dispatched(@Sendable () -> Void)
         case sleep(Sleeper)
@@ -52,14 +52,25 @@ struct Schedule {
     mutating func remove(_ ticket: Ticket) -> Work? {
         let removed = work.removeValue(forKey: ticket)
         if heap.count > 64 && heap.count > 2 * work.count {
-            // Sorted is a heap too.
+            // A sorted array is a heap.
             heap = work.keys.sorted()
         }
         return removed
     }
 
-    /// The next work due by `target`, and the time moves on to when it is due; or, if there is none, on to
-    /// `target`.
+    /// When the next work is due; nil if there is none.
+    var nextDue: Duration? {
+        mutating get {
+            while let first = heap.first {
+                if work[first] != nil { return max(first.due, now) }
+                removeFirst()
+            }
+            return nil
+        }
+    }
+
+    /// Removes and returns the next work due by `target`, and moves the time on to when it is due. If there is none, moves
+    /// the time on to `target`.
     mutating func takeDue(by target: Duration) -> Work? {
         while let next = heap.first, next.due <= target {
             removeFirst()

@@ -1,4 +1,4 @@
-/// A value that many threads read at once and one at a time changes.
+/// A value that many threads can read at the same time and one at a time can change.
 ///
 /// ```swift
 /// let members = SynchronizedValue<[String: Int]>([:])
@@ -7,18 +7,17 @@
 /// ```
 ///
 /// Closures run at once, on the calling thread, inside the lock. Readers run side by side; a writer runs
-/// alone. A writer that waits is not passed by readers that come after it, and when it is done the readers
-/// that came meanwhile all go before the next writer: neither side starves.
+/// alone. Readers do not overtake a writer that waits, and when it is done, all readers that came meanwhile
+/// run before the next writer: neither side starves.
 ///
 /// ## What may be done inside
 /// - Read the same value again inside `read`: that never waits.
 /// - Use another `SynchronizedValue`, if all code that nests the two nests them in the same order, as with
 ///   any lock.
 /// - Not `write` inside `read`, nor either inside `write`, of the same value: it could only wait for itself,
-///   so it stops the program with a message that says so, every time. To look and then change, use one
+///   so it stops the program with a message that names both places. To read and then change, use one
 ///   `write`.
-/// - Not wait for another thread that needs the same value, and not run code you don't know: it may do any of
-///   this.
+/// - Not wait for another thread that needs the same value, and not call code that may do any of this.
 ///
 /// ## When it is worth it
 /// Where reads far outnumber writes *and* take long (microseconds: a walk through a collection, a sort, a
@@ -31,49 +30,56 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
     // Soundness of @unchecked Sendable: `storage` is read only between beginReading and endReading and
     // changed only between beginWriting and endWriting, which exclude each other; the lock is Sendable
     // itself. That exclusion is also the one that @exclusivity(unchecked) relies on: the run-time check would
-    // only find again what the lock and its notes have made sure of.
+    // only find again what the lock and its records have made sure of.
     @usableFromInline let lock = ReadersWriterLock()
     @exclusivity(unchecked) @usableFromInline var storage: Value
 
-    /// A readers-writer value that starts as `initial`.
+    /// Creates a readers-writer value that starts as `initial`.
     public init(_ initial: Value) {
         storage = initial
     }
 
     /// Calls `body` with the value, at once, on this thread, while other readers may be doing the same.
     ///
-    /// Waits while a writer has the value or waits for it. Gives back what `body` gives back, and throws what
-    /// it throws.
+    /// Waits while a writer has the value or waits for it. Returns what `body` returns, and throws what it
+    /// throws.
     @inlinable
     public func read<Result, Failure: Error>(
-        _ body: (Value) throws(Failure) -> Result
+        _ body: (Value) throws(Failure) -> Result,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
     ) throws(Failure) -> Result {
-        var hold = LockHold(of: lock)
-        return try withUnsafeMutablePointer(to: &hold) { hold throws(Failure) in
-            LockHold.beginReading(hold, of: lock)
-            defer { LockHold.endReading(hold, of: lock) }
+        var record = ReentrancyRecord(of: lock, fileID, line)
+        return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in
+            ReentrancyRecord.beginReading(record, of: lock)
+            defer { ReentrancyRecord.endReading(record, of: lock) }
             return try body(storage)
         }
     }
 
-    /// Calls `body` with the value to change, at once, on this thread, while nobody else reads or changes it.
+    /// Calls `body` with the value to change, at once, on this thread, while no other thread reads or changes it.
     ///
-    /// Waits for the readers and writers that came before. Gives back what `body` gives back, and throws what
-    /// it throws; what `body` had changed by then stays changed.
+    /// Waits for the readers and writers that came before. Returns what `body` returns, and throws what it
+    /// throws; what `body` had changed by then stays changed.
     @inlinable
     @discardableResult
     public func write<Result, Failure: Error>(
-        _ body: (inout Value) throws(Failure) -> Result
+        _ body: (inout Value) throws(Failure) -> Result,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
     ) throws(Failure) -> Result {
-        var hold = LockHold(of: lock)
-        return try withUnsafeMutablePointer(to: &hold) { hold throws(Failure) in
-            LockHold.beginWriting(hold, of: lock)
-            defer { LockHold.endWriting(hold, of: lock) }
+        var record = ReentrancyRecord(of: lock, fileID, line)
+        return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in
+            ReentrancyRecord.beginWriting(record, of: lock)
+            defer { ReentrancyRecord.endWriting(record, of: lock) }
             return try body(&storage)
         }
     }
 
     /// A copy of the value as it is now.
+    ///
+    /// Inside a ``write(_:fileID:line:)`` of the same value it stops the program. A property does not know
+    /// its caller, so the message names the place of that `write`.
     @inlinable
     public var value: Value {
         read { $0 }

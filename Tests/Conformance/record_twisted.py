@@ -27,7 +27,7 @@ RANDOM_PROGRAMS = 400
 
 
 def record():
-    """Everything that traces.json holds."""
+    """Returns the contents of traces.json."""
     return {
         "recordedWith": f"Twisted {twisted.version.short()}",
         "scenarios": [_recorded(scenario) for scenario in read_scenarios(FOLDER / "scenarios.txt")],
@@ -71,7 +71,7 @@ def main():
     if not arguments.check:
         TRACES.write_text(text)
     elif TRACES.read_text() != text:
-        sys.exit("traces.json is not what Twisted does today: run record_twisted.py and look at the difference")
+        sys.exit("traces.json differs from the behaviour of the installed Twisted: run record_twisted.py and check the difference")
     differing = sum("differs" in scenario for scenario in recording["scenarios"])
     print(
         f"{recording['recordedWith']}: {len(recording['scenarios'])} scenarios, {differing} of which differ on purpose,"

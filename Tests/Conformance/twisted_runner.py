@@ -91,7 +91,7 @@ class Runner:
         self.unhandled = []
 
     def run(self, program):
-        """Runs every step, and adds a look at each Deferred that is still somebody's; gives back the program as run."""
+        """Runs every step, peeks at each Deferred that was neither returned nor chained; returns the program as run."""
         program = list(program)
         log.addObserver(self._observe)
         try:
@@ -123,7 +123,7 @@ class Runner:
         method(*arguments)
 
     def perform(self, block, result):
-        """Runs a callback's block; its last step says what the callback gives back."""
+        """Runs a callback's block; its last step says what the callback returns."""
         self.callbacks_running += 1
         try:
             for step in block:

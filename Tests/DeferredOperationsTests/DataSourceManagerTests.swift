@@ -6,11 +6,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct DataSourceManagerTests {
-    /// Data sources that are under way until they are told to end.
+    /// Data sources that are executing until a test ends them.
     final class Held: ConcurrentDataSource<Int>, @unchecked Sendable {
         let number: Int
-        let log: Recorder<Int>
-        init(_ number: Int, _ log: Recorder<Int>) {
+        let log: Observations<Int>
+        init(_ number: Int, _ log: Observations<Int>) {
             self.number = number
             self.log = log
             super.init()
@@ -19,16 +19,16 @@ struct DataSourceManagerTests {
         func end() { finish(with: .success(number)) }
     }
 
-    let log = Recorder<Int>()
+    let log = Observations<Int>()
 
     private func wait(for count: Int) async { await log.wait(for: count) }
 
-    /// Waits until it is so.
+    /// Waits until the condition is true.
     private func wait(until isSo: () -> Bool) async {
         while !isSo() { await Task.yield() }
     }
 
-    @Test("At most four are under way, the others wait in line; the limit may change")
+    @Test("At most four are in progress, the others wait in a queue; the limit may change")
     func limit() async {
         let manager = DataSourceManager()
         let sources = (0..<10).map { Held($0, log) }
@@ -49,7 +49,7 @@ struct DataSourceManagerTests {
             sources[index].end()
         }
         for (index, request) in requests.enumerated() { #expect(try! await request.value == index) }
-        // A place is free when the operation has finished, which is a little later than the outcome.
+        // A place is free when the operation has finished, which is slightly later than the outcome.
         await wait { manager.underWay == 0 }
         #expect(manager.waiting == 0)
     }
@@ -133,7 +133,7 @@ struct DataSourceManagerTests {
         for request in requests { _ = try await request.value }
     }
 
-    @Test("Whether the network is in use can be looked at and listened to")
+    @Test("Whether the network is in use can be read, and each change is in a stream")
     func use() async {
         let manager = DataSourceManager(limit: 1)
         var uses = manager.networkUse.makeAsyncIterator()

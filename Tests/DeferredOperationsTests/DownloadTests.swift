@@ -95,7 +95,7 @@ struct DownloadTests {
         #expect(fixture.server.requests.isEmpty && fixture.names == ["it"])
     }
 
-    @Test("O5: what appears at the destination while a download is under way is not overwritten")
+    @Test("O5: a file that appears at the destination during a download is not overwritten")
     func appears() async throws {
         let gate = Gate()
         let request = download(.pattern(10, heldAfter: 5, by: gate))
@@ -143,7 +143,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "O5: a download goes on where an earlier one broke off, if the server has the same thing",
+        "O5: a download continues where an earlier one ended, if the server has the same thing",
         arguments: [
             ["\"v1\"", nil], [nil, "Sat, 01 Jan 2022 00:00:00 GMT"],
             ["W/\"weak\"", "Sat, 01 Jan 2022 00:00:00 GMT"],
@@ -175,7 +175,7 @@ struct DownloadTests {
         #expect(file.resumedAt == 0 && contents("it") == Data(Pattern.bytes(500)) && fixture.names == ["it"])
     }
 
-    @Test("O5: a part longer than what the server now has is given up")
+    @Test("O5: a part longer than what the server now has is dropped")
     func shrunk() async throws {
         await #expect(throws: DataSourceError.self) {
             try await download(.resource(1000, etag: "\"v1\"", breakingOffAfter: 400), resumes: true).value

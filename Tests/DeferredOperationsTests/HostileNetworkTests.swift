@@ -34,7 +34,7 @@ struct HostileNetworkTests {
 
     @Test("O4: a refused connection")
     func refused() async throws {
-        // Nobody listens there: it is the port of a service that nobody has had for decades.
+        // No server listens there: it is the port of a service that has been out of use for decades.
         let url = URL(string: "http://127.0.0.1:1/")!
         let error = await #expect(throws: DataSourceError.self) {
             try await URLDataSource(url, options: .patient).request(on: fixture.queue).value
@@ -53,7 +53,7 @@ struct HostileNetworkTests {
         await expect(.interim(100, then: .hungUp), "connectionLost", "closed without an answer")
     }
 
-    @Test("O4: a length that no number holds")
+    @Test("O4: a length that is too large for a number")
     func overflowingLength() async {
         for length in ["9223372036854775808", "99999999999999999999999"] {
             let answer = Answer { exchange in
@@ -212,7 +212,7 @@ struct HostileNetworkTests {
             await fixture.server.waitForRequests(underWay: 1)
             clock.advance(by: .seconds(7))
             #expect(request.currentResult == nil)
-            // What is heard late is heard, and begins the count anew: as long as it takes.
+            // Late bytes count, and restart the silence: it may take any time.
             while request.currentResult == nil {
                 clock.advance(by: .seconds(1))
                 await Task.yield()

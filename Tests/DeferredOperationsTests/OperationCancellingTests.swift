@@ -1,14 +1,14 @@
 import Deferred
 import DeferredOperations
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20)), .ownThreads)
 struct OperationCancellingTests {
     let queue = OperationQueue()
 
-    /// The two ways to cancel a request, which come to the same.
+    /// The two ways to cancel a request, which have the same effect.
     enum Way: CaseIterable { case deferred, operation }
 
     private func cancel<Value>(_ operation: RequestOperation<Value>, _ request: Deferred<Value>, _ way: Way) {
@@ -23,11 +23,11 @@ struct OperationCancellingTests {
     }
 
     @Test(
-        "O2: cancelled in a suspended queue the Deferred ends at once, and the operation leaves when the queue goes on",
+        "O2: cancelled in a suspended queue the Deferred ends at once, and the operation leaves when the queue resumes",
         arguments: Way.allCases)
     func suspended(_ way: Way) {
         queue.isSuspended = true
-        let work = Recorder<Int>()
+        let work = Observations<Int>()
         let source = DataSource { _ in work.note(1) }
         let request = source.request(on: queue)
         cancel(source, request, way)
@@ -45,7 +45,7 @@ struct OperationCancellingTests {
         let held = Deferred<Int>()
         let first = ConcurrentDataSource(awaiting: { held })
         let firstRequest = first.request(on: queue)
-        let work = Recorder<Int>()
+        let work = Observations<Int>()
         do {
             let source = DataSource { _ in work.note(1) }
             source.addDependency(first)
@@ -54,7 +54,7 @@ struct OperationCancellingTests {
             expectCancelled(request, "before its dependency")
             source.waitUntilFinished()
         }
-        // What waited for it has gone; finishing must not reach for it.
+        // Its consumers were released; finishing must not access them.
         held.resolve(7)
         queue.waitUntilAllOperationsAreFinished()
         #expect(work.all.isEmpty)
@@ -73,7 +73,7 @@ struct OperationCancellingTests {
         #expect(try! request.currentResult?.get() == 1)
     }
 
-    @Test("O2: cancelled before it is requested it ends at once, and what depends on it goes on")
+    @Test("O2: cancelled before it is requested it ends at once, and operations that depend on it start")
     func beforeRequest() {
         queue.isSuspended = true
         let source = DataSource { _ in 1 }
@@ -114,7 +114,7 @@ struct OperationCancellingTests {
     func executing(_ way: Way) {
         final class Endless: ConcurrentDataSource<Int>, @unchecked Sendable {
             let started = DispatchSemaphore(value: 0)
-            let calls = Recorder<String>()
+            let calls = Observations<String>()
             override func execute() throws {
                 calls.note("execute")
                 started.signal()
@@ -137,7 +137,7 @@ struct OperationCancellingTests {
     @Test("O2: a cancel that comes while execute() runs calls stop() after it has returned")
     func whileStarting() {
         final class Slow: ConcurrentDataSource<Int>, @unchecked Sendable {
-            let calls = Recorder<String>()
+            let calls = Observations<String>()
             override func execute() throws {
                 calls.note("execute")
                 cancel()
@@ -164,9 +164,9 @@ struct OperationCancellingTests {
 
     @Test("O2: the closure form's stop is called, and the resolver knows")
     func closureStop() {
-        let calls = Recorder<String>()
+        let calls = Observations<String>()
         let started = DispatchSemaphore(value: 0)
-        let kept = Recorder<Resolver<Int>>()
+        let kept = Observations<Resolver<Int>>()
         let source = ConcurrentDataSource<Int>(stop: { calls.note("stop") }) { resolver in
             kept.note(resolver)
             started.signal()

@@ -1,7 +1,8 @@
 import Deferred
 import DeferredOperations
+import DeferredTesting
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20)), .ownThreads)
@@ -65,21 +66,21 @@ struct OperationTests {
     @Test("queue.deferred runs on the queue, in the plain and in the nested form")
     func deferToQueue() async throws {
         #expect(try await queue.deferred { OperationQueue.current === queue }.value)
-        let nested: Deferred<Int> = queue.deferred { Deferred.resolved(3) }
+        let nested: Deferred<Int> = queue.deferredFollowing { Deferred.resolved(3) }
         #expect(try await nested.value == 3)
     }
 
     @Test("An operation queue is a dispatcher; work that it drops ends in .abandoned")
     func dispatcher() throws {
-        let seen = Deferred.resolved(1).then(on: queue) { _ in OperationQueue.current === queue }
+        let seen = Deferred.resolved(1).map(on: queue) { _ in OperationQueue.current === queue }
         queue.waitUntilAllOperationsAreFinished()
         #expect(try seen.currentResult?.get() == true)
 
         queue.isSuspended = true
-        let dropped = Deferred.resolved(1).then(on: queue) { $0 }
+        let dropped = Deferred.resolved(1).map(on: queue) { $0 }
         queue.cancelAllOperations()
         queue.isSuspended = false
-        // The queue lets go of the work when it likes, which may be after it is done with the operation.
+        // The queue may release the work later than the operation finishes.
         #expect(throws: DeferredError.abandoned) { try dropped.wait() }
     }
 
@@ -95,14 +96,14 @@ struct OperationTests {
             for source in [
                 DataSource { _ in 1 } as RequestOperation<Int>, ConcurrentDataSource { $0.resolve(1) },
             ] {
-                let seen = Recorder<String>()
+                let seen = Observations<String>()
                 queue.isSuspended = true
                 source.request(on: queue, deliveringOn: dispatcher)
-                    .then { value -> Int in
+                    .map { value -> Int in
                         seen.note("first, finished: \(source.isFinished)")
                         return value
                     }
-                    .then { _ in seen.note("second, finished: \(source.isFinished)") }
+                    .done { _ in seen.note("second, finished: \(source.isFinished)") }
                 queue.isSuspended = false
                 queue.waitUntilAllOperationsAreFinished()
                 #expect(seen.all == ["first, finished: false", "second, finished: false"])
@@ -119,7 +120,7 @@ struct OperationTests {
         let isThere: @Sendable () -> Bool = { DispatchQueue.getSpecific(key: key) == true }
         let source = DataSource { _ in 1 }
         queue.isSuspended = true
-        let delivered = source.request(on: queue, deliveringOn: elsewhere).then { _ in isThere() }
+        let delivered = source.request(on: queue, deliveringOn: elsewhere).map { _ in isThere() }
         queue.isSuspended = false
         #expect(try await delivered.value)
 
@@ -127,19 +128,19 @@ struct OperationTests {
         for cancelsOperation in [false, true] {
             let waiting = DataSource { _ in 1 }
             let request = waiting.request(on: queue, deliveringOn: elsewhere)
-            let seen = request.both { _ in isThere() }
+            let seen = request.mapResult { _ in isThere() }
             if cancelsOperation { waiting.cancel() } else { seen.cancel() }
             #expect(try await seen.value)
         }
-        // On swift-corelibs-foundation a queue and what waits in it keep one another.
+        // In swift-corelibs-foundation, a queue and its waiting operations retain each other.
         queue.isSuspended = false
     }
 
     @Test("O1: delivery on a queue that has only the operation's own place does not wait for another")
     func deliveredInOwnPlace() {
         queue.maxConcurrentOperationCount = 1
-        let seen = DataSource { _ in 1 }.request(on: queue, deliveringOn: queue).then { $0 + 1 }
-        let nested = ConcurrentDataSource { $0.resolve(1) }.request(on: queue, deliveringOn: queue).then {
+        let seen = DataSource { _ in 1 }.request(on: queue, deliveringOn: queue).map { $0 + 1 }
+        let nested = ConcurrentDataSource { $0.resolve(1) }.request(on: queue, deliveringOn: queue).map {
             $0 + 2
         }
         queue.waitUntilAllOperationsAreFinished()
@@ -165,7 +166,7 @@ struct OperationTests {
     func order() {
         queue.maxConcurrentOperationCount = 1
         queue.isSuspended = true
-        let seen = Recorder<Int>()
+        let seen = Observations<Int>()
         let sources = (0..<4).map { index in DataSource { _ in seen.note(index) } }
         sources[3].queuePriority = .veryHigh
         sources[0].addDependency(sources[2])
@@ -176,10 +177,10 @@ struct OperationTests {
         #expect(requests.allSatisfy { $0.currentResult != nil })
     }
 
-    @Test("A queue's limit holds for concurrent sources until they finish")
+    @Test("A queue's limit applies to concurrent sources until they finish")
     func limit() {
         queue.maxConcurrentOperationCount = 3
-        let underWay = Recorder<Int>()
+        let underWay = Observations<Int>()
         let requests = (0..<60).map { _ in
             ConcurrentDataSource<Int> { resolver in
                 underWay.note(1)

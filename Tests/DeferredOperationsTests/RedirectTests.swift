@@ -92,7 +92,7 @@ struct RedirectTests {
     // MARK: Challenges
 
     @Test(
-        "A challenge is answered by the hook; without one, or if it gives up, 401 is a failure",
+        "A challenge is answered by the hook; without one, or if it returns nil, 401 is a failure",
         arguments: [
             "Basic realm=\"x\"", "Bearer", "Digest realm=\"x\", nonce=\"y\"",
         ])
@@ -112,7 +112,7 @@ struct RedirectTests {
         }
         #expect(failure.code == 401 && failure.body.text == "out")
 
-        let attempts = Recorder<Int>()
+        let attempts = Observations<Int>()
         let page = try await fixture.load(guarded) {
             $1.onChallenge = { challenge in
                 attempts.note(challenge.attempt)
@@ -140,9 +140,10 @@ struct RedirectTests {
         fixture.server.route("/it", .status(401))
         let asked = Deferred<Void>()
         let cancelled = Deferred<Void>()
+        let (answer, resolver) = Deferred<URLRequest?>.withResolver(canceller: { _ in cancelled.resolve() })
+        defer { withExtendedLifetime(resolver) {} }
         var options = TransferOptions.patient
         options.onChallenge = { _ in
-            let answer = Deferred<URLRequest?>(canceller: { _ in cancelled.resolve() })
             asked.resolve()
             return answer
         }
@@ -151,5 +152,55 @@ struct RedirectTests {
         request.cancel()
         try await cancelled.value
         await #expect(throws: CancellationError.self) { try await request.value }
+    }
+
+    @Test(
+        "A1: an answer that nothing can complete any more is the failure, however it was made",
+        arguments: [302, 401], ["completable", "resolver"])
+    func abandonedAnswer(_ status: Int, _ way: String) async throws {
+        @Sendable func answer<Answer: Sendable>() -> Deferred<Answer> {
+            way == "completable" ? Deferred<Answer>() : Deferred { (_: Resolver<Answer>) in }
+        }
+        let error = await fixture.failure(
+            of: status == 401 ? .status(401) : .redirect(to: "/target", status: status)
+        ) { _, options in
+            options.onRedirect = { _ in answer() }
+            options.onChallenge = { _ in answer() }
+        }
+        #expect(error as? DeferredError == .abandoned)
+    }
+
+    @Test("C3: an answer that has other consumers is not cancelled with the transfer")
+    func sharedAnswer() async throws {
+        fixture.server.route("/it", .status(401))
+        let asked = Deferred<Void>()
+        let (answer, resolver) = Deferred<URLRequest?>.withResolver()
+        let other = answer.map { $0 == nil }
+        var options = TransferOptions.patient
+        options.onChallenge = { _ in
+            asked.resolve()
+            return answer
+        }
+        let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
+        try await asked.value
+        request.cancel()
+        await #expect(throws: CancellationError.self) { try await request.value }
+        resolver.resolve(nil)
+        #expect(try await other.value)
+    }
+
+    @Test(
+        "A challenge that is answered with what is not http is an error that says so",
+        arguments: [("ftp://x", "ftp is neither http nor https"), ("http:///y", "the URL has no host")])
+    func invalidAnswer(_ address: String, _ reason: String) async throws {
+        let error = await fixture.failure(of: .status(401)) { _, options in
+            options.onChallenge = { _ in .resolved(URLRequest(url: URL(string: address)!)) }
+        }
+        guard case DataSourceError.invalidRequest(let url, let given) = error else {
+            Issue.record(error)
+            return
+        }
+        #expect(url?.absoluteString == address && given == reason)
+        #expect(fixture.server.requests.count == 1)
     }
 }

@@ -1,17 +1,17 @@
 import Deferred
 import DeferredOperations
 import Foundation
-import TestThreads
+import TestSupport
 import Testing
 
 /// Many operations of all kinds, cancelled at random from several threads: each ends once, leaves its queue
 /// and is freed.
 @Suite(.timeLimit(.minutes(20)), .ownThreads)
 struct TortureTests {
-    /// How many objects there are.
+    /// The number of live objects.
     final class Population: Sendable {
-        private let births = Recorder<Void>()
-        let deaths = Recorder<Void>()
+        private let births = Observations<Void>()
+        let deaths = Observations<Void>()
         func noteBirth() { births.note(()) }
         func noteDeath() { deaths.note(()) }
         func untilAllAreGone() async { await deaths.wait(for: births.all.count) }
@@ -60,14 +60,15 @@ struct TortureTests {
         print("TortureTests.operations seed: \(seed)")
         let count = 10_000
         let population = Population()
-        let endings = Recorder<Bool>()
+        let endings = Observations<Bool>()
         try await run(count, seed, areManaged, population, endings)
         await population.untilAllAreGone()
         #expect(endings.all.count == count)
     }
 
     private func run(
-        _ count: Int, _ seed: UInt64, _ areManaged: Bool, _ population: Population, _ endings: Recorder<Bool>
+        _ count: Int, _ seed: UInt64, _ areManaged: Bool, _ population: Population,
+        _ endings: Observations<Bool>
     ) async throws {
         var random = Generator(state: seed)
         let queue = OperationQueue()
@@ -80,7 +81,7 @@ struct TortureTests {
         var requests: [Deferred<Void>] = []
 
         for index in 0..<count {
-            // Other tests wait for this thread too.
+            // Other tests need this thread too.
             if index % 100 == 0 { await Task.yield() }
             let source: RequestOperation<Int> =
                 Bool.random(using: &random) ? Quick(population) : Slow(population, elsewhere)
@@ -111,7 +112,7 @@ struct TortureTests {
         }
         for request in requests { try await request.value }
         if areManaged { try await manager.stop().value }
-        // Operations that ended before their turn are still in line.
+        // Operations that ended before they were started are still in the queue.
         let (emptied, resolver) = Deferred<Void>.withResolver()
         queue.addBarrierBlock { resolver.resolve() }
         try await emptied.value
@@ -124,7 +125,7 @@ struct TortureTests {
         var random = Generator(state: seed)
         let queue = OperationQueue()
         let population = Population()
-        let endings = Recorder<Bool>()
+        let endings = Observations<Bool>()
         let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
         let disturbing = DispatchQueue(label: "disturbing")
         var requests: [Deferred<Void>] = []

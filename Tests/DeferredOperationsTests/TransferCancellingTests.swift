@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// A cancel at every stage of a transfer: one outcome, nothing left behind, nobody kept waiting.
+/// Cancels at every stage of a transfer: there is one outcome, and no file is left.
 @Suite(.timeLimit(.minutes(20)))
 struct TransferCancellingTests {
     let fixture: TransferFixture
@@ -16,7 +16,7 @@ struct TransferCancellingTests {
     }
 
     private func expectNothingLeft(_ request: Deferred<DownloadDataSource.File>) async {
-        // Nothing is awaited in between: the Deferred has ended and the files have gone when cancel()
+        // Nothing is awaited in between: the Deferred is settled and the files are removed when cancel()
         // returns.
         #expect(throws: CancellationError.self) { try request.currentResult?.get() }
         #expect(fixture.names.isEmpty)
@@ -45,7 +45,7 @@ struct TransferCancellingTests {
             try exchange.sendHead(302, [("Location", "/it")], contentLength: 2000)
             try exchange.stall()
         }
-        let arrived = Recorder<Int64>()
+        let arrived = Observations<Int64>()
         var options = TransferOptions.patient
         options.onProgress = { if $0.received == 1000 { arrived.note(1) } }
         for (index, answer) in [half, halfError, halfRedirect].enumerated() {
@@ -73,7 +73,7 @@ struct TransferCancellingTests {
             let source = download()
             let request = source.request(on: fixture.queue)
             seed = seed &* 6_364_136_223_846_793_005 &+ 1
-            // A little work, of no fixed length, lets the transfer get to somewhere.
+            // A little work, of no fixed length, during which the transfer proceeds.
             for _ in 0..<Int(seed >> 45) { seed = seed &* 6_364_136_223_846_793_005 &+ 1 }
             if round % 2 == 0 { source.cancel() } else { request.cancel() }
             switch await request.result {
@@ -100,9 +100,9 @@ struct TransferCancellingTests {
         #expect(try await other.value.data.text == "fine")
     }
 
-    @Test("O5: a cancelled download that can be resumed leaves its part, and goes on with it")
+    @Test("O5: a cancelled download that can be resumed leaves its part, and the next one continues it")
     func resumed() async throws {
-        let arrived = Recorder<Int>()
+        let arrived = Observations<Int>()
         var options = TransferOptions.patient
         options.onProgress = { if $0.received >= 1000 { arrived.note(1) } }
         let gate = Gate()

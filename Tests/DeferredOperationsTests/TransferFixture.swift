@@ -35,7 +35,7 @@ final class TransferFixture: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? ["?"]
     }
 
-    /// Answers one path, loads it, and gives the error that came of it.
+    /// Answers one path, loads it, and returns the error.
     func failure(
         of answer: Answer, _ change: (inout URLRequest, inout TransferOptions) -> Void = { _, _ in }
     ) async -> any Error {
@@ -67,7 +67,7 @@ final class TransferFixture: Sendable {
 }
 
 extension TransferOptions {
-    /// For tests of something else than time, on machines that are busy: nothing times out.
+    /// For tests that are not about time, on busy machines: nothing times out.
     static var patient: TransferOptions {
         var options = TransferOptions()
         options.silenceTimeout = .seconds(3600)

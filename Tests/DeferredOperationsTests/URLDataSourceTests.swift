@@ -14,7 +14,7 @@ struct URLDataSourceTests {
 
     init() throws { fixture = try TransferFixture() }
 
-    @Test("A GET gives the body, the status and the headers")
+    @Test("A GET returns the body, the status and the headers")
     func get() async throws {
         let page = try await fixture.load(.text("hello", status: 203, headers: [("X-Mine", "yes")]))
         #expect(page.data.text == "hello")
@@ -100,7 +100,7 @@ struct URLDataSourceTests {
         #expect(try await fixture.load(.empty(204)).data.isEmpty)
     }
 
-    @Test("Informational answers are passed over")
+    @Test("Informational answers are ignored")
     func informational() async throws {
         let page = try await fixture.load(.interim(100, then: .interim(103, then: .text("real"))))
         #expect(page.response.statusCode == 200 && page.data.text == "real")
@@ -122,6 +122,24 @@ struct URLDataSourceTests {
             try await fixture.load(.status(404)) { $1.acceptedStatuses = [404] }.response.statusCode == 404)
     }
 
+    @Test(
+        "O4: a redirect whose status is accepted is the answer, its body included",
+        arguments: [301, 302, 303, 307, 308])
+    func acceptedRedirect(_ status: Int) async throws {
+        let page = try await fixture.load(.redirect(to: "/elsewhere", status: status)) {
+            $1.acceptedStatuses = [status]
+        }
+        #expect(page.response.statusCode == status && page.data.text == "moved to /elsewhere\n")
+        #expect(page.response.value(forHTTPHeaderField: "Location") == "/elsewhere")
+        #expect(fixture.server.requests.count == 1)
+    }
+
+    @Test("O4: the length of a chunked body is that of its chunks, not a Content-Length beside them")
+    func chunkedWithLength() async throws {
+        let page = try await fixture.load(.chunked([[104], [105]], headers: [("Content-Length", "100")]))
+        #expect(page.data.text == "hi")
+    }
+
     @Test("O6: a conditional request that finds nothing new succeeds without a body")
     func conditional() async throws {
         let resource = Answer.resource(10, etag: "\"a\"", lastModified: "Sat, 01 Jan 2022 00:00:00 GMT")
@@ -140,7 +158,7 @@ struct URLDataSourceTests {
 
     @Test("O6: progress ends with the final figures")
     func progress() async throws {
-        let seen = Recorder<TransferProgress>()
+        let seen = Observations<TransferProgress>()
         _ = try await fixture.load(.pattern(3_000_000)) { $1.onProgress = { seen.note($0) } }
         #expect(seen.all.last == TransferProgress(received: 3_000_000, expected: 3_000_000, sent: 0))
         #expect(seen.all.map(\.received) == seen.all.map(\.received).sorted())

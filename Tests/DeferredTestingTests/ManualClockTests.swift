@@ -1,11 +1,13 @@
 import Deferred
 import DeferredTesting
+import Foundation
+import TestSupport
 import Testing
 
 @Suite("ManualClock")
 struct ManualClockTests {
     let clock = ManualClock()
-    let log = Log()
+    let log = SharedLog<Int>()
 
     @Test("advance runs what falls due, in due order, before it returns")
     func runsInDueOrder() {
@@ -38,17 +40,18 @@ struct ManualClockTests {
         #expect(clock.now.offset == .seconds(5))
     }
 
-    @Test("work that advances the clock itself never turns it back")
+    @Test("work that advances the clock itself never sets it back")
     func nestedAdvance() {
         _ = clock.dispatch(after: .seconds(1)) { [clock] in clock.advance(by: .seconds(10)) }
         clock.advance(by: .seconds(2))
         #expect(clock.now.offset == .seconds(11))
     }
 
-    @Test("cancelled work does not run, and is let go at once")
+    @Test("cancelled work does not run, and is released at once")
     func cancelledWorkIsReleased() {
-        var object: Log? = Log()
-        weak let watched = object
+        var object: SharedLog<Int>? = SharedLog<Int>()
+        weak var watched: SharedLog<Int>?
+        watched = object
         let work = clock.dispatch(after: .seconds(1)) { [object] in object?.add(1) }
         object = nil
         #expect(watched != nil)
@@ -71,7 +74,7 @@ struct ManualClockTests {
         #expect(log.all == (0..<100).map { $0 * 1000 }.sorted { $0 * 7919 % 100_000 < $1 * 7919 % 100_000 })
     }
 
-    @Test("what is dispatched without a delay waits for advance")
+    @Test("work dispatched without a delay waits for advance")
     func dispatchWaits() {
         clock.dispatch { [log] in log.add(1) }
         #expect(log.all.isEmpty)
@@ -79,7 +82,7 @@ struct ManualClockTests {
         #expect(log.all == [1])
     }
 
-    @Test("a clock that goes fails what waits for it with .abandoned")
+    @Test("a clock that is released fails what waits for it with .abandoned")
     func droppedClockAbandons() throws {
         var clock: ManualClock? = ManualClock()
         let later = Deferred.after(.seconds(1), on: clock!, value: 1)
@@ -96,7 +99,7 @@ struct ManualClockTests {
         #expect(clock.scheduled == [.seconds(1)])
     }
 
-    @Test("a Task that sleeps on it is woken by advance")
+    @Test("a Task that sleeps on it is resumed by advance")
     func sleeps() async throws {
         let sleeping = Task { [clock] in
             try await clock.sleep(for: .seconds(3))
@@ -127,15 +130,69 @@ struct ManualClockTests {
         #expect(clock.scheduled.isEmpty)
     }
 
+    @Test("T1: work dispatched while another thread advances is never due in the past")
+    func advanceRace() {
+        // Work whose due time was computed before an advance and which was added after it would be due in the past, until
+        // the next advance. (The model checker's `manualclock-dispatch-advance` tries every order.)
+        let isDone = SpinLocked(false)
+        let (isReady, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let thread = Thread { [clock] in
+            isReady.signal()
+            while !isDone.withLock({ $0 }) { clock.advance(by: .seconds(1)) }
+            hasEnded.signal()
+        }
+        thread.start()
+        isReady.wait()
+        var overdueCount = 0
+        for _ in 0..<1000 {
+            _ = clock.dispatch(after: .nanoseconds(1)) {}
+            if let next = clock.scheduled.first, next < .zero { overdueCount += 1 }
+        }
+        isDone.withLock { $0 = true }
+        hasEnded.wait()
+        #expect(overdueCount == 0)
+    }
+
+    @Test("advanceToNext runs the work that is due next, and returns whether there was any")
+    func toNext() {
+        for delay in [3, 1, 1] { _ = clock.dispatch(after: .seconds(delay)) { [log] in log.add(delay) } }
+        clock.dispatch(after: .milliseconds(1)) {}.cancel()
+        #expect(clock.advanceToNext())
+        #expect(log.all == [1, 1] && clock.now.offset == .seconds(1))
+        #expect(clock.advanceToNext())
+        #expect(log.all == [1, 1, 3] && clock.now.offset == .seconds(3))
+        #expect(!clock.advanceToNext())
+        #expect(clock.now.offset == .seconds(3))
+    }
+
+    @Test("advanceUntilIdle runs until nothing is left, also what the work schedules")
+    func untilIdle() {
+        @Sendable func schedule(_ count: Int) {
+            guard count > 0 else { return }
+            _ = clock.dispatch(after: .seconds(count)) { [log] in
+                log.add(count)
+                schedule(count - 1)
+            }
+        }
+        schedule(4)
+        #expect(clock.advanceUntilIdle())
+        #expect(log.all == [4, 3, 2, 1] && clock.now.offset == .seconds(10))
+        #expect(clock.advanceUntilIdle())
+        #expect(clock.now.offset == .seconds(10))
+    }
+
+    @Test("advanceUntilIdle stops at its limit where the work has no end")
+    func untilIdleLimited() {
+        let repeating = Deferred.repeating(every: .seconds(1), on: clock) { [log] in log.add(0) }
+        #expect(!clock.advanceUntilIdle(atMost: .milliseconds(5500)))
+        #expect(log.all.count == 6 && clock.now.offset == .milliseconds(5500))
+        repeating.cancel()
+        #expect(clock.advanceUntilIdle())
+    }
+
     @Test("a sleep until a time that has passed returns")
     func sleepUntilPast() async throws {
         clock.advance(by: .seconds(2))
         try await clock.sleep(until: ManualClock.Instant(offset: .seconds(1)))
     }
-}
-
-final class Log: Sendable {
-    private let entries = Guarded<[Int]>([])
-    var all: [Int] { entries.withLock { $0 } }
-    func add(_ entry: Int) { entries.withLock { $0.append(entry) } }
 }

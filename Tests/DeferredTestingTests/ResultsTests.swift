@@ -2,11 +2,11 @@ import Deferred
 import DeferredTesting
 import Testing
 
-@Suite("Synchronous looks")
+@Suite("Synchronous peeks")
 struct ResultsTests {
     struct Oops: Error {}
 
-    @Test("successResult gives the value, and throws what it found instead")
+    @Test("successResult returns the value, and throws what it found instead")
     func success() throws {
         #expect(try successResult(of: Deferred.resolved(3)) == 3)
         let failed = #expect(throws: UnexpectedResult.self) {
@@ -18,7 +18,7 @@ struct ResultsTests {
         pending.cancel()
     }
 
-    @Test("failureResult gives the error, and throws what it found instead")
+    @Test("failureResult returns the error, and throws what it found instead")
     func failure() throws {
         #expect(try failureResult(of: Deferred<Int>.rejected(Oops())) is Oops)
         _ = try failureResult(of: Deferred<Int>.rejected(Oops()), as: Oops.self)
@@ -58,7 +58,7 @@ struct ResultsTests {
         #expect(try expectNoUnhandledFailures { 5 } == 5)
     }
 
-    @Test("diagnostics(reportedDuring:) gives what was reported")
+    @Test("diagnostics(reportedDuring:) returns what was reported")
     func reported() {
         let seen = diagnostics {
             let deferred = Deferred<Int>()
@@ -71,21 +71,21 @@ struct ResultsTests {
         }
     }
 
-    @Test("a ManualDispatcher runs what it was given when asked, in order, or drops it")
+    @Test("a ManualDispatcher runs its work on request, in order, or releases it")
     func manualDispatcher() throws {
         let dispatcher = ManualDispatcher()
         let source = Deferred<Int>()
-        let first = source.then(on: dispatcher) { $0 + 1 }
-        let second = first.then(on: dispatcher) { $0 + 1 }
+        let first = source.map(on: dispatcher) { $0 + 1 }
+        let second = first.map(on: dispatcher) { $0 + 1 }
         source.resolve(1)
         #expect(dispatcher.count == 1)
         try expectNoResult(first)
         #expect(dispatcher.run() == 2)
         #expect(try successResult(of: second) == 3)
-        let dropped = source.then(on: dispatcher) { $0 }
+        let dropped = source.map(on: dispatcher) { $0 }
         dispatcher.dropAll()
         #expect(!dispatcher.runNext())
         #expect(try failureResult(of: dropped) as? DeferredError == .abandoned)
-        #expect(try successResult(of: source.then(on: InlineDispatcher()) { $0 }) == 1)
+        #expect(try successResult(of: source.map(on: InlineDispatcher()) { $0 }) == 1)
     }
 }

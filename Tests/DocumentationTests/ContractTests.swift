@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The numbered rules of Documentation/Contract.md, and the tests that bear their numbers.
+/// Checks that each numbered rule of Documentation/Contract.md has a test with its number, and the reverse.
 @Suite struct ContractTests {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -12,7 +12,7 @@ import Testing
         return text.matches(of: #/(?m)^- \*\*([A-Z]\d+)\*\* /#).map { String($0.output.1) }
     }
 
-    /// The numbers with which the tests' names begin: `"F1: …"`, `"O2, O5: …"`.
+    /// The numbers that tests' names begin with: `"F1: …"`, `"O2, O5: …"`.
     private func testedRules() throws -> Set<String> {
         let files = FileManager.default.enumerator(at: Self.tests, includingPropertiesForKeys: nil)
         var found: Set<String> = []
@@ -25,16 +25,16 @@ import Testing
         return found
     }
 
-    @Test("Contract: every rule has its number once, and a test that bears it")
+    @Test("Contract: every rule has a number of its own, and a test with that number")
     func everyRuleIsTested() throws {
         let rules = try rules()
         #expect(rules.count >= 37)
         #expect(Set(rules).count == rules.count)
         let untested = Set(rules).subtracting(try testedRules())
-        #expect(untested.isEmpty, "no test bears the number of \(untested.sorted())")
+        #expect(untested.isEmpty, "no test has the number of \(untested.sorted())")
     }
 
-    @Test("Contract: no test bears the number of a rule that is not there")
+    @Test("Contract: every number in a test's name is that of a rule")
     func everyNumberIsARule() throws {
         let unknown = try testedRules().subtracting(try rules())
         #expect(unknown.isEmpty, "no rule has the number \(unknown.sorted())")

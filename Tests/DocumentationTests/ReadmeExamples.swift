@@ -1,7 +1,8 @@
-// The code of README.md, as it stands there, in surroundings that make it run. `ReadmeTests` holds the two together.
+// The code of README.md, in types that supply what it uses. `ReadmeTests` runs it.
 import Deferred
 import DeferredOperations
 import DeferredTesting
+import DeferredTracing
 import Foundation
 import Multicast
 import Testing
@@ -13,7 +14,7 @@ struct ReadmeBasic {
         let greeting = Deferred<String>()
 
         greeting
-            .then { print("Hello, \($0)!") }
+            .done { print("Hello, \($0)!") }
             .fail { print("Nobody to greet: \($0)") }
 
         greeting.resolve("world")
@@ -21,8 +22,6 @@ struct ReadmeBasic {
 }
 
 struct ReadmeCallbackAPI {
-    enum LoadError: Error { case unknown }
-
     let loadFile:
         @Sendable (_ name: String, _ completion: @escaping @Sendable ([UInt8]?, (any Error)?) -> Void) -> Void
 
@@ -32,9 +31,7 @@ struct ReadmeCallbackAPI {
 
     func load(_ name: String) -> Deferred<[UInt8]> {
         Deferred { resolver in
-            loadFile(named: name) { bytes, error in
-                if let bytes { resolver.resolve(bytes) } else { resolver.reject(error ?? LoadError.unknown) }
-            }
+            loadFile(named: name) { bytes, error in resolver.complete(bytes, error) }
         }
     }
 }
@@ -64,7 +61,7 @@ struct ReadmeComposition {
             .then { session in
                 gather(service.profile(in: session), service.friends(in: session))
             }
-            .then { profile, friends in
+            .done { profile, friends in
                 screen.show(profile, friends)
             }
             .fail { error in
@@ -85,7 +82,7 @@ struct ReadmePages {
     func nested() -> Deferred<Int> {
         let length = findPage(named: "index")
             .then { address in fetchPage(at: address) }
-            .then { page in page.count }
+            .map { page in page.count }
         return length
     }
 
@@ -103,13 +100,13 @@ struct ReadmePages {
         clock.advance(by: .seconds(1))
         #expect(try failureResult(of: page) as? DeferredError == .timedOut)
 
-        let length = fetchPage(at: "/index").then { $0.count }
+        let length = fetchPage(at: "/index").map { $0.count }
         #expect(try successResult(of: length) == 6)
     }
 
     func recorded(in traceFile: URL) async throws {
         let recording = DeferredDiagnostics.startRecording()
-        let length = fetchPage(at: "/index").then { $0.count }
+        let length = fetchPage(at: "/index").map { $0.count }
         _ = try await length.value
         recording.stop()
 
@@ -120,7 +117,7 @@ struct ReadmePages {
     func race() {
         let mirrors = DeferredList(addresses.map(fetchPage), cancelsRemaining: true)
 
-        mirrors.first().then { index, page in
+        mirrors.first().done { index, page in
             print("\(addresses[index]) was first, with \(page.count) characters")
         }
     }
@@ -158,7 +155,7 @@ struct ReadmeFinalizer {
     func run() {
         connection.open()
             .then { connection.ask("How are you?") }
-            .then { answer in print(answer) }
+            .done { answer in print(answer) }
             .finally { _ in connection.close() }
     }
 }
@@ -171,28 +168,9 @@ struct ReadmeFetching {
         let queue = OperationQueue()
 
         DeferredList(addresses.map { URLDataSource($0).request(on: queue) }).values()
-            .then { pages in pages.map(\.data).min { $0.count < $1.count } ?? Data() }
-            .then { shortest in print(String(decoding: shortest, as: UTF8.self)) }
+            .map { pages in pages.map(\.data).min { $0.count < $1.count } ?? Data() }
+            .done { shortest in print(String(decoding: shortest, as: UTF8.self)) }
             .fail { error in print("\(error)") }
-    }
-}
-
-struct ReadmeStatements {
-    let fetchPage: @Sendable (String) -> Deferred<String>
-    let print: @Sendable (String) -> Void
-
-    func fetchPage(at address: String) -> Deferred<String> { fetchPage(address) }
-
-    func run() -> Deferred<String> {
-        let summary = fetchPage(at: "/index").then { page -> String in
-            let start = page.prefix(80)
-            return "\(start)…"
-        }
-        summary.fail { error -> Void in
-            print("No summary.")
-            print("\(error)")
-        }
-        return summary
     }
 }
 
@@ -206,7 +184,7 @@ struct ReadmeTime {
         let text = Deferred.retry(attempts: 3, delay: .constant(.seconds(1))) {
             load("index").timeout(.seconds(5))
         }
-        let spinner = Deferred.after(.milliseconds(250)).then { showSpinner() }
+        let spinner = Deferred.after(.milliseconds(250)).done { showSpinner() }
         text.finally { _ in spinner.cancel() }
         return (text, spinner)
     }
@@ -223,7 +201,7 @@ enum ReadmeScreen {
 
         func appear() {
             loading = fetchPage(at: "/index")
-                .then(on: MainActor.self) { [weak self] page in self?.show(page) }
+                .done(on: MainActor.self) { [weak self] page in self?.show(page) }
         }
 
         func disappear() { loading?.cancel() }
@@ -249,9 +227,99 @@ struct ReadmePlugins {
         plugins.add(spelling, on: .main)
         plugins.add(printing, on: nil)
 
-        plugins.all { $0.mayClose() }.then { everybodyAgrees in
+        plugins.all { $0.mayClose() }.done { everybodyAgrees in
             if everybodyAgrees { closeDocument() }
         }
-        return plugins.all { $0.mayClose() }.then { _ in }
+        return plugins.all { $0.mayClose() }.done { _ in }
+    }
+}
+
+struct ReadmeTransfers {
+    struct WrongChecksum: Error {}
+
+    struct Parser: Sendable {
+        let consume: @Sendable (Data) -> Void
+        func consume(_ piece: Data) { consume(piece) }
+    }
+
+    let address: URL
+    let mirrors: [URL]
+    let destination: URL
+    let expected: Int
+    let parser: Parser
+
+    func checksum(of file: URL) throws -> Int {
+        try Data(contentsOf: file).reduce(0) { $0 + Int($1) }
+    }
+
+    func run() async throws -> Deferred<DownloadDataSource.File> {
+        let (expected, queue) = (expected, OperationQueue())
+        let source = StreamDataSource(address)
+        let request = source.request(on: queue)
+        for try await piece in source.body {
+            parser.consume(piece)
+        }
+
+        let file = DownloadDataSource(
+            address, to: destination, mirrors: mirrors,
+            verify: { part in
+                guard try checksum(of: part) == expected else { throw WrongChecksum() }
+            }
+        ).request(on: queue)
+        _ = request
+        return file
+    }
+}
+
+struct ReadmeCoordination {
+    let count: Deferred<Int>
+    let written: @Sendable (Int) -> Void
+    let fetch: @Sendable (String) -> Deferred<String>
+    let addresses: [String]
+    let print: @Sendable (String) -> Void
+
+    func readCount() -> Deferred<Int> { count }
+    func writeCount(_ count: Int) -> Deferred<Void> { Deferred(catching: { written(count) }) }
+    func fetchPage(at address: String) -> Deferred<String> { fetch(address) }
+    func perform(_ job: String) { print(job) }
+
+    func run() throws -> (saved: Deferred<Void>, pages: [Deferred<String>]) {
+        let lock = DeferredLock()
+        let saved = lock.run {
+            readCount().then { count in writeCount(count + 1) }
+        }
+
+        let connections = DeferredSemaphore(4)
+        let pages = addresses.map { address in
+            connections.run { fetchPage(at: address) }
+        }
+
+        let jobs = DeferredQueue<String>(size: 100)
+        let worker = jobs.run { job in perform(job) }
+        try jobs.put("tidy up")
+        jobs.finish()
+        worker.done { print("all jobs are done") }
+        return (saved, pages)
+    }
+}
+
+struct ReadmeChannel {
+    final class Window: Sendable {
+        let draw: @Sendable (String) -> Void
+        init(_ draw: @escaping @Sendable (String) -> Void) { self.draw = draw }
+        func show(_ line: String) { draw(line) }
+    }
+
+    let window: Window
+
+    func run() -> Int? {
+        let chat = Channel<String>("chat")
+        chat.listen(window) { window, line in window.show(line) }
+        chat.post("hello")
+
+        let scores = SynchronizedValue<[String: Int]>([:])
+        scores.write { $0["ada", default: 0] += 1 }
+        let score = scores.read { $0["ada"] }
+        return score
     }
 }

@@ -2,18 +2,19 @@ import Deferred
 import DeferredTesting
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @Suite struct ReadmeTests {
-    let journal = Journal()
+    let eventLog = SharedLog<String>()
 
     @Test("README: the most basic example")
     func basic() {
-        ReadmeBasic(print: journal.write).run()
-        #expect(journal.all == ["Hello, world!"])
+        ReadmeBasic(print: eventLog.add).run()
+        #expect(eventLog.all == ["Hello, world!"])
     }
 
-    @Test("README: a callback API, its value, its error, and its silence")
+    @Test("README: a callback API that returns a value, an error, or never calls back")
     func callbackAPI() throws {
         let loaded = ReadmeCallbackAPI { _, completion in completion([1, 2], nil) }.load("a")
         #expect(try loaded.currentResult?.get() == [1, 2])
@@ -31,34 +32,35 @@ import Testing
             ReadmeComposition(
                 service: .init(
                     logIn: { _ in session }, profileOf: { _ in profile }, friendsOf: { _ in friends }),
-                screen: .init(draw: journal.write)
+                screen: .init(draw: eventLog.add)
             ).showHome(for: "ann")
         }
         let shown = home(.resolved(7))
         friends.resolve(["bob"])
         #expect(shown.currentResult == nil)
         profile.resolve("Ann")
-        #expect(journal.all == ["Ann with [\"bob\"]"])
-        home(.rejected(Refused())).then { self.journal.write("handled") }
-        #expect(journal.all.suffix(2) == ["refused", "handled"])
+        #expect(eventLog.all == ["Ann with [\"bob\"]"])
+        home(.rejected(Refused())).done { self.eventLog.add("handled") }
+        #expect(eventLog.all.suffix(2) == ["refused", "handled"])
     }
 
-    @Test("README: cancelling the composition cancels the requests under way")
+    @Test("README: cancelling the composition cancels the requests in progress")
     func compositionCancelled() {
-        let profile = Deferred<String>(canceller: { _ in journal.write("profile cancelled") })
-        let friends = Deferred<[String]>(canceller: { _ in journal.write("friends cancelled") })
+        let profile = Deferred<String>(canceller: { _ in eventLog.add("profile cancelled") })
+        let friends = Deferred<[String]>(canceller: { _ in eventLog.add("friends cancelled") })
         let shown = ReadmeComposition(
             service: .init(
                 logIn: { _ in .resolved(7) }, profileOf: { _ in profile }, friendsOf: { _ in friends }),
-            screen: .init(draw: journal.write)
+            screen: .init(draw: eventLog.add)
         ).showHome(for: "ann")
         shown.cancel()
-        #expect(journal.all.sorted() == ["CancellationError()", "friends cancelled", "profile cancelled"])
+        #expect(eventLog.all.sorted() == ["CancellationError()", "friends cancelled", "profile cancelled"])
     }
 
     private func pages(_ fetch: @escaping @Sendable (String) -> Deferred<String>) -> ReadmePages {
         ReadmePages(
-            findPage: { .resolved("/\($0)") }, fetchPage: fetch, addresses: ["/a", "/b"], print: journal.write
+            findPage: { .resolved("/\($0)") }, fetchPage: fetch, addresses: ["/a", "/b"],
+            print: eventLog.add
         )
     }
 
@@ -73,7 +75,7 @@ import Testing
         #expect(try await pages { .resolved("page \($0)") }.awaited() == "PAGE /INDEX")
     }
 
-    @Test("README: two who ask share one request")
+    @Test("README: two callers share one request")
     func shared() throws {
         let (first, second) = ReadmeCache.share()
         let request = try successResult(of: ReadmeCache.requests.get())
@@ -94,33 +96,33 @@ import Testing
         let traceFile = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID()).json")
         defer { try? FileManager.default.removeItem(at: traceFile) }
         try await pages { _ in .resolved("<html>") }.recorded(in: traceFile)
-        #expect(journal.all.first?.contains("ReadmeExamples.swift") == true)
+        #expect(eventLog.all.first?.contains("ReadmeExamples.swift") == true)
         #expect(try String(contentsOf: traceFile, encoding: .utf8).contains("traceEvents"))
     }
 
     @Test("README: the first of a list, and the others cancelled")
     func race() {
-        let a = Deferred<String>(canceller: { _ in journal.write("a cancelled") })
+        let a = Deferred<String>(canceller: { _ in eventLog.add("a cancelled") })
         let b = Deferred<String>()
         pages { $0 == "/a" ? a : b }.race()
         b.resolve("bb")
-        #expect(journal.all == ["/b was first, with 2 characters", "a cancelled"])
+        #expect(eventLog.all == ["/b was first, with 2 characters", "a cancelled"])
     }
 
     @Test(
-        "README: a finalizer runs after what stands above it, whether the opening takes time or not",
+        "README: a finalizer runs after everything above it, whether opening takes time or not",
         arguments: [true, false])
     func finalizer(opensAtOnce: Bool) {
         let (opened, answer) = (Deferred<Void>(), Deferred<String>())
         if opensAtOnce { opened.resolve() }
         ReadmeFinalizer(
-            connection: .init(open: { opened }, ask: { _ in answer }, close: { journal.write("closed") }),
-            print: journal.write
+            connection: .init(open: { opened }, ask: { _ in answer }, close: { eventLog.add("closed") }),
+            print: eventLog.add
         ).run()
         if !opensAtOnce { opened.resolve() }
-        #expect(journal.all == [])
+        #expect(eventLog.all == [])
         answer.resolve("well")
-        #expect(journal.all == ["well", "closed"])
+        #expect(eventLog.all == ["well", "closed"])
     }
 
     @Test("README: the shortest of three")
@@ -138,20 +140,12 @@ import Testing
         #expect(try await printed.get().value == "bb")
     }
 
-    @Test("README: callbacks of several statements")
-    func statements() throws {
-        let summary = ReadmeStatements(fetchPage: { .resolved("page \($0)") }, print: journal.write).run()
-        #expect(try successResult(of: summary) == "page /index…")
-        _ = ReadmeStatements(fetchPage: { _ in .rejected(Refused()) }, print: journal.write).run()
-        #expect(journal.all == ["No summary.", "refused"])
-    }
-
     @Test("README: time limits and retries")
     func time() async throws {
         let quick = ReadmeTime(loadText: { .resolved($0) }, showSpinner: {}).run()
         #expect(try successResult(of: quick.text) == "index")
         #expect(try failureResult(of: quick.spinner) is CancellationError)
-        // It comes with the spinner, on the timer's thread: not when this test happens to get one.
+        // The spinner's callback resolves it, on the timer's thread, so the test does not depend on time.
         let (text, resolver) = Deferred<String>.withResolver()
         let slow = ReadmeTime(
             loadText: { _ in text.shielded() }, showSpinner: { resolver.resolve("late") }
@@ -159,14 +153,14 @@ import Testing
         #expect(try await slow.text.value == "late")
     }
 
-    @Test("README: a view that goes away")
+    @Test("README: a view that is closed")
     @MainActor func view() async throws {
         typealias Screen = ReadmeScreen
-        Screen.request = Deferred(canceller: { [journal] _ in journal.write("cancelled") })
+        Screen.request = Deferred(canceller: { [eventLog] _ in eventLog.add("cancelled") })
         let screen = Screen.PageScreen()
         screen.appear()
         screen.disappear()
-        #expect(journal.all == ["cancelled"])
+        #expect(eventLog.all == ["cancelled"])
         Screen.request = .resolved("a page")
         screen.appear()
         while Screen.shown.isEmpty { await Task.yield() }
@@ -183,9 +177,47 @@ import Testing
     func plugins(agree: Bool) async throws {
         let (spelling, printing) = (Voter(true), Voter(agree))
         try await ReadmePlugins(
-            spelling: spelling, printing: printing, closeDocument: { journal.write("closed") }
+            spelling: spelling, printing: printing, closeDocument: { eventLog.add("closed") }
         ).run().value
-        #expect(journal.all == (agree ? ["closed"] : []))
+        #expect(eventLog.all == (agree ? ["closed"] : []))
         withExtendedLifetime((spelling, printing)) {}
+    }
+
+    @Test("README: a body in pieces, and a download that is verified")
+    func transfers() async throws {
+        let server = try LoopbackServer()
+        defer { server.stop() }
+        server.route("/a", .text("abc"), .status(404))
+        server.route("/b", .text("abc"))
+        let destination = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: destination) }
+        let (a, b) = (URL(string: server.url("/a"))!, URL(string: server.url("/b"))!)
+        let eventLog = eventLog
+        let file = try await ReadmeTransfers(
+            address: a, mirrors: [b], destination: destination, expected: 97 + 98 + 99,
+            parser: .init { eventLog.add(String(decoding: $0, as: UTF8.self)) }
+        ).run().value
+        #expect(file.byteCount == 3 && eventLog.all.joined() == "abc")
+    }
+
+    @Test("README: a lock, a semaphore and a queue")
+    func coordination() throws {
+        let page = Deferred<String>()
+        let eventLog = eventLog
+        let (saved, pages) = try ReadmeCoordination(
+            count: .resolved(41), written: { eventLog.add("\($0)") }, fetch: { _ in page },
+            addresses: ["/a", "/b"], print: eventLog.add
+        ).run()
+        try successResult(of: saved)
+        page.resolve("a page")
+        for page in pages { #expect(try successResult(of: page) == "a page") }
+        #expect(eventLog.all == ["42", "tidy up", "all jobs are done"])
+    }
+
+    @Test("README: a channel and a shared value")
+    func channel() {
+        let window = ReadmeChannel.Window(eventLog.add)
+        #expect(ReadmeChannel(window: window).run() == 1)
+        #expect(eventLog.all == ["hello"])
     }
 }

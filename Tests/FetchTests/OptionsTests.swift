@@ -2,6 +2,8 @@ import Testing
 
 @testable import fetch
 
+private let zeros = String(repeating: "0", count: 64)
+
 struct OptionsTests {
     private func problem(_ arguments: String...) -> String {
         do throws(UsageError) {
@@ -26,7 +28,7 @@ struct OptionsTests {
         #expect(try Options(parsing: [" http://h/a\t", "--", "\nb"]).urls == ["http://h/a", "b"])
     }
 
-    @Test("Every option reaches what it is for")
+    @Test("Every option is parsed")
     func values() throws {
         let options = try Options(parsing: [
             "a", "-d", "dir", "--overwrite", "--input", "list", "-H", "A: b: c", "--header=X-Empty:",
@@ -48,9 +50,17 @@ struct OptionsTests {
         #expect(try Options(parsing: ["-o", "-", "u"]).output == .standardOutput)
         #expect(try Options(parsing: ["-ofile", "u"]).output == .file("file"))
         #expect(try Options(parsing: ["--first", "-o", "f", "u", "v"]).takesFirst)
+        #expect(try Options(parsing: ["--mirrors", "-o", "f", "u", "v"]).triesMirrors)
+        let checked = try Options(parsing: ["--checksum", "sha256=\(zeros)", "--first", "u", "v"])
+        #expect(checked.checksum?.digits == zeros)
+        for (text, rate) in [
+            ("800", 800), ("500k", 500_000), ("1.5M", 1_500_000), ("2G", 2_000_000_000), ("3K", 3000),
+        ] {
+            #expect(try Options(parsing: ["--limit-rate", text, "u"]).bytesPerSecond == Int64(rate))
+        }
     }
 
-    @Test("An unknown option is named, with the one that was likely meant")
+    @Test("The error for an unknown option names it and the most similar one")
     func unknown() {
         #expect(
             problem("--overwite", "u") == "fetch: unknown option '--overwite'; did you mean '--overwrite'?")
@@ -59,45 +69,70 @@ struct OptionsTests {
         #expect(problem("-output", "x", "u") == "fetch: unknown option '-output'; did you mean '--output'?")
         #expect(problem("--zzzzzz", "u") == "fetch: unknown option '--zzzzzz'; see 'fetch --help'")
         #expect(problem("-x", "u").hasPrefix("fetch: unknown option '-x'"))
-        #expect(problem("-", "u") == "fetch: '-' is no URL; URLs come from standard input with '--input -'")
+        #expect(
+            problem("-", "u") == "fetch: '-' is not a URL; URLs come from standard input with '--input -'")
     }
 
     @Test(
-        "A value that can't be meant is named, with what would do",
+        "The error for an invalid value names it and says what is valid",
         arguments: [
-            (["-j", "0"], "'0' is no value for -j; it takes a whole number from 1 to 1000"),
-            (["-jx"], "'x' is no value for -j; it takes a whole number from 1 to 1000"),
-            (["--retry", "-1"], "'-1' is no value for --retry; it takes a whole number from 0 to 1000"),
+            (["-j", "0"], "'0' is not valid for -j; it takes a whole number from 1 to 1000"),
+            (["-jx"], "'x' is not valid for -j; it takes a whole number from 1 to 1000"),
+            (["--retry", "-1"], "'-1' is not valid for --retry; it takes a whole number from 0 to 1000"),
             (
                 ["--timeout", "0"],
-                "'0' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"
+                "'0' is not valid for --timeout; it takes seconds above 0, such as 10 or 0.5"
             ),
             (
                 ["--timeout=nan"],
-                "'nan' is no value for --timeout; it takes seconds above 0, such as 10 or 0.5"
+                "'nan' is not valid for --timeout; it takes seconds above 0, such as 10 or 0.5"
             ),
             (
                 ["--max-time", "inf"],
-                "'inf' is no value for --max-time; it takes seconds above 0, such as 10 or 0.5"
+                "'inf' is not valid for --max-time; it takes seconds above 0, such as 10 or 0.5"
             ),
             (["-H", "novalue"], "the header 'novalue' has no colon; a header is written as 'Name: value'"),
             (
                 ["-H", "a b: c"],
-                "'a b' in 'a b: c' is no name for a header; a header is written as 'Name: value'"
+                "'a b' in 'a b: c' is not a valid header name; a header is written as 'Name: value'"
             ),
-            (["-H", ": c"], "'' in ': c' is no name for a header; a header is written as 'Name: value'"),
+            (["-H", ": c"], "'' in ': c' is not a valid header name; a header is written as 'Name: value'"),
             (
                 ["-H", "a: b\r\nc: d"],
-                "the value of the header 'a' has a control character in it; a header is written as 'Name: value'"
+                "the value of the header 'a' contains a control character; a header is written as 'Name: value'"
             ),
-            (["--quiet=yes"], "--quiet takes no value, and was given 'yes'; see 'fetch --help'"),
+            (["--quiet=yes"], "--quiet takes no value, but got 'yes'; see 'fetch --help'"),
             (
                 ["--waterfall", "-"],
-                "'-' is no value for --waterfall; it takes a file, as standard output is for what is fetched"
+                "'-' is not valid for --waterfall; it takes a file, as standard output is for the fetched data"
             ),
             (
                 ["--trace=-"],
-                "'-' is no value for --trace; it takes a file, as standard output is for what is fetched"
+                "'-' is not valid for --trace; it takes a file, as standard output is for the fetched data"
+            ),
+            (
+                ["--limit-rate", "0"],
+                "'0' is not valid for --limit-rate; it takes bytes a second, such as 500k or 1.5M"
+            ),
+            (
+                ["--limit-rate=-5k"],
+                "'-5k' is not valid for --limit-rate; it takes bytes a second, such as 500k or 1.5M"
+            ),
+            (
+                ["--limit-rate=k"],
+                "'k' is not valid for --limit-rate; it takes bytes a second, such as 500k or 1.5M"
+            ),
+            (
+                ["--limit-rate=1e3"],
+                "'1e3' is not valid for --limit-rate; it takes bytes a second, such as 500k or 1.5M"
+            ),
+            (
+                ["--limit-rate=5T"],
+                "'5T' is not valid for --limit-rate; it takes bytes a second, such as 500k or 1.5M"
+            ),
+            (
+                ["--checksum", "md5=00"],
+                "'md5=00' is not a checksum; write it as --checksum sha256=HEX, with 64 hexadecimal digits"
             ),
             (["-d"], "-d needs a value; write it as -d DIR"),
             (["-d", "--json"], "-d needs a value; write it as -d DIR"),
@@ -121,13 +156,16 @@ struct OptionsTests {
             ),
             (["u", "--continue", "--overwrite"], "--continue and --overwrite contradict each other"),
             (["u", "--first", "--fail-fast"], "--first and --fail-fast contradict each other"),
+            (["u", "--mirrors", "--fail-fast"], "--mirrors and --fail-fast contradict each other"),
+            (["u", "--first", "--mirrors"], "--first and --mirrors contradict each other"),
             (["u", "--first", "--continue"], "--first and --continue contradict each other"),
             (["u", "--json", "-o", "-"], "--json and -o - contradict each other"),
             (["u", "-d", "x", "-o", "-"], "-o - and -d contradict each other"),
             (["u", "-o", "-", "--continue"], "-o - and --continue contradict each other"),
             (["u", "--waterfall", "x", "--trace", "x"], "--waterfall and --trace contradict each other"),
             (["u", "v", "-o", "x"], "-o is for one URL, and there are 2"),
-            (["--demo", "u"], "--demo brings its own URLs and settings"),
+            (["u", "v", "--checksum", "sha256=\(zeros)"], "--checksum is for one URL, and there are 2"),
+            (["--demo", "u"], "--demo has its own URLs and settings"),
             ([], "no URL was given"),
             (["--json"], "no URL was given"),
         ])
@@ -140,12 +178,12 @@ struct OptionsTests {
         }
     }
 
-    @Test("--help is asked for whatever else is there, and shows every option within 100 columns")
+    @Test("--help overrides everything else, and shows every option within 80 columns")
     func help() throws {
         #expect(try Options(parsing: ["--help", "-o", "x", "u", "v"]).action == .help)
         for option in Option.groups.flatMap(\.options) {
             for name in option.names { #expect(Help.text.contains(name)) }
         }
-        for line in Help.text.split(separator: "\n") { #expect(line.count <= 100, "\(line)") }
+        for line in Help.text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     }
 }

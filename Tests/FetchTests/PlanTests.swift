@@ -23,7 +23,7 @@ struct PlanTests {
         #expect(FileName.of(try WebAddress.parse(url)) == expected)
     }
 
-    @Test("A name too long for file systems is cut, its ending kept")
+    @Test("A name too long for file systems is shortened, and keeps its extension")
     func longNames() throws {
         let name = FileName.of(
             try WebAddress.parse("http://h/" + String(repeating: "%C3%A4", count: 200) + ".tar"))
@@ -41,7 +41,7 @@ struct PlanTests {
     }
 
     @Test(
-        "--input has a URL on each line; blank lines, comments, line ends and a byte order mark are passed over"
+        "--input has a URL on each line; blank lines, comments, line endings and a byte order mark are skipped"
     )
     func input() {
         let text = "\u{FEFF}http://a\r\n\n  # a comment\n#another\nhttp://b  \n\t\rhttp://c#fragment"
@@ -50,7 +50,7 @@ struct PlanTests {
     }
 
     @Test(
-        "What is no URL that can be fetched says why",
+        "A URL that cannot be fetched fails with the reason",
         arguments: [
             ("example.org/a", "not a URL: it has no scheme (did you mean http://example.org/a?)"),
             ("//example.org/a", "not a URL: it has no scheme (did you mean http://example.org/a?)"),
@@ -61,8 +61,8 @@ struct PlanTests {
             ("http://", "not a URL: it has no host"), ("http:///a", "not a URL: it has no host"),
             ("http:/a", "not a URL: it has no host"),
             ("http://[::1", "not a URL: the '[' of its host is never closed"),
-            ("http://h:x/", "not a URL: 'x' is no port"),
-            ("http://h:99999/", "not a URL: 99999 is no port (1 to 65535)"),
+            ("http://h:x/", "not a URL: 'x' is not a port"),
+            ("http://h:99999/", "not a URL: 99999 is not a port (1 to 65535)"),
             ("http://a b/", "not a URL: its host 'a b' has a space in it"),
             ("", "not a URL: it is empty"),
         ])
@@ -75,7 +75,7 @@ struct PlanTests {
         }
     }
 
-    @Test("What people paste is taken: spaces, letters beyond ASCII, upper case, ports and IPv6")
+    @Test("Pasted URLs are valid: spaces, letters beyond ASCII, upper case, ports and IPv6")
     func lenient() throws {
         #expect(try WebAddress.parse("http://h/a b").absoluteString == "http://h/a%20b")
         #expect(try WebAddress.parse("http://h/ä").absoluteString == "http://h/%C3%A4")

@@ -3,33 +3,34 @@ import Testing
 @testable import fetch
 
 struct TerminalTests {
-    @Test("A frame is drawn over the last one, without clearing it first")
+    @Test("Live lines are drawn over the last ones, without clearing them first")
     func redraw() {
-        var frame = Frame()
-        #expect(frame.redraw(["one", "two"], columns: 80) == "one\u{1B}[K\ntwo\u{1B}[K\n")
-        #expect(frame.redraw(["ONE"], columns: 80) == "\r\u{1B}[2AONE\u{1B}[K\n\u{1B}[J")
-        #expect(frame.redraw([], columns: 80) == "\r\u{1B}[1A\u{1B}[J")
-        #expect(!frame.isShown)
-        #expect(frame.redraw([], columns: 80) == "")
+        var liveLines = LiveLines()
+        #expect(liveLines.redraw(["one", "two"], columns: 80) == "one\u{1B}[K\ntwo\u{1B}[K\n")
+        #expect(liveLines.redraw(["ONE"], columns: 80) == "\r\u{1B}[2AONE\u{1B}[K\n\u{1B}[J")
+        #expect(liveLines.redraw([], columns: 80) == "\r\u{1B}[1A\u{1B}[J")
+        #expect(!liveLines.isShown)
+        #expect(liveLines.redraw([], columns: 80) == "")
     }
 
-    @Test("What stays goes above the frame")
+    @Test("A line that stays is written above the live lines")
     func above() {
-        var frame = Frame()
-        _ = frame.redraw(["bar"], columns: 80)
+        var liveLines = LiveLines()
+        _ = liveLines.redraw(["bar"], columns: 80)
         #expect(
-            frame.redraw(["bar"], above: "done\n", columns: 80) == "\r\u{1B}[1A\u{1B}[Jdone\nbar\u{1B}[K\n")
+            liveLines.redraw(["bar"], above: "done\n", columns: 80)
+                == "\r\u{1B}[1A\u{1B}[Jdone\nbar\u{1B}[K\n")
     }
 
     @Test(
-        "Of bars that a narrower terminal has folded nothing stays, whatever the widths",
+        "Bars that a narrower terminal has wrapped are removed completely, at any widths",
         arguments: [7, 20, 40, 99, 100])
     func folded(columns: Int) {
-        var frame = Frame()
+        var liveLines = LiveLines()
         var screen = Screen(columns: 100)
         func show(_ lines: [String], above: String, columns: Int) {
-            // A terminal's driver makes two characters of a line's end.
-            screen.show(frame.redraw(lines, above: above, columns: columns).replacing("\n", with: "\r\n"))
+            // A terminal's driver replaces a line feed by two characters.
+            screen.show(liveLines.redraw(lines, above: above, columns: columns).replacing("\n", with: "\r\n"))
         }
         show(["first bar", String(repeating: "x", count: 99), "overall"], above: "stays\n", columns: 100)
         #expect(screen.text.count == 4)
@@ -41,18 +42,18 @@ struct TerminalTests {
         #expect(screen.unknown.isEmpty)
     }
 
-    @Test("Lines that a narrower terminal has folded are counted with all their rows")
+    @Test("Lines that a narrower terminal has wrapped are counted with all their rows")
     func resized() {
-        var frame = Frame()
-        _ = frame.redraw(
+        var liveLines = LiveLines()
+        _ = liveLines.redraw(
             [
                 String(repeating: "x", count: 79), "\u{1B}[32m\(String(repeating: "y", count: 41))\u{1B}[0m",
                 "",
             ], columns: 80)
-        #expect(frame.redraw([], columns: 40) == "\r\u{1B}[5A\u{1B}[J")
+        #expect(liveLines.redraw([], columns: 40) == "\r\u{1B}[5A\u{1B}[J")
     }
 
-    @Test("A text too wide loses its middle, and wide characters count as two columns")
+    @Test("A text that is too wide is cut in the middle, and wide characters count as two columns")
     func cutting() {
         #expect("abcdefghij".cut(to: 10, ellipsis: "…") == "abcdefghij")
         #expect("abcdefghij".cut(to: 6, ellipsis: "…") == "abc…ij")
@@ -63,9 +64,9 @@ struct TerminalTests {
         #expect("a\u{1B}[2Jb\u{9B}c".printable == "a?[2Jb?c")
     }
 
-    @Test("Colour and bars depend on the environment, and need a terminal")
+    @Test("Colour and bars need a terminal, and depend on the environment")
     func environment() {
-        let nowhere = OutputStream(descriptor: -1, name: "nowhere")
+        let nowhere = OutputDescriptor(descriptor: -1, name: "nowhere")
         #expect(!Terminal(nowhere, environment: ["TERM": "xterm"]).canDraw)
         #expect(Terminal(nowhere, environment: ["LANG": "de_DE.UTF-8"]).style.usesUnicode)
         #expect(!Terminal(nowhere, environment: ["LC_ALL": "C", "LANG": "de_DE.UTF-8"]).style.usesUnicode)

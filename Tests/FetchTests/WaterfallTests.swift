@@ -23,7 +23,7 @@ struct WaterfallTests {
         return timeline
     }
 
-    @Test("A row's spans follow one another without gaps, and what comes after the end changes nothing")
+    @Test("The spans of a row have no gaps, and events after its end change nothing")
     func spans() {
         var timeline = timeline(5)
         #expect(timeline.rows[4].spans.map(\.phase) == [.waiting, .asking, .pausing, .receiving])
@@ -50,13 +50,13 @@ struct WaterfallTests {
             #expect(rectangle.minX >= 0 && rectangle.minY >= 0, "\(rectangle)")
             #expect(rectangle.maxX <= size.width && rectangle.maxY <= size.height, "\(rectangle)")
         }
-        // No screen is without the times.
+        // The times are in sight on every screen.
         let places = [0] + Set(reader.times).sorted() + [size.height]
         for (place, next) in zip(places, places.dropFirst()) { #expect(next - place <= 760) }
         #expect(svg.contains("prefers-color-scheme: dark"))
     }
 
-    @Test("Steps along the axis are round, few and named by a fitting unit")
+    @Test("The ticks of the axis are at round times, few, and in a suitable unit")
     func axis() {
         for seconds in [0.0, 0.0004, 0.013, 0.9, 1, 3.3, 59, 61, 700, 86_000, 1e7] {
             let axis = TimeAxis(seconds: seconds, steps: 8)
@@ -70,13 +70,13 @@ struct WaterfallTests {
     }
 }
 
-/// What a test wants to know of a picture.
+/// The parts of a picture that a test checks.
 private final class SVGReader: NSObject, XMLParserDelegate {
     private(set) var isWellFormed = false
     private(set) var titles = 0
     private(set) var size: CGSize?
     private(set) var rectangles: [CGRect] = []
-    /// How far down there are times.
+    /// The vertical positions of the times.
     private(set) var times: [Double] = []
 
     init(_ svg: String) {

@@ -18,14 +18,14 @@ struct LoopbackServerTests {
         #expect(server.requests.map(\.target) == ["/a?query=1", "/none"])
     }
 
-    @Test("Scripted answers come in turn, the last one for ever")
+    @Test("Scripted answers are sent one after another, the last one for ever")
     func scripted() {
         server.route("/a", .status(503), .text("fine"))
         let statuses = (0..<3).map { _ in RawClient(server.port).get("/a").split(separator: " ")[1] }
         #expect(statuses == ["503", "200", "200"])
     }
 
-    @Test("A connection serves one request after another until it is told to close")
+    @Test("A connection serves one request after another until a request asks to close it")
     func keepAlive() {
         server.route("/a", .text("one", headers: []))
         server.route("/last", .text("two", headers: []).closingConnection)
@@ -39,7 +39,7 @@ struct LoopbackServerTests {
         #expect(server.acceptedConnections == 1)
     }
 
-    @Test("An echo gives back method, headers and body, fixed, chunked or announced with 100-continue")
+    @Test("An echo returns method, headers and body, fixed, chunked or announced with 100-continue")
     func echo() {
         server.route("/e", .echo)
         for framing in [
@@ -62,7 +62,7 @@ struct LoopbackServerTests {
         #expect(server.requests.map(\.bodyByteCount) == [5, 5, 2])
     }
 
-    @Test("A held answer waits for its gate, and the server counts it as under way")
+    @Test("An answer that waits for its gate counts as in progress")
     func gate() async {
         let gate = Gate()
         server.route("/slow", .held(by: gate, then: .text("at last")))
@@ -127,7 +127,7 @@ struct LoopbackServerTests {
         #expect(ending(of: "/gone") == ([], true))
     }
 
-    @Test("A resource is given in part, whole when it has changed, not at all when it has not")
+    @Test("A resource is sent in part, whole when it has changed, not at all when it has not")
     func resource() {
         server.route("/r", .resource(1000, etag: "\"v1\"", lastModified: "Sat, 01 Jan 2022 00:00:00 GMT"))
         func get(_ headers: String) -> String { RawClient(server.port).get("/r", headers: headers) }
@@ -145,7 +145,7 @@ struct LoopbackServerTests {
     func many() async {
         server.route("/a", .text("ok"))
         for _ in 0..<10_000 {
-            // Other tests wait for this thread too.
+            // Other tests need this thread too.
             await Task.yield()
             guard RawClient(server.port).get("/a").hasSuffix("ok") else {
                 Issue.record("a connection was not served")
@@ -168,7 +168,7 @@ struct LoopbackServerTests {
     }
 }
 
-/// Holds a client that may be kept in an array.
+/// Retains a client, so that it can be kept in an array.
 private final class RawClientBox {
     let client: RawClient
     init(_ port: UInt16) { client = RawClient(port) }

@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// The barest of clients: sends what it is given and reads what comes, so that the server is tested byte by
+/// A minimal client: sends bytes and reads bytes, so that the server is tested byte by
 /// byte.
 struct RawClient: ~Copyable {
     private let descriptor: CInt
@@ -45,14 +45,14 @@ struct RawClient: ~Copyable {
         }
     }
 
-    /// The next bytes, at most so many; empty at the end; nil after a reset.
+    /// Returns the next bytes, at most so many; empty at the end; nil after a reset.
     func receive(_ count: Int = 1 << 16) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: count)
         let received = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, count) }
         return received < 0 ? nil : Array(buffer.prefix(received))
     }
 
-    /// Everything up to the end of the connection, and whether that was orderly.
+    /// Returns everything up to the end of the connection, and whether that was orderly.
     func receiveAll() -> (bytes: [UInt8], isOrderly: Bool) {
         var all: [UInt8] = []
         while let some = receive() {
@@ -62,13 +62,13 @@ struct RawClient: ~Copyable {
         return (all, false)
     }
 
-    /// Sends a request that asks for the connection to be closed, and gives back the whole answer.
+    /// Sends a request that asks for the connection to be closed, and returns the whole answer.
     func get(_ path: String, headers: String = "") -> String {
         send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(headers)\r\n")
         return String(decoding: receiveAll().bytes, as: UTF8.self)
     }
 
-    /// Reads up to and with the text given.
+    /// Reads up to `end`, inclusive.
     func receive(upTo end: String) -> String {
         var all: [UInt8] = []
         while !String(decoding: all, as: UTF8.self).hasSuffix(end), let byte = receive(1), !byte.isEmpty {

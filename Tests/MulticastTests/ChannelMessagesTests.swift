@@ -5,8 +5,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ChannelMessagesTests {
-    private final class Owner: Sendable {}
-
     private let channel = Channel<Int>()
 
     @Test("Channel messages: everything posted from the call on, in order, also before the first await")
@@ -65,7 +63,7 @@ struct ChannelMessagesTests {
     }
 
     @Test(
-        "Channel messages: a sequence for an owner is left out of its posts, ends when it is removed or has gone"
+        "Channel messages: a sequence for an owner is left out of its posts, ends when it is removed or was deallocated"
     )
     func forOwner() async {
         let owner = Owner()
@@ -82,10 +80,11 @@ struct ChannelMessagesTests {
         #expect(await collect(orphaned) == [3])
     }
 
-    @Test("Channel messages: a sequence ends when its channel goes, and does not keep it")
+    @Test("Channel messages: a sequence ends when its channel is deallocated, and does not keep it")
     func channelGone() async {
         var channel: Channel<Int>? = Channel()
-        weak let storage = channel?.storage
+        weak var storage: ChannelStorage<Int>?
+        storage = channel?.storage
         let messages = channel!.messages()
         channel?.post(1)
         channel = nil

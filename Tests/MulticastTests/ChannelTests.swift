@@ -1,15 +1,14 @@
 import Deferred
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Multicast
 
 @Suite(.timeLimit(.minutes(20)))
 struct ChannelTests {
-    private final class Owner: Sendable {}
-
     private let directory = ChannelDirectory()
-    private let log = Log<String>()
+    private let log = SharedLog<String>()
 
     private func listen(
         _ owner: AnyObject,
@@ -18,7 +17,7 @@ struct ChannelTests {
         priority: Int = 0,
         on dispatcher: (any Dispatcher)? = nil
     ) {
-        channel.listen(owner, priority: priority, on: dispatcher) { [log] in log.append("\(name) \($0)") }
+        channel.listen(owner, priority: priority, on: dispatcher) { [log] in log.add("\(name) \($0)") }
     }
 
     @Test("Channel: handles of one name and type are one channel, wherever they were made")
@@ -26,7 +25,7 @@ struct ChannelTests {
         let owner = Owner()
         listen(owner, "a", to: Channel("numbers", in: directory))
         #expect(Channel<Int>("numbers", in: directory).post(1) == 1)
-        #expect(log.entries == ["a 1"])
+        #expect(log.all == ["a 1"])
         withExtendedLifetime(owner) {}
     }
 
@@ -37,7 +36,7 @@ struct ChannelTests {
         let texts = Channel<String>("x", in: directory)
         listen(owner, "a", to: numbers)
         #expect(texts.post("1") == 0)
-        #expect(log.entries == [])
+        #expect(log.all == [])
         #expect(
             directory.listing.map(\.description) == [
                 "\"x\" of Int, 1 listener: Owner (priority 0, at once)",
@@ -72,16 +71,16 @@ struct ChannelTests {
         }
         channel.post(1)
         let order = ["b 1", "d 1", "a 1", "e 1", "c 1"]
-        #expect(log.entries == order)
+        #expect(log.all == order)
         queue.run()
-        #expect(log.entries == order + order)
+        #expect(log.all == order + order)
         listen(owner, "f", to: channel, priority: 1)
         channel.remove(owner, on: queue)
         channel.post(2)
-        #expect(log.entries.suffix(6) == ["b 2", "d 2", "f 2", "a 2", "e 2", "c 2"])
+        #expect(log.all.suffix(6) == ["b 2", "d 2", "f 2", "a 2", "e 2", "c 2"])
     }
 
-    @Test("Channel: whoever posts is left out if he says so")
+    @Test("Channel: a poster that names itself is left out")
     func posterLeftOut() {
         let owners = [Owner(), Owner()]
         let channel = Channel<Int>()
@@ -92,7 +91,7 @@ struct ChannelTests {
         }
         #expect(channel.post(1, from: owners[0]) == 2)
         queue.run()
-        #expect(log.entries == ["b 1", "b 1"])
+        #expect(log.all == ["b 1", "b 1"])
         #expect(channel.post(2) == 4)
         #expect(channel.post(3, from: Owner()) == 4)
         withExtendedLifetime(owners) {}
@@ -106,41 +105,63 @@ struct ChannelTests {
         listen(owner, "a", to: channel, on: queue)
         for number in 0..<200 { channel.post(number) }
         queue.drain()
-        #expect(log.entries == (0..<200).map { "a \($0)" })
+        #expect(log.all == (0..<200).map { "a \($0)" })
         withExtendedLifetime(owner) {}
     }
 
-    @Test("Channel: an owner that has gone is not delivered to, and its listener is let go of")
+    @Test("Channel: a deallocated owner is not delivered to, and its listener is released")
     func ownerGone() {
         let channel = Channel<Int>()
         let queue = HeldDispatcher()
         do {
             let owner = Owner()
             listen(owner, "a", to: channel, on: queue)
-            let witness = Witness(log)
+            let witness = ReleaseProbe(log)
             channel.listen(owner) { _ in _ = witness }
             #expect(channel.post(1) == 2)
         }
         queue.run()
-        #expect(log.entries == ["let go"])
+        #expect(log.all == ["released"])
         #expect(channel.storage.registry.indexedCount == 0)
         #expect(channel.post(2) == 0)
     }
 
-    @Test("Channel: what was queued before a removal is not delivered after it, and the closure is let go of")
+    @Test("M4: a listener on a queue whose owner was deallocated is not sent to, and not counted by post")
+    func goneOnQueue() {
+        let channel = Channel<Int>()
+        let queue = HeldDispatcher()
+        listen(Owner(), "a", to: channel, on: queue)
+        #expect(channel.post(1) == 0)
+        #expect(queue.count == 0)
+        #expect(channel.storage.registry.indexedCount == 0)
+    }
+
+    @Test("M3: removing by a dispatcher that can't be compared names the caller's place")
+    func incomparableDispatcher() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let channel = Channel<Int>()
+            let owner = Owner()
+            channel.listen(owner, on: MulticastDelegateRemovalTests.Incomparable()) { _ in }
+            channel.remove(owner, on: MulticastDelegateRemovalTests.Incomparable())
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("ChannelTests.swift"))
+    }
+
+    @Test("M2: what was queued before a removal is not delivered after it, and the closure is released")
     func removed() {
         let channel = Channel<Int>()
         let owner = Owner()
         let queue = HeldDispatcher()
         do {
-            let witness = Witness(log)
-            channel.listen(owner, on: queue) { [log] _ in log.append("\(witness)") }
+            let witness = ReleaseProbe(log)
+            channel.listen(owner, on: queue) { [log] _ in log.add("\(witness)") }
         }
         channel.post(1)
         channel.remove(owner)
-        #expect(log.entries == [])
+        #expect(log.all == [])
         queue.run()
-        #expect(log.entries == ["let go"])
+        #expect(log.all == ["released"])
         withExtendedLifetime(owner) {}
     }
 
@@ -150,31 +171,31 @@ struct ChannelTests {
     func ownerGiven() {
         final class Member: Sendable {
             let channel: Channel<Int>
-            let log: Log<String>
+            let log: SharedLog<String>
 
-            init(_ channel: Channel<Int>, _ log: Log<String>) {
+            init(_ channel: Channel<Int>, _ log: SharedLog<String>) {
                 self.channel = channel
                 self.log = log
-                channel.listen(self) { member, number in member.log.append("member \(number)") }
+                channel.listen(self) { member, number in member.log.add("member \(number)") }
             }
 
             deinit {
                 channel.remove(self)
-                log.append("gone")
+                log.add("gone")
             }
         }
         let channel = Channel<Int>()
-        let holder = Holder()
+        let holder = SharedReference()
         holder.held = Member(channel, log)
         let first = Owner()
         channel.listen(first, priority: 1) { number in if number == 2 { holder.held = nil } }
         channel.listen(holder.held!, priority: -1) { [log] number in
-            log.append("last \(number)")
+            log.add("last \(number)")
             if number == 1 { holder.held = nil }
-            log.append("still running")
+            log.add("still running")
         }
         channel.post(1)
-        #expect(log.entries == ["member 1", "last 1", "still running", "gone"])
+        #expect(log.all == ["member 1", "last 1", "still running", "gone"])
         #expect(channel.post(2) == 1)
         withExtendedLifetime(first) {}
     }
@@ -185,12 +206,12 @@ struct ChannelTests {
         let owner = Owner()
         let other = Owner()
         channel.listen(owner) { [log, directory] number in
-            log.append("got \(number)")
+            log.add("got \(number)")
             guard number == 1 else { return }
             let done = DispatchSemaphore(value: 0)
             DispatchQueue(label: "another thread").async {
                 let same = Channel<Int>("busy", in: directory)
-                same.listen(other) { log.append("other \($0)") }
+                same.listen(other) { log.add("other \($0)") }
                 _ = directory.listing
                 same.post(2)
                 same.removeAll()
@@ -199,12 +220,12 @@ struct ChannelTests {
             expectSignal(done)
         }
         channel.post(1)
-        #expect(log.entries == ["got 1", "got 2", "other 2"])
+        #expect(log.all == ["got 1", "got 2", "other 2"])
         #expect(channel.post(3) == 0)
         withExtendedLifetime((owner, other)) {}
     }
 
-    @Test("Channel: a listing tells who listens, how and where")
+    @Test("Channel: a listing has the listeners, their priorities and dispatchers")
     func listing() {
         let owner = Owner()
         let channel = Channel<Int>()
@@ -217,7 +238,7 @@ struct ChannelTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test("ChannelDirectory: channels that nobody holds or listens to are let go of, others stay")
+    @Test("ChannelDirectory: channels without handles and listeners are released, others stay")
     func directoryIsSwept() {
         let owner = Owner()
         listen(owner, "a", to: Channel("kept", in: directory))
@@ -227,8 +248,20 @@ struct ChannelTests {
         #expect(directory.listing.map(\.name) == ["held", "kept"])
         #expect(directory.count == 2)
         Channel<Int>("kept", in: directory).post(1)
-        #expect(log.entries == ["a 1"])
+        #expect(log.all == ["a 1"])
         withExtendedLifetime((owner, handle)) {}
+    }
+
+    @Test("M5: a message to a new name leaves the listeners of other channels alone")
+    func newNames() {
+        let channel = Channel<Int>("busy", in: directory)
+        let owner = Owner()
+        for _ in 0..<30 { channel.listen(Owner()) { _ in } }
+        channel.listen(owner) { _ in }
+        for number in 0..<1_000 { Channel<Int>("room \(number)", in: directory).post(number) }
+        #expect(channel.storage.registry.occupiedCount == 31, "not swept")
+        #expect(directory.count < 200)
+        withExtendedLifetime(owner) {}
     }
 
     @Test("ChannelDirectory: threads that look up one name get one channel")
@@ -236,7 +269,7 @@ struct ChannelTests {
         for round in 0..<20 {
             let owner = Owner()
             onThreads(4) { [directory, log] _ in
-                Channel<Int>("x \(round)", in: directory).listen(owner) { log.append("\($0)") }
+                Channel<Int>("x \(round)", in: directory).listen(owner) { log.add("\($0)") }
             }
             #expect(Channel<Int>("x \(round)", in: directory).post(round) == 4)
         }

@@ -1,30 +1,31 @@
 import Multicast
+import TestSupport
 
 /// A protocol as users write them: bound to classes, not Sendable.
-protocol Hearing: AnyObject {
+protocol HearingDelegate: AnyObject {
     func hear(_ text: String)
 }
 
-/// Says what it hears, with its name, in a log.
-final class Hearer: Hearing, Sendable {
+/// Logs its calls, with its name.
+final class LoggingDelegate: HearingDelegate, Sendable {
     let name: String
-    let log: Log<String>
+    let log: SharedLog<String>
 
-    init(_ name: String, _ log: Log<String>) {
+    init(_ name: String, _ log: SharedLog<String>) {
         self.name = name
         self.log = log
     }
 
     func hear(_ text: String) {
-        log.append("\(name) \(text)")
+        log.add("\(name) \(text)")
     }
 }
 
-/// Does what it was told to when it hears.
-final class Reacting: Hearing, Sendable {
-    let reaction: @Sendable (Reacting, String) -> Void
+/// Calls a closure when it is called.
+final class ReactingDelegate: HearingDelegate, Sendable {
+    let reaction: @Sendable (ReactingDelegate, String) -> Void
 
-    init(_ reaction: @escaping @Sendable (Reacting, String) -> Void) {
+    init(_ reaction: @escaping @Sendable (ReactingDelegate, String) -> Void) {
         self.reaction = reaction
     }
 
@@ -33,41 +34,44 @@ final class Reacting: Hearing, Sendable {
     }
 }
 
-/// Removes itself when it ends, as GCDMulticastDelegate's users do.
-final class Leaving: Hearing, Sendable {
-    let delegates: MulticastDelegate<any Hearing>
-    let log: Log<String>
+/// Removes itself in its `deinit`, as GCDMulticastDelegate's users do.
+final class SelfRemovingDelegate: HearingDelegate, Sendable {
+    let delegates: MulticastDelegate<any HearingDelegate>
+    let log: SharedLog<String>
 
-    init(_ delegates: MulticastDelegate<any Hearing>, _ log: Log<String>) {
+    init(_ delegates: MulticastDelegate<any HearingDelegate>, _ log: SharedLog<String>) {
         self.delegates = delegates
         self.log = log
     }
 
     func hear(_ text: String) {
-        log.append("leaving \(text)")
+        log.add("leaving \(text)")
     }
 
     deinit {
         delegates.remove(self)
-        log.append("gone")
+        log.add("gone")
     }
 }
 
-/// Something that a closure captures, to see when that lets go of it.
-final class Witness: Sendable {
-    let log: Log<String>
+/// Logs when it is released, with the closure that captures it.
+final class ReleaseProbe: Sendable {
+    let log: SharedLog<String>
 
-    init(_ log: Log<String>) {
+    init(_ log: SharedLog<String>) {
         self.log = log
     }
 
     deinit {
-        log.append("let go")
+        log.add("released")
     }
 }
 
-/// A reference that several closures share and that one of them empties.
-final class Holder: @unchecked Sendable {
+/// A reference that several closures share, and that one of them sets to nil.
+final class SharedReference: @unchecked Sendable {
     // Soundness of @unchecked Sendable: each test uses one from one thread at a time.
     var held: AnyObject?
 }
+
+/// An object that listeners belong to.
+final class Owner: Sendable {}

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Multicast
 
-/// The registry beside a slow and obvious one, under random use.
+/// Compares the registry with a slow and obvious one, under random operations.
 @Suite(.timeLimit(.minutes(20)))
 struct ListenerRegistryTests {
-    private final class Owner: Sendable {}
+    private let site = CallSite(fileID: #fileID, line: #line)
 
     /// Soundness of `@unchecked Sendable`: as for `Listener`.
     private final class NumberedListener: Listener, @unchecked Sendable {
@@ -60,7 +60,7 @@ struct ListenerRegistryTests {
                     Registration(
                         NumberedListener(owners[index], number), on: dispatcher, priority: entry.priority))
             case 11..<15:
-                registry.remove(ObjectIdentifier(owners[index]), on: dispatcher)
+                registry.remove(ObjectIdentifier(owners[index]), on: dispatcher, site)
                 expected.removeAll {
                     $0.owner == ObjectIdentifier(owners[index])
                         && (dispatcher == nil || $0.dispatcher === dispatcher)
@@ -89,7 +89,7 @@ struct ListenerRegistryTests {
         withExtendedLifetime(owners) {}
     }
 
-    @Test("Registry: those that have gone are swept as it grows, though nobody posts")
+    @Test("Registry: those that were deallocated are swept as it grows, though nobody posts")
     func growth() {
         let registry = ListenerRegistry()
         let owner = Owner()
@@ -104,16 +104,16 @@ struct ListenerRegistryTests {
     func taken() {
         let registry = ListenerRegistry()
         let owner = Owner()
-        #expect(registry.add(Registration(Listener(owner), on: nil)))
-        #expect(!registry.add(Registration(Listener(owner), on: nil)))
+        #expect(registry.add(Registration(Listener(owner), on: nil))?.isFirst == true)
+        #expect(registry.add(Registration(Listener(owner), on: nil))?.isFirst == false)
         let taken = registry.take().compactMap { $0 }
         #expect(taken.count == 2)
         #expect(registry.occupiedCount == 0)
         #expect(registry.indexedCount == 2)
         registry.remove([taken[0]])
         #expect(registry.indexedCount == 1)
-        #expect(registry.add(Registration(Listener(owner), on: nil)))
-        registry.remove(ObjectIdentifier(owner), on: nil)
+        #expect(registry.add(Registration(Listener(owner), on: nil))?.isFirst == true)
+        registry.remove(ObjectIdentifier(owner), on: nil, site)
         #expect(registry.indexedCount == 0)
         #expect(taken[0].listener.isRemoved && taken[1].listener.isRemoved)
     }

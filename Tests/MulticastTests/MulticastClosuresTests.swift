@@ -1,5 +1,6 @@
 import Deferred
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Multicast
@@ -7,18 +8,16 @@ import Testing
 @Suite(.timeLimit(.minutes(20)))
 struct MulticastClosuresTests {
     private struct Refusal: Error {}
-    private final class Owner: Sendable {}
-
     private let askers = MulticastClosures<Int, any Error>()
-    private let log = Log<String>()
+    private let log = SharedLog<String>()
 
     @discardableResult
     private func add(_ owner: AnyObject, _ name: String, on dispatcher: (any Dispatcher)? = nil) -> Bool {
         askers.add(
             owner,
             on: dispatcher,
-            success: { [log] in log.append("\(name) got \($0)") },
-            failure: { [log] in log.append("\(name) failed with \($0)") }
+            success: { [log] in log.add("\(name) got \($0)") },
+            failure: { [log] in log.add("\(name) failed with \($0)") }
         )
     }
 
@@ -29,20 +28,20 @@ struct MulticastClosuresTests {
         add(owner, "b")
         askers.complete(with: .success(1))
         askers.complete(with: .success(2))
-        #expect(log.entries == ["a got 1", "b got 1"])
+        #expect(log.all == ["a got 1", "b got 1"])
         add(owner, "c")
         askers.complete(with: .failure(Refusal()))
-        #expect(log.entries.last == "c failed with Refusal()")
+        #expect(log.all.last == "c failed with Refusal()")
         withExtendedLifetime(owner) {}
     }
 
-    @Test("MulticastClosures: only the first to ask is told so, until the pairs are taken")
+    @Test("MulticastClosures: only the first to ask returns true, until the pairs are taken")
     func firstAsker() {
         let owner = Owner()
         #expect(add(owner, "a"))
         #expect(!add(owner, "b"))
         askers.remove(owner)
-        #expect(!add(owner, "c"), "the job is under way still")
+        #expect(!add(owner, "c"), "the job is still in progress")
         _ = askers.take()
         #expect(add(owner, "d"))
         askers.removeAll()
@@ -55,17 +54,17 @@ struct MulticastClosuresTests {
         for _ in 0..<50 {
             let askers = MulticastClosures<Int, any Error>()
             let owner = Owner()
-            let firsts = Log<Int>()
-            let answers = Log<Int>()
+            let firsts = SharedLog<Int>()
+            let answers = SharedLog<Int>()
             onThreads(4) { thread in
                 let isFirst = askers.add(
-                    owner, success: { _ in answers.append(thread) },
+                    owner, success: { _ in answers.add(thread) },
                     failure: { _ in Issue.record("no failure") })
-                if isFirst { firsts.append(thread) }
+                if isFirst { firsts.add(thread) }
             }
             askers.complete(with: .success(1))
-            #expect(firsts.entries.count == 1)
-            #expect(answers.entries.sorted() == [0, 1, 2, 3])
+            #expect(firsts.all.count == 1)
+            #expect(answers.all.sorted() == [0, 1, 2, 3])
             withExtendedLifetime(owner) {}
         }
     }
@@ -81,7 +80,7 @@ struct MulticastClosuresTests {
         #expect(askers.count == 0)
         #expect(askers.take().isEmpty)
         for pair in taken { pair.succeed(2) }
-        #expect(log.entries == ["a got 1", "a failed with Refusal()", "a got 2"])
+        #expect(log.all == ["a got 1", "a failed with Refusal()", "a got 2"])
         #expect(taken[0].owner === owner)
     }
 
@@ -92,14 +91,14 @@ struct MulticastClosuresTests {
         add(owner, "a", on: queue)
         add(owner, "b")
         askers.complete(with: .success(1))
-        #expect(log.entries == ["b got 1"])
+        #expect(log.all == ["b got 1"])
         queue.run()
-        #expect(log.entries == ["b got 1", "a got 1"])
+        #expect(log.all == ["b got 1", "a got 1"])
         withExtendedLifetime(owner) {}
     }
 
     @Test(
-        "MulticastClosures: an owner that has gone is not called, whether its pair waited, was taken or was queued"
+        "MulticastClosures: a deallocated owner is not called, whether its pair waited, was taken or was queued"
     )
     func ownerGone() {
         let queue = HeldDispatcher()
@@ -113,7 +112,7 @@ struct MulticastClosuresTests {
         #expect(queue.count == 2)
         owners.removeFirst()
         queue.run()
-        #expect(log.entries == [])
+        #expect(log.all == [])
         #expect(taken.allSatisfy { $0.owner == nil })
     }
 
@@ -130,7 +129,7 @@ struct MulticastClosuresTests {
         #expect(queue.count == 1)
         askers.remove(owners[2])
         queue.run()
-        #expect(log.entries == [])
+        #expect(log.all == [])
     }
 
     @Test("MulticastClosures: removing all reaches pairs that were taken")
@@ -141,13 +140,13 @@ struct MulticastClosuresTests {
         askers.complete(with: .success(1))
         askers.removeAll()
         queue.run()
-        #expect(log.entries == [])
+        #expect(log.all == [])
         withExtendedLifetime(owner) {}
     }
 
     @Test("MulticastClosures: the owner is given to closures that want it, and kept alive while they run")
     func ownerGiven() {
-        let holder = Holder()
+        let holder = SharedReference()
         weak var witness: Owner?
         do {
             let owner = Owner()
@@ -157,37 +156,37 @@ struct MulticastClosuresTests {
                 owner,
                 success: { [log] owner, value in
                     holder.held = nil
-                    log.append("\(type(of: owner)) got \(value)")
+                    log.add("\(type(of: owner)) got \(value)")
                 },
                 failure: { _, _ in Issue.record("no failure") }
             )
         }
         askers.complete(with: .success(1))
-        #expect(log.entries == ["Owner got 1"])
+        #expect(log.all == ["Owner got 1"])
         #expect(witness == nil)
     }
 
     @Test(
-        "MulticastClosures: closures are let go of when delivered, removed, dropped after taking, or with their owner"
+        "MulticastClosures: closures are released when delivered, removed, dropped after taking, or with their owner"
     )
     func letGo() {
         let owner = Owner()
-        func addWitness(_ owner: AnyObject) {
-            let witness = Witness(log)
+        func addProbe(_ owner: AnyObject) {
+            let witness = ReleaseProbe(log)
             askers.add(owner, success: { _ in _ = witness }, failure: { _ in _ = witness })
         }
-        addWitness(owner)
+        addProbe(owner)
         askers.complete(with: .success(1))
-        #expect(log.entries.count == 1)
-        addWitness(owner)
+        #expect(log.all.count == 1)
+        addProbe(owner)
         askers.remove(owner)
-        #expect(log.entries.count == 2)
-        addWitness(owner)
+        #expect(log.all.count == 2)
+        addProbe(owner)
         _ = askers.take()
-        #expect(log.entries.count == 3)
-        addWitness(Owner())
+        #expect(log.all.count == 3)
+        addProbe(Owner())
         #expect(askers.count == 0)
-        #expect(log.entries.count == 4)
+        #expect(log.all.count == 4)
         #expect(askers.registry.indexedCount == 0)
         withExtendedLifetime(owner) {}
     }
@@ -198,15 +197,15 @@ struct MulticastClosuresTests {
         askers.add(
             owner,
             success: { [askers, log] owner, value in
-                log.append("first \(value)")
-                askers.add(owner, success: { log.append("second \($0)") }, failure: { _ in })
+                log.add("first \(value)")
+                askers.add(owner, success: { log.add("second \($0)") }, failure: { _ in })
             },
             failure: { _, _ in }
         )
         askers.complete(with: .success(1))
-        #expect(log.entries == ["first 1"])
+        #expect(log.all == ["first 1"])
         askers.complete(with: .success(2))
-        #expect(log.entries == ["first 1", "second 2"])
+        #expect(log.all == ["first 1", "second 2"])
         withExtendedLifetime(owner) {}
     }
 }

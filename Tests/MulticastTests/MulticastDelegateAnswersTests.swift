@@ -1,31 +1,33 @@
 import Deferred
+import DeferredTesting
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Multicast
 
 /// A protocol whose methods answer.
-protocol Answering: AnyObject {
+protocol AnsweringDelegate: AnyObject, Sendable {
     func answer(_ question: String) throws -> Int
 }
 
-final class Answerer: Answering, Sendable {
-    let log: Log<String>
+final class LoggingAnswerer: AnsweringDelegate, Sendable {
+    let log: SharedLog<String>
     let body: @Sendable (String) throws -> Int
 
-    init(_ log: Log<String>, _ body: @escaping @Sendable (String) throws -> Int) {
+    init(_ log: SharedLog<String>, _ body: @escaping @Sendable (String) throws -> Int) {
         self.log = log
         self.body = body
     }
 
-    convenience init(_ log: Log<String>, _ number: Int) {
+    convenience init(_ log: SharedLog<String>, _ number: Int) {
         self.init(log) { _ in number }
     }
 
     func answer(_ question: String) throws -> Int {
         let answer = try body(question)
-        log.append("\(question) \(answer)")
+        log.add("\(question) \(answer)")
         return answer
     }
 }
@@ -36,12 +38,12 @@ struct Refusal: Error, Equatable {
 
 @Suite(.timeLimit(.minutes(20)))
 struct CollectingTests {
-    private let delegates = MulticastDelegate<any Answering>()
-    private let log = Log<String>()
+    private let delegates = MulticastDelegate<any AnsweringDelegate>()
+    private let log = SharedLog<String>()
 
     @Test("collect: answers stand in the order added, whatever order they came in")
     func order() throws {
-        let answerers = (1...4).map { Answerer(log, $0) }
+        let answerers = (1...4).map { LoggingAnswerer(log, $0) }
         let queues = [HeldDispatcher(), HeldDispatcher()]
         let places: [(any Dispatcher)?] = [queues[0], nil, queues[1], nil]
         for (answerer, place) in zip(answerers, places) { delegates.add(answerer, on: place) }
@@ -50,19 +52,19 @@ struct CollectingTests {
         queues[1].run()
         queues[0].run()
         #expect(try answers.currentResult?.get() == [1, 2, 3, 4])
-        #expect(log.entries == ["q 2", "q 4", "q 3", "q 1"])
+        #expect(log.all == ["q 2", "q 4", "q 3", "q 1"])
         withExtendedLifetime(answerers) {}
     }
 
-    @Test("collect: nobody there answers with nothing, at once")
+    @Test("collect: without delegates the answer is empty, at once")
     func nobody() throws {
         #expect(try delegates.collect { try $0.answer("q") }.currentResult?.get() == [])
     }
 
-    @Test("collect: one that has gone or was removed when its turn comes gives no answer")
+    @Test("collect: a delegate that is deallocated or removed before it is asked is skipped")
     func gone() throws {
         let queue = HeldDispatcher()
-        var answerers = (1...3).map { Answerer(log, $0) }
+        var answerers = (1...3).map { LoggingAnswerer(log, $0) }
         for answerer in answerers { delegates.add(answerer, on: queue) }
         let answers = delegates.collect { try $0.answer("q") }
         answerers.removeFirst()
@@ -76,32 +78,38 @@ struct CollectingTests {
     )
     func failure() {
         let answerers = (1...3).map { number in
-            Answerer(log) { _ in
+            LoggingAnswerer(log) { _ in
                 if number < 3 { throw Refusal(number: number) }
                 return number
             }
         }
         for answerer in answerers { delegates.add(answerer, on: nil) }
-        let reported = Log<Refusal?>()
+        let reported = SharedLog<Refusal?>()
+        let places = SharedLog<DeferredDiagnostic.Location>()
         DeferredDiagnostics.withHandler({ diagnostic in
-            if case .unhandledFailure(let error, _) = diagnostic { reported.append(error as? Refusal) }
+            guard case .unhandledFailure(let error, let made) = diagnostic else { return }
+            reported.add(error as? Refusal)
+            places.add(made)
         }) {
             let answers = delegates.collect { try $0.answer("q") }
             #expect(throws: Refusal(number: 1)) { try answers.currentResult?.get() }
         }
-        #expect(log.entries == ["q 3"])
-        #expect(reported.entries == [Refusal(number: 2)])
+        #expect(log.all == ["q 3"])
+        #expect(reported.all == [Refusal(number: 2)])
+        #expect(
+            places.all.map(\.fileID) == ["MulticastTests/MulticastDelegateAnswersTests.swift"],
+            "M3: the caller's place")
         withExtendedLifetime(answerers) {}
     }
 
     @Test("collect: delegates may promise their answers; nobody is blocked meanwhile")
     func promised() throws {
-        let answerers = (1...2).map { Answerer(log, $0) }
+        let answerers = (1...2).map { LoggingAnswerer(log, $0) }
         for answerer in answerers { delegates.add(answerer, on: nil) }
         let (gate, resolver) = Deferred<Int>.withResolver()
-        let answers = delegates.collect { delegate -> Deferred<Int> in
+        let answers = delegates.collectDeferred { delegate -> Deferred<Int> in
             let number = try delegate.answer("q")
-            return gate.then { $0 + number }
+            return gate.map { $0 + number }
         }
         #expect(answers.currentResult == nil)
         resolver.resolve(10)
@@ -109,20 +117,20 @@ struct CollectingTests {
         withExtendedLifetime(answerers) {}
     }
 
-    @Test("collect: cancelled, it asks nobody whose turn has not come, and cancels what was promised")
+    @Test("collect: cancelled, it asks no further delegate, and cancels what was promised")
     func cancelled() {
         let queue = HeldDispatcher()
-        let answerers = (1...2).map { Answerer(log, $0) }
+        let answerers = (1...2).map { LoggingAnswerer(log, $0) }
         delegates.add(answerers[0], on: nil)
         delegates.add(answerers[1], on: queue)
         let promise = Deferred<Int>.withResolver()
-        let answers = delegates.collect { delegate -> Deferred<Int> in
+        let answers = delegates.collectDeferred { delegate -> Deferred<Int> in
             _ = try delegate.answer("q")
             return promise.deferred
         }
         answers.cancel()
         queue.run()
-        #expect(log.entries == ["q 1"])
+        #expect(log.all == ["q 1"])
         #expect(throws: CancellationError.self) { try answers.currentResult?.get() }
         #expect(promise.resolver.isCancelled)
         withExtendedLifetime(answerers) {}
@@ -131,7 +139,7 @@ struct CollectingTests {
     @Test("collect: a dispatcher that drops its work fails it as abandoned")
     func abandoned() {
         let queue = HeldDispatcher()
-        let answerer = Answerer(log, 1)
+        let answerer = LoggingAnswerer(log, 1)
         delegates.add(answerer, on: queue)
         let answers = delegates.collect { try $0.answer("q") }
         queue.drop()
@@ -145,14 +153,14 @@ struct CollectingTests {
 
 @Suite(.timeLimit(.minutes(20)))
 struct VotingTests {
-    private let delegates = MulticastDelegate<any Answering>()
-    private let log = Log<String>()
+    private let delegates = MulticastDelegate<any AnsweringDelegate>()
+    private let log = SharedLog<String>()
 
     private func vote(_ number: Int) -> Bool { number > 0 }
 
-    @Test("any: each is asked in turn on its own queue, and nobody after the first yes")
+    @Test("any: each is asked on its own queue after the one before it, and none after the first yes")
     func anyStops() throws {
-        let answerers = [0, 1, 1].map { Answerer(log, $0) }
+        let answerers = [0, 1, 1].map { LoggingAnswerer(log, $0) }
         let queues = answerers.map { _ in HeldDispatcher() }
         for (answerer, queue) in zip(answerers, queues) { delegates.add(answerer, on: queue) }
         let handled = delegates.any { try $0.answer("iq") > 0 }
@@ -163,39 +171,39 @@ struct VotingTests {
         queues[1].run()
         #expect(queues.map(\.count) == [0, 0, 0])
         #expect(try handled.currentResult?.get() == true)
-        #expect(log.entries == ["iq 0", "iq 1"])
+        #expect(log.all == ["iq 0", "iq 1"])
         withExtendedLifetime(answerers) {}
     }
 
     @Test("any: only when all have said no, the asker answers with an error, and nobody was blocked")
     func unhandledQuery() throws {
         let queues = [SerialDispatcher(), SerialDispatcher()]
-        let answerers = queues.map { _ in Answerer(log, 0) }
+        let answerers = queues.map { _ in LoggingAnswerer(log, 0) }
         for queue in queues { queue.queue.suspend() }
         for (answerer, queue) in zip(answerers, queues) { delegates.add(answerer, on: queue) }
         let replied = DispatchSemaphore(value: 0)
-        delegates.any { try $0.answer("iq") > 0 }.then { [log] handled -> Void in
-            log.append(handled ? "handled" : "error reply")
+        delegates.any { try $0.answer("iq") > 0 }.done { [log] handled -> Void in
+            log.add(handled ? "handled" : "error reply")
             replied.signal()
         }
-        log.append("asked")
+        log.add("asked")
         for queue in queues { queue.queue.resume() }
         expectSignal(replied)
-        #expect(log.entries == ["asked", "iq 0", "iq 0", "error reply"])
+        #expect(log.all == ["asked", "iq 0", "iq 0", "error reply"])
         withExtendedLifetime(answerers) {}
     }
 
     @Test("all: any no decides, and nobody is asked after it")
     func allStops() throws {
-        let answerers = [1, 0, 1].map { Answerer(log, $0) }
+        let answerers = [1, 0, 1].map { LoggingAnswerer(log, $0) }
         for answerer in answerers { delegates.add(answerer, on: nil) }
         #expect(try delegates.all { try $0.answer("may I?") > 0 }.currentResult?.get() == false)
-        #expect(log.entries == ["may I? 1", "may I? 0"])
+        #expect(log.all == ["may I? 1", "may I? 0"])
         delegates.remove(answerers[1])
         #expect(try delegates.all { try $0.answer("now?") > 0 }.currentResult?.get() == true)
     }
 
-    @Test("all, any: with nobody there, all agree and none does")
+    @Test("all, any: without delegates, all agree and none does")
     func nobody() throws {
         #expect(try delegates.all { try $0.answer("q") > 0 }.currentResult?.get() == true)
         #expect(try delegates.any { try $0.answer("q") > 0 }.currentResult?.get() == false)
@@ -205,7 +213,7 @@ struct VotingTests {
         "all, any, reduce: a closure that always throws is one for plain answers, and its error the outcome")
     func throwing() {
         struct Oops: Error {}
-        let answerer = Answerer(log, 1)
+        let answerer = LoggingAnswerer(log, 1)
         delegates.add(answerer, on: nil)
         #expect(throws: Oops.self) { try delegates.any { _ in throw Oops() }.currentResult?.get() }
         #expect(throws: Oops.self) { try delegates.all { _ in throw Oops() }.currentResult?.get() }
@@ -216,12 +224,12 @@ struct VotingTests {
 
     @Test("all, any: votes may be promised")
     func promised() throws {
-        let answerers = [0, 1].map { Answerer(log, $0) }
+        let answerers = [0, 1].map { LoggingAnswerer(log, $0) }
         for answerer in answerers { delegates.add(answerer, on: nil) }
         let (gate, resolver) = Deferred<Void>.withResolver()
-        let ask: @Sendable (any Answering) throws -> Deferred<Bool> = { delegate in
+        let ask: @Sendable (any AnsweringDelegate) throws -> Deferred<Bool> = { delegate in
             let answer = try delegate.answer("q")
-            return gate.then { answer > 0 }
+            return gate.map { answer > 0 }
         }
         let all = delegates.all(ask)
         let any = delegates.any(ask)
@@ -232,39 +240,41 @@ struct VotingTests {
         withExtendedLifetime(answerers) {}
     }
 
-    @Test("any: one that has gone or was removed when its turn comes has no vote")
+    @Test("any: one that is deallocated or removed before it is asked has no vote")
     func gone() throws {
         let queue = HeldDispatcher()
-        var answerers = [0, 1, 1, 0].map { Answerer(log, $0) }
+        var answerers = [0, 1, 1, 0].map { LoggingAnswerer(log, $0) }
         for answerer in answerers { delegates.add(answerer, on: queue) }
         let handled = delegates.any { try $0.answer("iq") > 0 }
         answerers.remove(at: 1)
         delegates.remove(answerers[1])
         queue.run()
         #expect(try handled.currentResult?.get() == false)
-        #expect(log.entries == ["iq 0", "iq 0"])
+        #expect(log.all == ["iq 0", "iq 0"])
     }
 
     @Test("all: an error fails it, and nobody is asked after it")
     func failure() {
-        let answerers = [Answerer(log, 1), Answerer(log) { _ in throw Refusal() }, Answerer(log, 1)]
+        let answerers = [
+            LoggingAnswerer(log, 1), LoggingAnswerer(log) { _ in throw Refusal() }, LoggingAnswerer(log, 1),
+        ]
         for answerer in answerers { delegates.add(answerer, on: nil) }
         let agreed = delegates.all { try $0.answer("q") > 0 }
         #expect(throws: Refusal()) { try agreed.currentResult?.get() }
-        #expect(log.entries == ["q 1"])
+        #expect(log.all == ["q 1"])
         withExtendedLifetime(answerers) {}
     }
 }
 
 @Suite(.timeLimit(.minutes(20)))
 struct ReducingTests {
-    private let delegates = MulticastDelegate<any Answering>()
-    private let log = Log<String>()
+    private let delegates = MulticastDelegate<any AnsweringDelegate>()
+    private let log = SharedLog<String>()
 
-    @Test("reduce(into:): every delegate adds to the result in turn, at once or on its queue")
+    @Test("reduce(into:): every delegate adds to the result one after another, at once or on its queue")
     func into() throws {
         let queue = HeldDispatcher()
-        let answerers = (1...4).map { Answerer(log, $0) }
+        let answerers = (1...4).map { LoggingAnswerer(log, $0) }
         let places: [(any Dispatcher)?] = [nil, queue, nil, queue]
         for (answerer, place) in zip(answerers, places) { delegates.add(answerer, on: place) }
         let digits = delegates.reduce(into: "") { digits, delegate in
@@ -272,36 +282,61 @@ struct ReducingTests {
         }
         queue.run()
         #expect(try digits.currentResult?.get() == "1234")
-        #expect(log.entries == [" 1", "1 2", "12 3", "123 4"])
+        #expect(log.all == [" 1", "1 2", "12 3", "123 4"])
         withExtendedLifetime(answerers) {}
     }
 
-    @Test("reduce(over:): a delegate's turn may stop it with a result")
+    @Test("M5: reduce(into:) changes its result in place: nothing is copied")
+    func inPlace() throws {
+        /// Counts the changes that had to copy it first.
+        struct Counted: Sendable {
+            final class Buffer: Sendable {}
+            var buffer = Buffer()
+            var copies = 0
+
+            mutating func change() {
+                if !isKnownUniquelyReferenced(&buffer) {
+                    copies += 1
+                    buffer = Buffer()
+                }
+            }
+        }
+        let queue = HeldDispatcher()
+        let answerer = LoggingAnswerer(log, 1)
+        let places: [(any Dispatcher)?] = [nil, queue, nil, queue, queue]
+        for place in places { delegates.add(answerer, on: place) }
+        let counted = delegates.reduce(into: Counted()) { counted, _ in counted.change() }
+        queue.run()
+        #expect(try counted.currentResult?.get().copies == 0)
+        withExtendedLifetime(answerer) {}
+    }
+
+    @Test("reduce(over:): a delegate may stop it with a result")
     func over() throws {
-        let answerers = (1...4).map { Answerer(log, $0) }
+        let answerers = (1...4).map { LoggingAnswerer(log, $0) }
         for answerer in answerers { delegates.add(answerer, on: nil) }
         let sum = delegates.reduce(over: 0) { sum, delegate -> MulticastTurn<Int> in
             let answer = try delegate.answer("q")
             return sum + answer >= 3 ? .stop(sum + answer) : .next(sum + answer)
         }
         #expect(try sum.currentResult?.get() == 3)
-        #expect(log.entries == ["q 1", "q 2"])
+        #expect(log.all == ["q 1", "q 2"])
         withExtendedLifetime(answerers) {}
     }
 
     @Test("reduce: cancelled, nobody else is asked, and what was promised is cancelled")
     func cancelled() {
-        let answerers = (1...2).map { Answerer(log, $0) }
+        let answerers = (1...2).map { LoggingAnswerer(log, $0) }
         for answerer in answerers { delegates.add(answerer, on: nil) }
         let promise = Deferred<MulticastTurn<Int>>.withResolver()
-        let sum = delegates.reduce(over: 0) { _, delegate -> Deferred<MulticastTurn<Int>> in
+        let sum = delegates.reduceDeferred(over: 0) { _, delegate -> Deferred<MulticastTurn<Int>> in
             _ = try delegate.answer("q")
             return promise.deferred
         }
         sum.cancel()
         #expect(promise.resolver.isCancelled)
         #expect(throws: CancellationError.self) { try sum.currentResult?.get() }
-        #expect(log.entries == ["q 1"])
+        #expect(log.all == ["q 1"])
         withExtendedLifetime(answerers) {}
     }
 
@@ -309,7 +344,7 @@ struct ReducingTests {
         "reduce: 100,000 delegates cost no stack, answering at once or on a queue", arguments: [true, false])
     func deep(atOnce: Bool) throws {
         let queue = HeldDispatcher()
-        let answerer = Answerer(Log()) { _ in 1 }
+        let answerer = LoggingAnswerer(SharedLog()) { _ in 1 }
         for _ in 0..<100_000 { delegates.add(answerer, on: atOnce ? nil : queue) }
         let sum = delegates.reduce(into: 0) { sum, _ in sum += 1 }
         queue.run()
@@ -317,15 +352,118 @@ struct ReducingTests {
         withExtendedLifetime(answerer) {}
     }
 
-    @Test("reduce: turns on many real queues come one after the other")
+    @Test("reduce: questions on many real queues come one after another")
     func realQueues() async throws {
-        let answerers = (0..<200).map { Answerer(log, $0) }
+        let answerers = (0..<200).map { LoggingAnswerer(log, $0) }
         let queues = (0..<4).map { DispatchQueue(label: "queue \($0)") }
         for (index, answerer) in answerers.enumerated() { delegates.add(answerer, on: queues[index % 4]) }
         let order = try await delegates.reduce(into: [Int]()) { order, delegate in
             order.append(try delegate.answer("q"))
         }.value
         #expect(order == Array(0..<200))
+        withExtendedLifetime(answerers) {}
+    }
+}
+
+@Suite(.timeLimit(.minutes(20)))
+struct ConcurrentVotingTests {
+    private let delegates = MulticastDelegate<any AnsweringDelegate>()
+    private let log = SharedLog<String>()
+
+    @Test("all, any concurrently: all are asked at once, and the first answer that decides is the result")
+    func firstDecides() throws {
+        let answerers = [1, 0, 1].map { LoggingAnswerer(log, $0) }
+        let queues = answerers.map { _ in HeldDispatcher() }
+        for (answerer, queue) in zip(answerers, queues) { delegates.add(answerer, on: queue) }
+        let all = delegates.all(asking: .concurrently) { try $0.answer("all") > 0 }
+        let any = delegates.any(asking: .concurrently) { try $0.answer("any") > 0 }
+        #expect(queues.map(\.count) == [2, 2, 2])
+        queues[2].run()
+        #expect(all.currentResult == nil)
+        #expect(try any.currentResult?.get() == true)
+        queues[1].run()
+        #expect(try all.currentResult?.get() == false)
+        queues[0].run()
+        #expect(log.all == ["all 1", "any 1", "all 0"], "nobody is asked once it is decided")
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("all, any concurrently: if nobody decides, the last answer settles it")
+    func nobodyDecides() throws {
+        let answerers = [1, 1].map { LoggingAnswerer(log, $0) }
+        let queue = HeldDispatcher()
+        delegates.add(answerers[0], on: queue)
+        delegates.add(answerers[1], on: nil)
+        let all = delegates.all(asking: .concurrently) { try $0.answer("q") > 0 }
+        let any = delegates.any(asking: .concurrently) { try $0.answer("q") == 0 }
+        queue.run()
+        #expect(try all.currentResult?.get() == true)
+        #expect(try any.currentResult?.get() == false)
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("all, any concurrently: without delegates, all agree and none does")
+    func nobody() throws {
+        #expect(try delegates.all(asking: .concurrently) { _ in false }.currentResult?.get() == true)
+        #expect(try delegates.any(asking: .concurrently) { _ in true }.currentResult?.get() == false)
+    }
+
+    @Test("all concurrently: the first error fails it; later ones are not reported, promises are cancelled")
+    func failure() {
+        let answerers = (0..<3).map { LoggingAnswerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let (promise, resolver) = Deferred<Bool>.withResolver()
+        let failing = Deferred<Bool>()
+        let reports = SharedLog<String>()
+        DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
+            let result = delegates.all(asking: .concurrently) { delegate -> Deferred<Bool> in
+                switch try delegate.answer("q") {
+                case 0: promise
+                case 1: failing
+                default: throw Refusal(number: 2)
+                }
+            }
+            #expect(throws: Refusal(number: 2)) { try result.currentResult?.get() }
+            #expect(resolver.isCancelled)
+            #expect(!failing.reject(Refusal(number: 1)))
+        }
+        #expect(reports.all.isEmpty)
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("all concurrently: cancelled, it asks nobody else and cancels what was promised")
+    func cancelled() {
+        let answerers = (0..<2).map { LoggingAnswerer(log, $0) }
+        let queue = HeldDispatcher()
+        delegates.add(answerers[0], on: nil)
+        delegates.add(answerers[1], on: queue)
+        let (promise, resolver) = Deferred<Bool>.withResolver()
+        let result = delegates.all(asking: .concurrently) { delegate -> Deferred<Bool> in
+            _ = try delegate.answer("q")
+            return promise
+        }
+        result.cancel()
+        queue.run()
+        #expect(resolver.isCancelled)
+        #expect(throws: CancellationError.self) { try result.currentResult?.get() }
+        #expect(log.all == ["q 0"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("first: the delegate that said yes, asked one after another or all at once; nil if none did")
+    func first() throws {
+        let answerers = [0, 1, 1].map { LoggingAnswerer(log, $0) }
+        for answerer in answerers { delegates.add(answerer, on: nil) }
+        let expected = ObjectIdentifier(answerers[1])
+        for order in [AskingOrder.sequentially, .concurrently] {
+            let plain = delegates.first(asking: order) { try $0.answer("q") > 0 }
+            #expect(try successResult(of: plain).map { ObjectIdentifier($0) } == expected)
+            let promised = delegates.first(asking: order) { Deferred.resolved(try $0.answer("q") > 0) }
+            #expect(try successResult(of: promised).map { ObjectIdentifier($0) } == expected)
+            let none = delegates.first(asking: order) { _ in false }
+            #expect(try successResult(of: none).map { ObjectIdentifier($0) } == nil)
+        }
+        #expect(log.all.count == 8)
         withExtendedLifetime(answerers) {}
     }
 }

@@ -1,28 +1,29 @@
 import Deferred
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Multicast
 
 @Suite(.timeLimit(.minutes(20)))
 struct MulticastDelegateRemovalTests {
-    private let delegates = MulticastDelegate<any Hearing>()
-    private let log = Log<String>()
+    private let delegates = MulticastDelegate<any HearingDelegate>()
+    private let log = SharedLog<String>()
 
     @Test("MulticastDelegate: removing a delegate removes it as often as it was added, and no other")
     func removeOne() {
-        let hearers = ["a", "b"].map { Hearer($0, log) }
+        let hearers = ["a", "b"].map { LoggingDelegate($0, log) }
         for hearer in hearers + hearers { delegates.add(hearer, on: nil) }
         delegates.remove(hearers[0])
         delegates.notify { $0.hear("1") }
-        #expect(log.entries == ["b 1", "b 1"])
+        #expect(log.all == ["b 1", "b 1"])
         #expect(delegates.count == 2)
         withExtendedLifetime(hearers) {}
     }
 
     @Test("MulticastDelegate: removing with a dispatcher leaves the delegate on its other ones")
     func removeFromDispatcher() {
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         let first = HeldDispatcher()
         let second = HeldDispatcher()
         let dispatchers: [(any Dispatcher)?] = [first, second, nil]
@@ -31,13 +32,13 @@ struct MulticastDelegateRemovalTests {
         delegates.notify { $0.hear("1") }
         #expect(first.count == 0)
         #expect(second.count == 1)
-        #expect(log.entries == ["a 1"])
+        #expect(log.all == ["a 1"])
         #expect(delegates.count == 2)
     }
 
     @Test("MulticastDelegate: a dispatcher that is a value is known by ==")
     func removeFromEqualDispatcher() {
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         let queue = HeldDispatcher()
         delegates.add(hearer, on: Numbered(number: 1, queue: queue))
         delegates.remove(hearer, on: Numbered(number: 2, queue: queue))
@@ -49,42 +50,43 @@ struct MulticastDelegateRemovalTests {
     @Test("MulticastDelegate: removing by a dispatcher that can't be compared is refused with a message")
     func incomparableDispatcher() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let delegates = MulticastDelegate<any Hearing>()
-            let hearer = Hearer("a", Log())
+            let delegates = MulticastDelegate<any HearingDelegate>()
+            let hearer = LoggingDelegate("a", SharedLog())
             delegates.add(hearer, on: Incomparable())
             delegates.remove(hearer, on: Incomparable())
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(message.contains("make Incomparable a class or Equatable"))
+        #expect(message.contains("MulticastDelegateRemovalTests.swift"), "M3: the caller's place")
     }
 
     @Test("MulticastDelegate: removing one who isn't there does nothing")
     func removeStranger() {
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         delegates.add(hearer, on: nil)
-        delegates.remove(Hearer("b", log))
+        delegates.remove(LoggingDelegate("b", log))
         delegates.remove(hearer, on: HeldDispatcher())
         #expect(delegates.count == 1)
     }
 
     @Test("MulticastDelegate: removing all leaves nobody, and later ones are called")
     func removeAll() {
-        let hearers = ["a", "b"].map { Hearer($0, log) }
+        let hearers = ["a", "b"].map { LoggingDelegate($0, log) }
         let queue = HeldDispatcher()
         for hearer in hearers { delegates.add(hearer, on: queue) }
         delegates.notify { $0.hear("1") }
         delegates.removeAll()
         queue.run()
-        #expect(log.entries == [])
+        #expect(log.all == [])
         delegates.add(hearers[1], on: nil)
         delegates.notify { $0.hear("2") }
-        #expect(log.entries == ["b 2"])
+        #expect(log.all == ["b 2"])
         withExtendedLifetime(hearers) {}
     }
 
-    @Test("MulticastDelegate: calls queued before a removal are not made after it, though it was added again")
+    @Test("M2: calls queued before a removal are not made after it, though it was added again")
     func queuedBeforeRemoval() {
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         let queue = HeldDispatcher()
         delegates.add(hearer, on: queue)
         delegates.notify { $0.hear("1") }
@@ -92,21 +94,21 @@ struct MulticastDelegateRemovalTests {
         delegates.add(hearer, on: queue)
         delegates.notify { $0.hear("2") }
         queue.run()
-        #expect(log.entries == ["a 2"])
+        #expect(log.all == ["a 2"])
     }
 
     @Test("MulticastDelegate: one who removes himself when called is called once, the others go on")
     func removesItself() {
-        let once = Reacting { [delegates, log] itself, text in
-            log.append("once \(text)")
+        let once = ReactingDelegate { [delegates, log] itself, text in
+            log.add("once \(text)")
             delegates.remove(itself)
         }
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         delegates.add(once, on: nil)
         delegates.add(once, on: nil)
         delegates.add(hearer, on: nil)
         for number in 1...2 { delegates.notify { $0.hear("\(number)") } }
-        #expect(log.entries == ["once 1", "a 1", "a 2"])
+        #expect(log.all == ["once 1", "a 1", "a 2"])
         withExtendedLifetime((once, hearer)) {}
     }
 
@@ -114,32 +116,32 @@ struct MulticastDelegateRemovalTests {
         "MulticastDelegate: one who is removed by an earlier one is not called any more, one who is added not yet"
     )
     func changesDuringNotify() {
-        let victim = Hearer("victim", log)
-        let newcomer = Hearer("newcomer", log)
-        let first = Reacting { [delegates] _, _ in
+        let victim = LoggingDelegate("victim", log)
+        let newcomer = LoggingDelegate("newcomer", log)
+        let first = ReactingDelegate { [delegates] _, _ in
             delegates.remove(victim)
             if delegates.count == 1 { delegates.add(newcomer, on: nil) }
         }
         delegates.add(first, on: nil)
         delegates.add(victim, on: nil)
         delegates.notify { $0.hear("1") }
-        #expect(log.entries == [])
+        #expect(log.all == [])
         delegates.notify { $0.hear("2") }
-        #expect(log.entries == ["newcomer 2"])
+        #expect(log.all == ["newcomer 2"])
         withExtendedLifetime(first) {}
     }
 
     @Test(
-        "MulticastDelegate: nobody is called under a lock: another thread gets through everything meanwhile")
+        "M6: no delegate is called under a lock: another thread gets through everything meanwhile")
     func noLockWhileCalling() {
-        let other = Hearer("other", log)
-        let delegate = Reacting { [delegates] _, _ in
+        let other = LoggingDelegate("other", log)
+        let delegate = ReactingDelegate { [delegates] _, _ in
             let done = DispatchSemaphore(value: 0)
             DispatchQueue(label: "another thread").async {
                 delegates.add(other, on: nil)
                 _ = delegates.count
-                _ = delegates.count { $0 is Hearer }
-                delegates.notify { if $0 is Hearer { $0.hear("nested") } }
+                _ = delegates.count { $0 is LoggingDelegate }
+                delegates.notify { if $0 is LoggingDelegate { $0.hear("nested") } }
                 delegates.removeAll()
                 done.signal()
             }
@@ -147,7 +149,7 @@ struct MulticastDelegateRemovalTests {
         }
         delegates.add(delegate, on: nil)
         delegates.notify { $0.hear("1") }
-        #expect(log.entries == ["other nested"])
+        #expect(log.all == ["other nested"])
         withExtendedLifetime((delegate, other)) {}
     }
 
@@ -155,8 +157,8 @@ struct MulticastDelegateRemovalTests {
         "MulticastDelegate: snapshot lists delegates and dispatchers in the order added, count(where:) chooses"
     )
     func snapshot() {
-        let hearer = Hearer("a", log)
-        let reacting = Reacting { _, _ in }
+        let hearer = LoggingDelegate("a", log)
+        let reacting = ReactingDelegate { _, _ in }
         let queue = HeldDispatcher()
         delegates.add(hearer, on: queue)
         delegates.add(reacting, on: nil)
@@ -167,7 +169,7 @@ struct MulticastDelegateRemovalTests {
                 == [hearer, reacting, hearer].map(ObjectIdentifier.init))
         #expect(snapshot[0].dispatcher as? HeldDispatcher === queue)
         #expect(snapshot[1].dispatcher == nil)
-        #expect(delegates.count { $0 is Hearer } == 2)
+        #expect(delegates.count { $0 is LoggingDelegate } == 2)
         delegates.removeAll()
         #expect(snapshot.count == 3)
     }

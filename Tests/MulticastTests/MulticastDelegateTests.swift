@@ -1,24 +1,25 @@
 import Deferred
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Multicast
 
 @Suite(.timeLimit(.minutes(20)))
 struct MulticastDelegateTests {
-    private let delegates = MulticastDelegate<any Hearing>()
-    private let log = Log<String>()
+    private let delegates = MulticastDelegate<any HearingDelegate>()
+    private let log = SharedLog<String>()
 
     @Test("MulticastDelegate: with no dispatcher, each is called before notify returns, in the order added")
     func atOnce() {
-        let hearers = ["a", "b", "c"].map { Hearer($0, log) }
+        let hearers = ["a", "b", "c"].map { LoggingDelegate($0, log) }
         for hearer in hearers { delegates.add(hearer, on: nil) }
         delegates.notify { $0.hear("1") }
-        #expect(log.entries == ["a 1", "b 1", "c 1"])
+        #expect(log.all == ["a 1", "b 1", "c 1"])
         withExtendedLifetime(hearers) {}
     }
 
-    @Test("MulticastDelegate: with nobody there, notify does nothing")
+    @Test("MulticastDelegate: without delegates, notify does nothing")
     func nobody() {
         delegates.notify { _ in Issue.record("nobody should be called") }
         #expect(delegates.count == 0)
@@ -26,7 +27,7 @@ struct MulticastDelegateTests {
 
     @Test("MulticastDelegate: the same delegate added twice is called twice, also on two dispatchers")
     func twice() {
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         let first = HeldDispatcher()
         let second = HeldDispatcher()
         delegates.add(hearer, on: nil)
@@ -34,10 +35,10 @@ struct MulticastDelegateTests {
         delegates.add(hearer, on: first)
         delegates.add(hearer, on: second)
         delegates.notify { $0.hear("1") }
-        #expect(log.entries.count == 2)
+        #expect(log.all.count == 2)
         first.run()
         second.run()
-        #expect(log.entries == ["a 1", "a 1", "a 1", "a 1"])
+        #expect(log.all == ["a 1", "a 1", "a 1", "a 1"])
         #expect(delegates.count == 4)
     }
 
@@ -50,7 +51,7 @@ struct MulticastDelegateTests {
             return dispatcher
         }
         let reacting = queues.map { _ in
-            Reacting { [log] _, _ in log.append(DispatchQueue.getSpecific(key: key)!) }
+            ReactingDelegate { [log] _, _ in log.add(DispatchQueue.getSpecific(key: key)!) }
         }
         queues[0].queue.suspend()
         for (delegate, queue) in zip(reacting, queues) { delegates.add(delegate, on: queue) }
@@ -58,62 +59,79 @@ struct MulticastDelegateTests {
         queues[1].drain()
         queues[0].queue.resume()
         queues[0].drain()
-        #expect(log.entries == ["two", "one"])
+        #expect(log.all == ["two", "one"])
         withExtendedLifetime(reacting) {}
     }
 
     @Test("MulticastDelegate: calls on one queue come in the order of the notifies, and in the order added")
     func orderPerQueue() {
         let queue = SerialDispatcher()
-        let hearers = ["a", "b"].map { Hearer($0, log) }
+        let hearers = ["a", "b"].map { LoggingDelegate($0, log) }
         for hearer in hearers { delegates.add(hearer, on: queue) }
         for number in 0..<200 { delegates.notify { $0.hear("\(number)") } }
         queue.drain()
-        #expect(log.entries == (0..<200).flatMap { ["a \($0)", "b \($0)"] })
+        #expect(log.all == (0..<200).flatMap { ["a \($0)", "b \($0)"] })
         withExtendedLifetime(hearers) {}
     }
 
     @Test(
-        "MulticastDelegate: a queue's order holds though an earlier delegate notifies again when it is called"
+        "MulticastDelegate: the order per queue is kept though an earlier delegate notifies again when it is called"
     )
     func orderWhenNested() {
         let queue = HeldDispatcher()
-        let echo = Reacting { [delegates] _, text in
+        let echo = ReactingDelegate { [delegates] _, text in
             if text == "1" { delegates.notify { $0.hear("2") } }
         }
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         delegates.add(echo, on: nil)
         delegates.add(hearer, on: queue)
         delegates.notify { $0.hear("1") }
         queue.run()
-        #expect(log.entries == ["a 1", "a 2"])
+        #expect(log.all == ["a 1", "a 2"])
         withExtendedLifetime((echo, hearer)) {}
     }
 
-    @Test("MulticastDelegate: it holds nobody; one that has gone is skipped, and its place is freed")
+    @Test(
+        "MulticastDelegate: references are weak; one that was deallocated is skipped, and its place is freed")
     func gone() {
-        let hearer = Hearer("a", log)
+        let hearer = LoggingDelegate("a", log)
         delegates.add(hearer, on: nil)
-        delegates.add(Hearer("b", log), on: nil)
-        delegates.add(Hearer("c", log), on: HeldDispatcher())
+        delegates.add(LoggingDelegate("b", log), on: nil)
+        delegates.add(LoggingDelegate("c", log), on: HeldDispatcher())
         delegates.notify { $0.hear("1") }
-        #expect(log.entries == ["a 1"])
+        #expect(log.all == ["a 1"])
         #expect(delegates.count == 1)
         #expect(delegates.registry.occupiedCount == 1)
         withExtendedLifetime(hearer) {}
     }
 
-    @Test("MulticastDelegate: a delegate that dies between notify and its call is not called")
+    @Test("M4: nothing is submitted for a delegate that was deallocated, whether it is notified or asked")
+    func goneOnQueue() throws {
+        let queue = HeldDispatcher()
+        func addAndRelease() { delegates.add(LoggingDelegate("a", log), on: queue) }
+        addAndRelease()
+        delegates.notify { $0.hear("1") }
+        addAndRelease()
+        #expect(try delegates.all { _ in false }.currentResult?.get() == true)
+        addAndRelease()
+        #expect(try delegates.all(asking: .concurrently) { _ in false }.currentResult?.get() == true)
+        addAndRelease()
+        #expect(try delegates.collect { _ in 1 }.currentResult?.get() == [])
+        #expect(queue.count == 0)
+    }
+
+    @Test("MulticastDelegate: a delegate that is deallocated between notify and its call is not called")
     func diesBeforeCall() {
         let queue = HeldDispatcher()
-        var hearer: Hearer? = Hearer("a", log)
+        var hearer: LoggingDelegate? = LoggingDelegate("a", log)
         delegates.add(hearer!, on: queue)
         delegates.notify { $0.hear("1") }
-        weak let witness = hearer
+        weak var witness: LoggingDelegate?
+        witness = hearer
         hearer = nil
         #expect(witness == nil, "what is queued does not keep it")
         queue.run()
-        #expect(log.entries == [])
+        #expect(log.all == [])
     }
 
     @Test(
@@ -121,12 +139,12 @@ struct MulticastDelegateTests {
         arguments: [true, false])
     func keptDuringCall(atOnce: Bool) {
         let queue = HeldDispatcher()
-        let holder = Holder()
-        weak var witness: Reacting?
+        let holder = SharedReference()
+        weak var witness: ReactingDelegate?
         do {
-            let delegate = Reacting { [log] itself, _ in
+            let delegate = ReactingDelegate { [log] itself, _ in
                 holder.held = nil
-                log.append("still here \(itself === itself)")
+                log.add("still here \(itself === itself)")
             }
             holder.held = delegate
             witness = delegate
@@ -134,46 +152,46 @@ struct MulticastDelegateTests {
         }
         delegates.notify { $0.hear("1") }
         queue.run()
-        #expect(log.entries == ["still here true"])
+        #expect(log.all == ["still here true"])
         #expect(witness == nil)
     }
 
-    @Test("MulticastDelegate: a delegate may remove itself in its deinit, whoever lets go of it last")
+    @Test("M4: a delegate may remove itself in its deinit, wherever it is released")
     func removedInDeinit() {
-        var leaving: Leaving? = Leaving(delegates, log)
+        var leaving: SelfRemovingDelegate? = SelfRemovingDelegate(delegates, log)
         delegates.add(leaving!, on: nil)
         delegates.notify { $0.hear("1") }
         leaving = nil
-        #expect(log.entries == ["leaving 1", "gone"])
+        #expect(log.all == ["leaving 1", "gone"])
         #expect(delegates.registry.occupiedCount == 0)
     }
 
     @Test("MulticastDelegate: that deinit may be run by the delivery itself")
     func deinitDuringDelivery() {
-        let holder = Holder()
-        holder.held = Leaving(delegates, log)
-        delegates.add(holder.held as! Leaving, on: nil)
-        let hearer = Hearer("a", log)
+        let holder = SharedReference()
+        holder.held = SelfRemovingDelegate(delegates, log)
+        delegates.add(holder.held as! SelfRemovingDelegate, on: nil)
+        let hearer = LoggingDelegate("a", log)
         delegates.add(hearer, on: nil)
         delegates.notify { delegate in
             holder.held = nil
             delegate.hear("1")
         }
-        #expect(log.entries == ["leaving 1", "gone", "a 1"])
+        #expect(log.all == ["leaving 1", "gone", "a 1"])
         #expect(delegates.registry.occupiedCount == 1)
         withExtendedLifetime(hearer) {}
     }
 
-    @Test("MulticastDelegate: a new object at the address of one that has gone is not taken for it")
+    @Test("MulticastDelegate: a new object at the address of one that was deallocated is not taken for it")
     func reusedAddress() {
         for round in 0..<100 {
-            let delegate = Reacting { [log] _, text in log.append("\(round) \(text)") }
+            let delegate = ReactingDelegate { [log] _, text in log.add("\(round) \(text)") }
             delegates.add(delegate, on: nil)
         }
-        let last = Reacting { [log] _, text in log.append("last \(text)") }
+        let last = ReactingDelegate { [log] _, text in log.add("last \(text)") }
         delegates.add(last, on: nil)
         delegates.notify { $0.hear("1") }
-        #expect(log.entries == ["last 1"])
+        #expect(log.all == ["last 1"])
         delegates.remove(last)
         #expect(delegates.count == 0)
     }
@@ -184,7 +202,7 @@ struct MulticastDelegateTests {
             MulticastDelegate<any CustomStringConvertible>().add(42, on: nil)
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(message.contains("must be an object; Int, given to MulticastDelegate<"))
+        #expect(message.contains("must be an object; Int, added to MulticastDelegate<"))
         #expect(message.contains("MulticastDelegateTests.swift"))
     }
 
@@ -193,8 +211,8 @@ struct MulticastDelegateTests {
         let delegates = MulticastDelegate<any CustomStringConvertible>()
         let object = Described()
         delegates.add(object, on: nil)
-        delegates.notify { [log] in log.append($0.description) }
-        #expect(log.entries == ["described"])
+        delegates.notify { [log] in log.add($0.description) }
+        #expect(log.all == ["described"])
         #expect(delegates.count { $0 is Described } == 1)
     }
 
@@ -202,21 +220,21 @@ struct MulticastDelegateTests {
         "MulticastDelegate: whatever the container, each is called as what it was added as, and kept by nothing"
     )
     func containers() {
-        check(MulticastDelegate<any Hearing>()) { $0 }
-        check(MulticastDelegate<any Hearing & CustomStringConvertible>()) { $0 }
+        check(MulticastDelegate<any HearingDelegate>()) { $0 }
+        check(MulticastDelegate<any HearingDelegate & CustomStringConvertible>()) { $0 }
         check(MulticastDelegate<Described>()) { $0 }
         check(MulticastDelegate<AnyObject>()) { $0 }
         check(MulticastDelegate<Any>()) { $0 }
     }
 
     #if !canImport(ObjectiveC)
-    @Test("MulticastDelegate: an object in a box that can't be held weakly is refused with a message")
+    @Test("MulticastDelegate: an object in a box that can't be referenced weakly is refused with a message")
     func boxRefused() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             MulticastDelegate<any Error>().add(Described(), on: nil)
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(message.contains("can't hold a Described weakly"))
+        #expect(message.contains("can't refer to a Described weakly"))
     }
     #endif
 
@@ -226,23 +244,23 @@ struct MulticastDelegateTests {
             let object = Described()
             witness = object
             delegates.add(wrap(object), on: nil)
-            let called = Log<ObjectIdentifier>()
+            let called = SharedLog<ObjectIdentifier>()
             for _ in 0..<3 {
                 delegates.notify { delegate in
                     let described = delegate as Any as! any CustomStringConvertible
                     #expect(described.description == "described")
-                    called.append(ObjectIdentifier(delegate as AnyObject))
+                    called.add(ObjectIdentifier(delegate as AnyObject))
                 }
             }
             #expect(
-                called.entries == Array(repeating: ObjectIdentifier(object), count: 3), "\(Delegate.self)")
+                called.all == Array(repeating: ObjectIdentifier(object), count: 3), "\(Delegate.self)")
             #expect(delegates.snapshot().count == 1)
         }
         #expect(witness == nil, "\(Delegate.self)")
-        delegates.notify { _ in Issue.record("\(Delegate.self) should have gone") }
+        delegates.notify { _ in Issue.record("\(Delegate.self) should were deallocated") }
     }
 
-    private final class Described: Hearing, CustomStringConvertible, Error {
+    private final class Described: HearingDelegate, CustomStringConvertible, Error {
         var description: String { "described" }
 
         func hear(_ text: String) {}

@@ -1,4 +1,6 @@
 import Dispatch
+import Foundation
+import TestSupport
 import Testing
 
 @testable import Multicast
@@ -7,7 +9,7 @@ import Testing
 struct SynchronizedValueTests {
     private struct Refusal: Error, Equatable {}
 
-    @Test("SynchronizedValue: read gives what its closure gives, write changes the value")
+    @Test("SynchronizedValue: read returns its closure's result, write changes the value")
     func readsAndWrites() {
         let value = SynchronizedValue([1, 2])
         #expect(value.read { $0.count } == 2)
@@ -18,7 +20,7 @@ struct SynchronizedValueTests {
     }
 
     @Test(
-        "SynchronizedValue: what a closure throws comes out typed, a write keeps what it had done, and both let go"
+        "SynchronizedValue: a closure's error is rethrown typed, a write keeps its changes, and both release the lock"
     )
     func throwing() {
         let value = SynchronizedValue(1)
@@ -48,10 +50,18 @@ struct SynchronizedValueTests {
         }
     }
 
+    @Test("SynchronizedValue: the lock's marks fit into 32 bits and into 64", arguments: [32, 64])
+    func marks(bitWidth: Int) {
+        let mark = 1 << ReadersWriterLock.markBit(of: bitWidth)
+        #expect(mark > 1 << 24, "more than there are threads")
+        #expect(bitWidth == 64 || 2 * mark <= Int(Int32.max))
+        #expect(bitWidth == 32 || !mark.addingReportingOverflow(mark).overflow)
+    }
+
     @Test("SynchronizedValue: writes from many threads are not lost, and readers never see half of one")
     func exclusion() {
         let value = SynchronizedValue((0, 0))
-        let torn = Log<Bool>()
+        let torn = SharedLog<Bool>()
         onThreads(6) { index in
             for round in 0..<2_000 {
                 if (round + index).isMultiple(of: 3) {
@@ -60,55 +70,55 @@ struct SynchronizedValueTests {
                         $0.1 += 1
                     }
                 } else if value.read({ $0.0 != $0.1 }) {
-                    torn.append(true)
+                    torn.add(true)
                 }
             }
         }
-        #expect(torn.entries.isEmpty)
+        #expect(torn.all.isEmpty)
         #expect(value.value.0 == 4_000)
     }
 
-    @Test("SynchronizedValue: a reader that comes after a waiting writer goes after it")
+    @Test("SynchronizedValue: a reader that arrives after a waiting writer runs after it")
     func writerIsNotPassed() {
         let value = SynchronizedValue(0)
-        let order = Log<String>()
+        let order = SharedLog<String>()
         let group = DispatchGroup()
         value.read { _ in
-            DispatchQueue(label: "writer").async(group: group) { value.write { _ in order.append("writer") } }
+            DispatchQueue(label: "writer").async(group: group) { value.write { _ in order.add("writer") } }
             waitUntil { value.lock.isWanted }
             DispatchQueue(label: "reader").async(group: group) {
-                value.read { _ in order.append("later reader") }
+                value.read { _ in order.add("later reader") }
             }
             waitUntil { value.lock.readerCount == 2 }
-            order.append("first reader")
+            order.add("first reader")
         }
         group.wait()
-        #expect(order.entries == ["first reader", "writer", "later reader"])
+        #expect(order.all == ["first reader", "writer", "later reader"])
     }
 
     @Test("SynchronizedValue: readers that came during a write go before the next writer")
     func readersAreNotPassed() {
         for _ in 0..<50 {
             let value = SynchronizedValue(0)
-            let order = Log<String>()
+            let order = SharedLog<String>()
             let group = DispatchGroup()
             value.write { _ in
                 for _ in 0..<2 {
                     DispatchQueue(label: "reader").async(group: group) {
-                        value.read { _ in order.append("reader") }
+                        value.read { _ in order.add("reader") }
                     }
                 }
                 waitUntil { value.lock.readerCount == 2 }
                 DispatchQueue(label: "writer").async(group: group) {
-                    value.write { _ in order.append("writer") }
+                    value.write { _ in order.add("writer") }
                 }
             }
             group.wait()
-            #expect(order.entries == ["reader", "reader", "writer"])
+            #expect(order.all == ["reader", "reader", "writer"])
         }
     }
 
-    @Test("SynchronizedValue: reading again inside a read goes through, though a writer waits")
+    @Test("SynchronizedValue: reading again inside a read succeeds, though a writer waits")
     func nestedRead() {
         let value = SynchronizedValue(5)
         let group = DispatchGroup()
@@ -148,6 +158,9 @@ struct SynchronizedValueTests {
             value.read { _ in value.write { $0 = 1 } }
         }
         #expect(text(result).contains("write { } inside read { }"))
+        #expect(
+            text(result).components(separatedBy: "SynchronizedValueTests.swift:").count == 3,
+            "M3: the places of both calls")
     }
 
     @Test("SynchronizedValue: a read inside a write stops with a message")
@@ -157,6 +170,9 @@ struct SynchronizedValueTests {
             value.write { _ in _ = value.value }
         }
         #expect(text(result).contains("read { } inside write { }"))
+        #expect(
+            text(result).contains("(begun at MulticastTests/SynchronizedValueTests.swift:"),
+            "M3: a property does not know its caller; the write does")
     }
 
     @Test("SynchronizedValue: a write inside a write stops with a message")

@@ -1,33 +1,34 @@
 import Deferred
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
-/// Keeps what it is given until the test says so.
+/// Stores its work until the test runs or drops it.
 ///
 /// In an array with `nil` beside it, name the type `[(any Dispatcher)?]`: of an array of `HeldDispatcher?` the
 /// Swift 6.3 compiler, optimising, puts the elements on the stack though they outlive it.
 final class HeldDispatcher: Dispatcher {
-    private let held = Log<@Sendable () -> Void>()
+    private let held = SharedLog<@Sendable () -> Void>()
 
     func dispatch(_ work: @escaping @Sendable () -> Void) {
-        held.append(work)
+        held.add(work)
     }
 
-    var count: Int { held.entries.count }
+    var count: Int { held.all.count }
 
-    /// Runs what it has, and what comes of that, in order.
+    /// Runs its work, and work submitted meanwhile, in order.
     func run() {
         while let work = held.removeFirst() { work() }
     }
 
-    /// Lets go of what it has.
+    /// Releases its work without running it.
     func drop() {
         while held.removeFirst() != nil {}
     }
 }
 
-/// A serial queue that can be waited for.
+/// A serial queue that a test can drain.
 final class SerialDispatcher: Dispatcher {
     let queue = DispatchQueue(label: "test")
 
@@ -35,30 +36,9 @@ final class SerialDispatcher: Dispatcher {
         queue.async(execute: work)
     }
 
-    /// Returns when all that was dispatched before has run.
+    /// Returns when all work dispatched before has run.
     func drain() {
         queue.sync {}
-    }
-}
-
-/// What happened, in order, from any thread.
-///
-/// Soundness of `@unchecked Sendable`: `stored` is touched on the queue only (a lock that ThreadSanitizer
-/// knows).
-final class Log<Entry: Sendable>: @unchecked Sendable {
-    private let queue = DispatchQueue(label: "log")
-    private var stored: [Entry] = []
-
-    func append(_ entry: Entry) {
-        queue.sync { stored.append(entry) }
-    }
-
-    func removeFirst() -> Entry? {
-        queue.sync { stored.isEmpty ? nil : stored.removeFirst() }
-    }
-
-    var entries: [Entry] {
-        queue.sync { stored }
     }
 }
 
@@ -76,13 +56,13 @@ func onThreads(_ number: Int, _ body: @escaping @Sendable (Int) -> Void) {
     group.wait()
 }
 
-/// Fails the test if what another thread was to signal doesn't come; how long it takes is not asserted.
+/// Fails the test if another thread does not signal; how long it takes is not asserted.
 func expectSignal(_ semaphore: DispatchSemaphore, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(
         semaphore.wait(timeout: .now() + 60) == .success, "nobody signalled", sourceLocation: sourceLocation)
 }
 
-/// Lets other threads run until something holds that nobody signals.
+/// Lets other threads run until a condition without a signal is true.
 func waitUntil(_ condition: () -> Bool) {
     while !condition() { sched_yield() }
 }

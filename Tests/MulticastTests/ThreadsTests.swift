@@ -1,16 +1,16 @@
 import Deferred
 import Dispatch
 import Synchronization
-import TestThreads
+import TestSupport
 import Testing
 
 @testable import Multicast
 
-/// Everything at once from many threads: nothing is lost, doubled or called too late.
+/// Concurrent operations from many threads: no call is lost, doubled or too late.
 @Suite(.timeLimit(.minutes(20)), .ownThreads)
 struct ThreadsTests {
-    /// Counts what it hears; says so if it hears after it was told that it was removed.
-    private final class Counter: Hearing, Sendable {
+    /// Counts its calls, and records a call after its removal returned.
+    private final class Counter: HearingDelegate, Sendable {
         let heard = Atomic(0)
         let isRemoved = Atomic(false)
         let heardAfterRemoval = Atomic(0)
@@ -25,7 +25,7 @@ struct ThreadsTests {
         "MulticastDelegate: one who stays hears each of many threads' notifies once, while others come and go"
     )
     func comingAndGoing() {
-        let delegates = MulticastDelegate<any Hearing>()
+        let delegates = MulticastDelegate<any HearingDelegate>()
         let queue = SerialDispatcher()
         let (atOnce, queued) = (Counter(), Counter())
         delegates.add(atOnce, on: nil)
@@ -53,7 +53,7 @@ struct ThreadsTests {
         "MulticastDelegate: removed on its own queue, a delegate is not called again, however many threads notify"
     )
     func removedOnOwnQueue() {
-        let delegates = MulticastDelegate<any Hearing>()
+        let delegates = MulticastDelegate<any HearingDelegate>()
         let queues = (0..<2).map { _ in SerialDispatcher() }
         let counters = (0..<40).map { _ in Counter() }
         for (index, counter) in counters.enumerated() { delegates.add(counter, on: queues[index % 2]) }
@@ -75,75 +75,73 @@ struct ThreadsTests {
 
     @Test("MulticastDelegate: delegates that end on any thread, removing themselves, leave nothing behind")
     func endingEverywhere() {
-        let delegates = MulticastDelegate<any Hearing>()
-        let log = Log<String>()
+        let delegates = MulticastDelegate<any HearingDelegate>()
+        let log = SharedLog<String>()
         let queue = SerialDispatcher()
         onThreads(4) { thread in
             for _ in 0..<200 {
-                let leaving = Leaving(delegates, log)
+                let leaving = SelfRemovingDelegate(delegates, log)
                 delegates.add(leaving, on: thread.isMultiple(of: 2) ? nil : queue)
                 delegates.notify { $0.hear("") }
             }
         }
         queue.drain()
-        let gone = log.entries.count { $0 == "gone" }
+        let gone = log.all.count { $0 == "gone" }
         #expect(gone == 800)
         #expect(delegates.registry.indexedCount == 0)
     }
 
     @Test("MulticastDelegate: votes from many threads while delegates come and go all end")
     func voting() async throws {
-        let delegates = MulticastDelegate<any Answering>()
+        let delegates = MulticastDelegate<any AnsweringDelegate>()
         let queue = SerialDispatcher()
-        let log = Log<String>()
-        let stays = Answerer(log, 1)
+        let log = SharedLog<String>()
+        let stays = LoggingAnswerer(log, 1)
         delegates.add(stays, on: queue)
-        let votes = Log<Deferred<Bool>>()
+        let votes = SharedLog<Deferred<Bool>>()
         onThreads(4) { thread in
             for _ in 0..<100 {
                 if thread < 2 {
-                    votes.append(delegates.all { try $0.answer("") > 0 })
+                    votes.add(delegates.all { try $0.answer("") > 0 })
                 } else {
-                    let passing = Answerer(log, 1)
+                    let passing = LoggingAnswerer(log, 1)
                     delegates.add(passing, on: queue)
                     if thread == 2 { delegates.remove(passing) }
                 }
             }
         }
-        for vote in votes.entries { #expect(try await vote.value == true) }
-        #expect(votes.entries.count == 200)
+        for vote in votes.all { #expect(try await vote.value == true) }
+        #expect(votes.all.count == 200)
         withExtendedLifetime(stays) {}
     }
 
     @Test("MulticastClosures: many jobs with many askers, each asker is answered once")
     func jobs() {
-        final class Owner: Sendable {}
         let askers = MulticastClosures<Int, any Error>()
         let queue = SerialDispatcher()
         let owner = Owner()
-        let log = Log<Int>()
+        let log = SharedLog<Int>()
         onThreads(4) { thread in
             for round in 0..<200 {
                 let isFirst = askers.add(
-                    owner, on: round.isMultiple(of: 2) ? queue : nil, success: { log.append($0) },
+                    owner, on: round.isMultiple(of: 2) ? queue : nil, success: { log.add($0) },
                     failure: { _ in })
                 if isFirst { askers.complete(with: .success(thread)) }
             }
         }
         askers.complete(with: .success(9))
         queue.drain()
-        #expect(log.entries.count == 800)
+        #expect(log.all.count == 800)
         #expect(askers.registry.indexedCount == 0)
         withExtendedLifetime(owner) {}
     }
 
     @Test("Channel: listeners come and go by priority while many threads post; one who stays gets everything")
     func channel() {
-        final class Owner: Sendable {}
         let directory = ChannelDirectory()
         let stays = Owner()
-        let log = Log<Int>()
-        Channel<Int>("busy", in: directory).listen(stays) { log.append($0) }
+        let log = SharedLog<Int>()
+        Channel<Int>("busy", in: directory).listen(stays) { log.add($0) }
         onThreads(4) { thread in
             let channel = Channel<Int>("busy", in: directory)
             for round in 0..<300 {
@@ -157,7 +155,7 @@ struct ThreadsTests {
                 }
             }
         }
-        #expect(log.entries.count == 600)
+        #expect(log.all.count == 600)
         #expect(directory.listing.map(\.listeners.count) == [1])
         withExtendedLifetime(stays) {}
     }

@@ -1,10 +1,11 @@
-/// The text of `--help`, made from the options themselves.
+/// The text of `--help`, generated from the options.
 enum Help {
     static var text: String {
         var lines = [
             "usage: fetch [options] URL...",
             "",
-            "Fetches each URL into the current folder, into a file named by the last part of its path.",
+            "Downloads each URL to a file in the current folder, named by the last part of",
+            "the URL's path.",
         ]
         for group in Option.groups {
             lines += ["", group.title + ":"]
@@ -12,20 +13,22 @@ enum Help {
         }
         lines += [
             "",
-            "A file that exists is never replaced unless you say so. The exit status is 0 if all were",
-            "fetched, 1 if some failed (each with its reason on standard error), 2 if the command line",
-            "can't be meant, 130 after Ctrl-C. Bars are shown on a terminal, in colour unless NO_COLOR is set.",
+            "A file that exists is replaced only if an option says so. On a terminal,",
+            "progress is shown as bars, in colour unless NO_COLOR is set.",
+            "",
+            "Exit status: 0 if all URLs were fetched; 1 if some failed, each with its reason",
+            "on standard error; 2 for an invalid command line; 130 after Ctrl-C.",
             "",
             "  fetch https://example.org/a.zip https://example.org/b.zip",
             "  fetch -j 8 -d pictures --retry 3 --continue --input list.txt",
-            "  fetch --first -o image.iso https://mirror1.example.org/i.iso https://mirror2.example.org/i.iso",
+            "  fetch --first https://one.example.org/a.iso https://two.example.org/a.iso",
             "  fetch -o - https://example.org/data.json | jq .",
             "",
         ]
         return lines.joined(separator: "\n")
     }
 
-    private static let column = 26
+    private static let column = 24
 
     private static func lines(for option: Option) -> [String] {
         let hasShort = option.names[0].count == 2

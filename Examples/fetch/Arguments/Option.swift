@@ -1,12 +1,12 @@
-/// One option: how it is written, what it is for, and what it changes.
+/// One option: its spelling, its help text, and its effect.
 struct Option: Sendable {
     /// Short and long, with their dashes.
     let names: [String]
-    /// What stands for its value in the help; nil for one that takes none.
+    /// What stands for its value in the help; nil for an option without a value.
     var placeholder: String?
     /// Lines of the help.
     let help: String
-    /// Takes the value, or "" where there is none.
+    /// Takes the value, or "" if the option has none.
     let apply: @Sendable (_ value: String, inout Options) throws(UsageError) -> Void
 
     /// A heading in the help, and the options under it.
@@ -15,41 +15,47 @@ struct Option: Sendable {
         let options: [Option]
     }
 
-    /// All that there are, as the help shows them.
+    /// All options, in the order of the help.
     static let groups = [
-        Group(title: "Where files go", options: [output, directory, overwrite, skipExisting, resume]),
-        Group(title: "What is fetched", options: [input, header, first]),
-        Group(title: "How", options: [jobs, timeout, maximumTime, retry, failFast]),
-        Group(title: "What is shown", options: [json, quiet, waterfall, trace, demo, help]),
+        Group(title: "Destinations", options: [output, directory, overwrite, skipExisting, resume]),
+        Group(title: "Downloads", options: [input, header, first, mirrors, checksum]),
+        Group(title: "Transfers", options: [jobs, limitRate, timeout, maximumTime, retry, failFast]),
+        Group(title: "Output", options: [json, quiet, waterfall, trace, demo, help]),
     ]
 
     private static let output = Option(
         names: ["-o", "--output"], placeholder: "FILE",
-        help: "one URL: to FILE, or to standard output with '-'; a pipe or a device\nis written to, and stays"
+        help:
+            "write one URL to FILE, or to standard output with '-',\nonce all of it has arrived; a pipe or a device is\nwritten to and stays"
     ) { value, options in
         options.output = value == "-" ? .standardOutput : .file(value)
     }
 
     private static let directory = Option(
-        names: ["-d", "--directory"], placeholder: "DIR", help: "into DIR, which is made if it is missing"
+        names: ["-d", "--directory"], placeholder: "DIR",
+        help: "put files into DIR, which is created if it is missing"
     ) { value, options in
         options.directory = value
     }
 
     private static let overwrite = existing(
         "--overwrite", .overwrite,
-        "replace files that exist, once the new one is whole; of a symbolic\nlink, the file that it leads to")
-    private static let skipExisting = existing("--skip-existing", .skip, "leave files that exist as they are")
+        "replace a file that exists, once the new one is whole;\nof a symbolic link, the file that it leads to"
+    )
+    private static let skipExisting = existing(
+        "--skip-existing", .skip, "skip a URL whose file exists, without asking the server")
     private static let resume = existing(
         "--continue", .resume,
-        "go on with a part file if the server still has the same thing;\na whole file counts as done")
+        "keep what a broken transfer has received, and resume\n"
+            + "it; a file that exists is done if it is as long as the\n"
+            + "server's, and resumed if it is shorter and not older")
 
     private static func existing(_ name: String, _ existing: Options.Existing, _ help: String) -> Option {
         Option(names: [name], help: help) { _, options throws(UsageError) in
             if options.existing != .fail, options.existing != existing {
                 throw .contradiction(
                     "\(Options.name(of: options.existing)) and \(name)",
-                    "say one thing about files that exist")
+                    "a file that exists can be treated in one way only")
             }
             options.existing = existing
         }
@@ -58,29 +64,58 @@ struct Option: Sendable {
     private static let input = Option(
         names: ["--input"], placeholder: "FILE",
         help:
-            "URLs from FILE, or from standard input with '-', one a line;\nblank lines and lines that begin with '#' are passed over"
+            "read URLs from FILE, or from standard input with '-',\none a line; blank lines and # comments are skipped"
     ) { value, options in
         options.input = value
     }
 
     private static let header = Option(
         names: ["-H", "--header"], placeholder: "'Name: value'",
-        help: "send this header too; may be given again"
+        help: "send this header with each request; may be repeated"
     ) { value, options throws(UsageError) in
         options.headers.append(try .parsed(value))
     }
 
     private static let first = Option(
         names: ["--first"],
-        help: "the URLs are mirrors of one thing: the first to finish wins,\nthe rest are cancelled"
+        help:
+            "the URLs are mirrors of one file: fetch from several at\nonce; the first to finish wins, the rest are cancelled"
     ) { _, options in
         options.takesFirst = true
+    }
+
+    private static let mirrors = Option(
+        names: ["--mirrors"],
+        help:
+            "the URLs are mirrors of one file: where one breaks off,\nthe next continues"
+    ) { _, options in
+        options.triesMirrors = true
+    }
+
+    private static let checksum = Option(
+        names: ["--checksum"], placeholder: "sha256=HEX",
+        help:
+            "the SHA-256 that the file must have: checked before it\nis moved into place; of one URL, or of mirrors"
+    ) { value, options throws(UsageError) in
+        guard let checksum = Checksum(parsing: value) else {
+            throw UsageError(
+                problem: "'\(value)' is not a checksum",
+                hint: "write it as --checksum sha256=HEX, with 64 hexadecimal digits")
+        }
+        options.checksum = checksum
     }
 
     private static let jobs = Option(
         names: ["-j", "--jobs"], placeholder: "N", help: "transfers at once (4)"
     ) { value, options throws(UsageError) in
         options.jobs = try wholeNumber(value, "-j", in: 1...1000)
+    }
+
+    private static let limitRate = Option(
+        names: ["--limit-rate"], placeholder: "RATE",
+        help: "at most RATE bytes a second in all: 500k, 1.5M"
+    ) { value, options throws(UsageError) in
+        options.bytesPerSecond = try rate(value, "--limit-rate")
     }
 
     private static let timeout = Option(
@@ -90,7 +125,7 @@ struct Option: Sendable {
     }
 
     private static let maximumTime = Option(
-        names: ["--max-time"], placeholder: "SECONDS", help: "a whole transfer at most, retries included"
+        names: ["--max-time"], placeholder: "SECONDS", help: "limit for a whole transfer, retries included"
     ) { value, options throws(UsageError) in
         options.maximumTime = try seconds(value, "--max-time")
     }
@@ -98,7 +133,7 @@ struct Option: Sendable {
     private static let retry = Option(
         names: ["--retry"], placeholder: "N",
         help:
-            "more tries, each after a longer pause, of what may pass:\n5xx, 408, 429, broken or silent connections (0)"
+            "more attempts, after longer and longer pauses, where\nthe error may pass: 5xx, 408, 429, no connection, or a\nbroken or silent one (0)"
     ) { value, options throws(UsageError) in
         options.retries = try wholeNumber(value, "--retry", in: 0...1000)
     }
@@ -110,38 +145,38 @@ struct Option: Sendable {
     }
 
     private static let json = Option(
-        names: ["--json"], help: "a JSON object for each URL on standard output, a line each"
+        names: ["--json"], help: "print a JSON object for each URL on standard output"
     ) { _, options in
         options.writesJSON = true
     }
 
     private static let quiet = Option(
-        names: ["-q", "--quiet"], help: "no progress and no summary: errors alone"
+        names: ["-q", "--quiet"], help: "no progress and no summary, only errors"
     ) { _, options in
         options.isQuiet = true
     }
 
     private static let waterfall = Option(
         names: ["--waterfall"], placeholder: "FILE.svg",
-        help: "a picture of when each transfer waited and ran"
+        help: "draw a picture of when each transfer waited and ran"
     ) { value, options throws(UsageError) in
         options.waterfall = try fileName(value, "--waterfall")
     }
 
     private static let trace = Option(
         names: ["--trace"], placeholder: "FILE.json",
-        help: "every callback, and what waited for what, to look at in Perfetto\nor chrome://tracing"
+        help: "record every callback, for Perfetto or chrome://tracing"
     ) { value, options throws(UsageError) in
         options.trace = try fileName(value, "--trace")
     }
 
     private static let demo = Option(
-        names: ["--demo"], help: "no network needed: start a server in this process and fetch from it"
+        names: ["--demo"], help: "fetch from a server in this process: needs no network"
     ) { _, options in
         options.action = .demo
     }
 
-    private static let help = Option(names: ["-h", "--help"], help: "this text") { _, options in
+    private static let help = Option(names: ["-h", "--help"], help: "show this text") { _, options in
         options.action = .help
     }
 }

@@ -1,33 +1,49 @@
-/// The values of options, and what is said about bad ones.
+/// The values of options, and the errors for invalid ones.
 extension Option {
     static func wholeNumber(
         _ text: String, _ option: String, in range: ClosedRange<Int>
     ) throws(UsageError) -> Int {
         guard let number = Int(text), range.contains(number) else {
-            throw UsageError(
-                problem: "'\(text)' is no value for \(option)",
-                hint: "it takes a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw .invalid(
+                text, option, "it takes a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
     static func seconds(_ text: String, _ option: String) throws(UsageError) -> Duration {
-        // A day more than ten years: any longer is a slip of the pen, and `Duration` has an end too.
+        // Ten years and a day: anything longer is a mistake, and `Duration` has a limit too.
         guard let number = Double(text), number > 0, number <= 315_532_800 else {
-            throw UsageError(
-                problem: "'\(text)' is no value for \(option)",
-                hint: "it takes seconds above 0, such as 10 or 0.5")
+            throw .invalid(text, option, "it takes seconds above 0, such as 10 or 0.5")
         }
         return .seconds(number)
     }
 
+    /// Bytes per second: `800`, `500k`, `1.5M`, `1G`.
+    static func rate(_ text: String, _ option: String) throws(UsageError) -> Int64 {
+        let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "G": 1e9, "g": 1e9]
+        let factor = text.last.flatMap { factors[$0] }
+        let digits = factor == nil ? text[...] : text.dropLast()
+        // `Double` would also take an exponent, a sign, hexadecimal digits and "inf".
+        guard
+            digits.utf8.allSatisfy({
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".")
+            }),
+            let number = Double(digits), number * (factor ?? 1) >= 1, number * (factor ?? 1) <= 1e15
+        else { throw .invalid(text, option, "it takes bytes a second, such as 500k or 1.5M") }
+        return Int64(number * (factor ?? 1))
+    }
+
     static func fileName(_ text: String, _ option: String) throws(UsageError) -> String {
         guard text != "-" else {
-            throw UsageError(
-                problem: "'-' is no value for \(option)",
-                hint: "it takes a file, as standard output is for what is fetched")
+            throw .invalid(text, option, "it takes a file, as standard output is for the fetched data")
         }
         return text
+    }
+}
+
+extension UsageError {
+    fileprivate static func invalid(_ text: String, _ option: String, _ hint: String) -> UsageError {
+        UsageError(problem: "'\(text)' is not valid for \(option)", hint: hint)
     }
 }
 
@@ -40,18 +56,18 @@ extension Options.Header {
         }
         let name = String(text[..<colon])
         guard !name.isEmpty, name.unicodeScalars.allSatisfy(isTokenCharacter) else {
-            throw UsageError(problem: "'\(name)' in '\(text)' is no name for a header", hint: hint)
+            throw UsageError(problem: "'\(name)' in '\(text)' is not a valid header name", hint: hint)
         }
         let value = text[text.index(after: colon)...]
-        // A line break would let a value end the header and begin another.
+        // After a line break, a value could go on with another header.
         guard value.unicodeScalars.allSatisfy({ $0 == "\t" || ($0.value >= 0x20 && $0.value != 0x7F) }) else {
             throw UsageError(
-                problem: "the value of the header '\(name)' has a control character in it", hint: hint)
+                problem: "the value of the header '\(name)' contains a control character", hint: hint)
         }
         return Self(name: name, value: String(value.trimmingPrefix { $0 == " " || $0 == "\t" }))
     }
 
-    /// What RFC 9110 allows in the name of a header.
+    /// The characters that RFC 9110 allows in the name of a header.
     private static func isTokenCharacter(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9": true

@@ -1,6 +1,6 @@
-/// Options that can't be meant together.
+/// Options that contradict each other.
 extension Options {
-    /// Throws what contradicts itself, as far as that can be told before `--input` has been read.
+    /// Throws if options contradict each other, as far as that is known before `--input` has been read.
     func checkForContradictions() throws(UsageError) {
         if action != .help, let trace, trace == waterfall {
             throw .contradiction("--waterfall and --trace", "both want \(trace)")
@@ -13,30 +13,41 @@ extension Options {
         guard !urls.isEmpty || input != nil else {
             throw UsageError(problem: "no URL was given", hint: "try 'fetch --demo', or see 'fetch --help'")
         }
-        if takesFirst, failsFast {
+        if takesFirst, triesMirrors {
+            throw .contradiction("--first and --mirrors", "mirrors either race or continue each other")
+        }
+        if isOneFile, failsFast {
             throw .contradiction(
-                "--first and --fail-fast", "with --first a failed mirror is what the others are for")
+                "\(takesFirst ? "--first" : "--mirrors") and --fail-fast",
+                "one mirror may fail as long as another works")
         }
         if takesFirst, existing == .resume {
-            throw .contradiction("--first and --continue", "which mirror a part file came from can't be told")
+            throw .contradiction("--first and --continue", "a part file has the contents of one mirror only")
         }
         if output == .standardOutput {
             if writesJSON { throw .contradiction("--json and -o -", "both want standard output") }
             if directory != nil { throw .contradiction("-o - and -d", "standard output is in no folder") }
-            // A picture or a trace may still have to replace something.
+            // A picture or a trace may still replace a file.
             if existing != .fail, existing != .overwrite || sideFiles.isEmpty {
-                throw .contradiction("-o - and \(Self.name(of: existing))", "standard output is no file")
+                throw .contradiction("-o - and \(Self.name(of: existing))", "standard output is not a file")
             }
         }
         if input == nil { try checkCount(urls.count) }
     }
 
-    /// Throws if so many URLs can't go where they are to go.
+    /// Throws if `count` URLs are too many for the other options.
     func checkCount(_ count: Int) throws(UsageError) {
-        guard output != .named, count > 1, !takesFirst else { return }
-        throw UsageError(
-            problem: "-o is for one URL, and there are \(count)",
-            hint: "use -d for a folder, or --first if they are mirrors of one thing")
+        guard count > 1, !isOneFile else { return }
+        if output != .named {
+            throw UsageError(
+                problem: "-o is for one URL, and there are \(count)",
+                hint: "use -d for a folder, or --mirrors if they are mirrors of one file")
+        }
+        if checksum != nil {
+            throw UsageError(
+                problem: "--checksum is for one URL, and there are \(count)",
+                hint: "fetch them one by one, or use --mirrors if they are mirrors of one file")
+        }
     }
 
     private func checkDemo() throws(UsageError) {
@@ -49,14 +60,14 @@ extension Options {
         plain.jobs = jobs
         guard self == plain else {
             throw UsageError(
-                problem: "--demo brings its own URLs and settings",
+                problem: "--demo has its own URLs and settings",
                 hint:
-                    "of the other options it takes -d, -j, --waterfall and --trace, and --overwrite for these"
+                    "of the other options it takes -d, -j, --waterfall and --trace, the last two with --overwrite"
             )
         }
     }
 
-    /// How the choice is written.
+    /// The option for a choice.
     static func name(of existing: Existing) -> String {
         switch existing {
         case .fail: "no choice"

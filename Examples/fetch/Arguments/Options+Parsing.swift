@@ -1,9 +1,9 @@
 import Foundation
 
-/// Reading the command line, in the style people know: `-j 8`, `-j8`, `--jobs 8`, `--jobs=8`, options among
-/// the URLs, `--` before what looks like an option and is none.
+/// Parsing the command line in the usual style: `-j 8`, `-j8`, `--jobs 8`, `--jobs=8`, options before,
+/// between and after URLs, and `--` before URLs that begin with a dash.
 extension Options {
-    /// What `arguments` (without the program's name) ask for.
+    /// Parses `arguments`, which do not include the program's name.
     init(parsing arguments: some Sequence<String>) throws(UsageError) {
         self.init()
         var rest = Array(arguments)[...]
@@ -18,7 +18,7 @@ extension Options {
             }
             guard argument != "-" else {
                 throw UsageError(
-                    problem: "'-' is no URL", hint: "URLs come from standard input with '--input -'")
+                    problem: "'-' is not a URL", hint: "URLs come from standard input with '--input -'")
             }
             let (name, attached) = Self.split(argument)
             guard let option = Option.named(name) else { throw .unknown(name) }
@@ -27,18 +27,18 @@ extension Options {
         try checkForContradictions()
     }
 
-    /// What is copied from elsewhere often has spaces around it.
+    /// URLs that were copied from elsewhere often have spaces around them.
     private static func trimmed(_ url: String) -> String {
         url.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// `--name=value` and `-nvalue` in two, if there are two.
+    /// Splits `--name=value` and `-nvalue` into name and value.
     private static func split(_ argument: String) -> (name: String, value: String?) {
         if argument.hasPrefix("--") {
             guard let equals = argument.firstIndex(of: "=") else { return (argument, nil) }
             return (String(argument[..<equals]), String(argument[argument.index(after: equals)...]))
         }
-        // "-output" is more likely a long name short of a dash than "-o" with the value "utput".
+        // "-output" is more likely "--output" than "-o" with the value "utput".
         guard argument.count > 2, Option.named("-" + argument) == nil else { return (argument, nil) }
         return (String(argument.prefix(2)), String(argument.dropFirst(2)))
     }
@@ -49,18 +49,18 @@ extension Option {
         groups.lazy.flatMap(\.options).first { $0.names.contains(name) }
     }
 
-    /// The value that was attached to it, or else the argument after it.
+    /// Returns the value attached to the option, or else the next argument.
     fileprivate func value(
         _ name: String, _ attached: String?, from rest: inout ArraySlice<String>
     ) throws(UsageError) -> String {
         guard let placeholder else {
             if let attached {
-                throw UsageError(problem: "\(name) takes no value, and was given '\(attached)'")
+                throw UsageError(problem: "\(name) takes no value, but got '\(attached)'")
             }
             return ""
         }
         let value = attached ?? rest.popFirst()
-        // `-d --json` lacks a folder; whoever has one of that name writes `-d ./--json`.
+        // In `-d --json` the folder is missing. A folder of that name can be written as `-d ./--json`.
         guard let value, !value.isEmpty, attached != nil || Option.named(value) == nil else {
             throw UsageError(problem: "\(name) needs a value", hint: "write it as \(name) \(placeholder)")
         }
@@ -69,20 +69,21 @@ extension Option {
 }
 
 extension UsageError {
-    /// An option that there is not, with the one that was likely meant.
+    /// The error for an unknown option, with the most similar one.
     fileprivate static func unknown(_ name: String) -> UsageError {
         let problem = "unknown option '\(name)'"
         let known = Option.groups.flatMap(\.options).flatMap(\.names)
         let closest = known.map { (name: $0, distance: editDistance($0, name)) }.min {
             $0.distance < $1.distance
         }
-        guard let closest, closest.distance <= max(1, name.count / 3) else {
+        // Any short option is one letter from any other.
+        guard let closest, name.count > 2, closest.distance <= max(1, name.count / 3) else {
             return UsageError(problem: problem)
         }
         return UsageError(problem: problem, hint: "did you mean '\(closest.name)'?")
     }
 
-    /// How many letters must be put in, left out or changed to make one word of the other.
+    /// Returns how many letters have to be inserted, removed or replaced to make one word of the other.
     private static func editDistance(_ a: String, _ b: String) -> Int {
         let b = Array(b)
         var row = Array(0...b.count)

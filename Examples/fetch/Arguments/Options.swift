@@ -1,18 +1,16 @@
-/// What the command line asks for.
+/// The command line, parsed.
 struct Options: Equatable, Sendable {
-    /// What is to be done.
     enum Action: Equatable, Sendable { case fetch, demo, help }
 
-    /// Where what is fetched goes.
+    /// Where the contents of URLs are written.
     enum Output: Equatable, Sendable {
         /// Into the folder, each file named by its URL.
         case named
-        /// Into this file.
         case file(String)
         case standardOutput
     }
 
-    /// What is done about a destination that exists.
+    /// What to do with a file at the destination.
     enum Existing: String, Equatable, Sendable { case fail, overwrite, skip, resume }
 
     struct Header: Equatable, Sendable {
@@ -21,29 +19,37 @@ struct Options: Equatable, Sendable {
     }
 
     var action = Action.fetch
-    /// As given: what is no URL is a failure of its own, later.
+    /// Unchecked: a malformed URL becomes a failed download later.
     var urls: [String] = []
-    /// A file with more of them, `-` for standard input.
+    /// A file with more URLs, `-` for standard input.
     var input: String?
     var output = Output.named
     var directory: String?
     var existing = Existing.fail
     /// Transfers at once.
     var jobs = 4
+    /// The limit for all transfers together; nil for none.
+    var bytesPerSecond: Int64?
     /// The longest silence of a transfer.
     var timeout = Duration.seconds(60)
-    /// How long a whole transfer may take, retries included.
+    /// The time limit for a whole transfer, retries included.
     var maximumTime: Duration?
-    /// Tries after the first.
+    /// Attempts after the first.
     var retries = 0
     var headers: [Header] = []
-    /// The URLs are mirrors of one thing.
+    /// The checksum of the one file that is fetched.
+    var checksum: Checksum?
+    /// Whether the URLs are mirrors of one file, which race.
     var takesFirst = false
+    /// Whether the URLs are mirrors of one file, which continue each other.
+    var triesMirrors = false
+    /// Whether the URLs are of one file.
+    var isOneFile: Bool { takesFirst || triesMirrors }
     var failsFast = false
     var writesJSON = false
     var isQuiet = false
-    /// Where the picture goes.
+    /// The file for the picture.
     var waterfall: String?
-    /// Where the trace goes.
+    /// The file for the trace.
     var trace: String?
 }

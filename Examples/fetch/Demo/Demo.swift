@@ -1,8 +1,9 @@
 import LoopbackServer
 
-/// `fetch --demo`: the fetcher against a server in this process, and the waterfall of it.
+/// `fetch --demo`: the fetcher and a server in the same process, with a waterfall at the end.
 enum Demo {
-    /// Tells the story, and gives 0; 1 if it could not be told; 128 and the signal's number after a signal.
+    /// Runs the demo. Returns the exit status: 0, 1 if something went wrong, 128 plus the signal's number
+    /// after a signal.
     static func exitStatus(_ wanted: Options) async throws(UsageError) -> CInt {
         try wanted.checkSideFiles()
         let folder = DemoFolder(wanted.directory)
@@ -19,26 +20,23 @@ enum Demo {
             run.display.finish()
             return 1
         }
-        let story = Story(server: server, folder: folder, run: run)
-        run.display.output(
-            "A server is listening on \(server.url()), in this process. Five things to fetch from it:\n")
+        let style = Terminal(.standardOutput).style
+        run.display.output("A Deferred is a result that will be there later. Here, results are files from a")
+        run.display.output("server in this process, at \(server.url()).")
+        let story = Story(server: server, folder: folder, run: run, style: style)
         let ending = await run.perform(until: Interrupts()) { story.chapters() }
         server.stop()
         folder.clear()
 
         if case .failure(let error) = ending.result, ending.signal == nil {
-            run.display.complain("fetch: the demo went wrong: \(Reason.inWords(error))")
+            run.display.complain("fetch: the demo failed: \(ErrorText.inWords(error))")
         }
-        run.display.output("\nWhen each of them waited, was asked for and received:\n")
-        for line in WaterfallText(timeline: run.journal.timeline, style: Terminal(.standardOutput).style)
-            .lines
-        {
-            run.display.output(line)
-        }
+        run.display.output("\nWhen each transfer waited and ran:\n")
+        for line in WaterfallText(timeline: run.log.timeline, style: style).lines { run.display.output(line) }
         let isDrawn = run.drawWaterfall()
         let isTraced = run.writeTrace()
         run.display.output("")
-        run.display.finish(saying: run.journal.summary)
+        run.display.finish(saying: run.log.summary)
         if let signal = ending.signal { return 128 + signal }
         guard case .success = ending.result, isDrawn, isTraced, run.display.brokenOutput.currentResult == nil
         else { return 1 }

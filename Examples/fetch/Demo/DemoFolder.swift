@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the demo's files go: a temporary folder that goes with it, or the one that was asked for.
+/// The folder for the demo's files: the one of `-d`, or a temporary one, which is removed at the end.
 struct DemoFolder: Sendable {
     let path: String
     private let isTemporary: Bool
@@ -13,7 +13,7 @@ struct DemoFolder: Sendable {
             .appendingPathComponent("fetch-demo-\(String(UInt64.random(in: .min ... .max), radix: 36))").path
     }
 
-    /// The names of the files that are there, sorted.
+    /// The names of the files in the folder, sorted.
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 
     func file(_ name: String) -> String { path.hasSuffix("/") ? path + name : path + "/" + name }

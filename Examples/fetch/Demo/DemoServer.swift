@@ -1,6 +1,6 @@
 import LoopbackServer
 
-/// The server of `--demo`, in this process: slow enough to watch, and not always in order.
+/// The server of `--demo`: slow enough to watch, and with faults.
 enum DemoServer {
     static func start() throws -> LoopbackServer {
         let server = try LoopbackServer()
@@ -10,12 +10,12 @@ enum DemoServer {
         server.route("/b.jpg", .drip(1_500_000, atOnce: 150_000, everyMilliseconds: 60))
         let slow = Answer.drip(500_000, atOnce: 50_000, everyMilliseconds: 20)
         server.route("/c.jpg", .delayed(milliseconds: 150, then: slow))
-        // There is no "original.txt".
+        // "original.txt" does not exist.
         server.route("/copy.txt", .delayed(milliseconds: 60, then: .text("the copy\n")))
-        server.route("/flaky.bin", .status(503), .truncated(after: 60_000, of: 200_000), .pattern(200_000))
+        server.route("/flaky.gz", .status(503), .truncated(after: 6_000, of: 20_000), .pattern(20_000))
         server.route("/near.iso", .drip(800_000, atOnce: 100_000, everyMilliseconds: 30))
         server.route("/far.iso", .drip(800_000, atOnce: 2_000, everyMilliseconds: 30))
-        server.route("/endless.log", .drip(1_000_000_000, atOnce: 100_000, everyMilliseconds: 20))
+        server.route("/endless.log", .endlessDrip(atOnce: 100_000, everyMilliseconds: 20))
         return server
     }
 }

@@ -3,79 +3,94 @@ import DeferredOperations
 import Foundation
 import LoopbackServer
 
-/// What `--demo` tells: what Deferreds are good for, in five steps, each a short chain.
+/// The chapters of `--demo`: what Deferreds are good for, each as a short chain.
 struct Story: Sendable {
     let server: LoopbackServer
     let folder: DemoFolder
     let run: Run
+    let style: TerminalStyle
 
-    /// The steps, one after another.
+    /// Runs the chapters, one after another.
     func chapters() -> Deferred<Void> {
-        requestThatLeadsToOthers()
-            .then { failureWithARemedy() }
-            .then { failuresThatPass() }
-            .then { raceOfMirrors() }
-            .then { cancelledInTime() }
+        chain()
+            .then { recovery() }
+            .then { retry() }
+            .then { list() }
+            .then { cancelling() }
     }
 
-    /// A callback gives back another Deferred, here a list of them, and the chain waits for it.
-    private func requestThatLeadsToOthers() -> Deferred<Void> {
-        tell("1. An answer names the next requests, and the chain waits for all of them.")
+    /// A callback returns another Deferred, here that of a list, and the chain waits for it.
+    private func chain() -> Deferred<Void> {
+        title("1. A chain: each callback receives the result of the one before. Where one")
+        tell("   returns another Deferred, here for a whole list, the chain waits for it.")
+        code("fetch(\"index.json\").map(parse).then { DeferredList($0.map(fetch)).values() }")
         return fetch("index.json")
-            .then { file in try Data(contentsOf: .file(file)) }
-            .then { index in try JSONDecoder().decode([String].self, from: index) }
+            .map { file in try Data(contentsOf: .file(file)) }
+            .map { data in try JSONDecoder().decode([String].self, from: data) }
             .then { names in DeferredList(names.map(fetch)).values() }
-            .then { files in tell("   All \(files.count) are there, in the order in which they were named.") }
+            .done { files in tell("   All \(files.count) are here, in the order of the index.") }
     }
 
-    /// An errback has another value in place of the error, and the chain goes on as if nothing had been. This
-    /// one is for what the tries came to, and lets a cancel pass.
-    private func failureWithARemedy() -> Deferred<Void> {
-        tell("2. A request fails, and an errback has a remedy.")
+    /// An errback fetches something else in place of what failed. It is for one type of error, so that a
+    /// cancellation passes it.
+    private func recovery() -> Deferred<Void> {
+        title("2. Recovery: an errback receives the error and returns something in its place.")
+        code("fetch(\"original.txt\").orElse { error in fetch(\"copy.txt\") }")
         return fetch("original.txt")
-            .fail(RetryError.self) { error in
-                let reason = Reason.inWords(error, about: server.url("/original.txt"))
-                tell("   Errback: \(reason), so ask for the copy.")
+            .orElse(DataSourceError.self) { error in
+                let reason = ErrorText.inWords(error, about: server.url("/original.txt"))
+                tell("   Errback: \"\(reason)\". Fetching the copy instead.")
                 return fetch("copy.txt")
             }
-            .then { _ in tell("   The chain goes on as if nothing had been.") }
+            .done { _ in tell("   The next callback receives the copy, and no error.") }
     }
 
-    /// `Deferred.retry` is in the fetcher already: here it has something to do.
-    private func failuresThatPass() -> Deferred<Void> {
-        tell("3. A server that is busy, then breaks off, and then is well: two more tries.")
-        return fetch("flaky.bin").then { _ in tell("   Whole in the end.") }
+    /// The fetcher retries by itself; here the server causes a retry.
+    private func retry() -> Deferred<Void> {
+        title("3. Retry: the server is busy, then breaks off, then works.")
+        code("Deferred.retry(attempts: 3, delay: .retryAfter()) { fetch(\"flaky.gz\") }")
+        return fetch("flaky.gz").done { _ in }
     }
 
-    /// The first value of a list decides, and the rest are cancelled.
-    private func raceOfMirrors() -> Deferred<Void> {
-        tell("4. Two mirrors of one thing: the first to be whole wins, the other is cancelled.")
+    /// The first value of a list decides, and the rest is cancelled.
+    private func list() -> Deferred<Void> {
+        title("4. A list: two mirrors race. The first one wins, the other is cancelled.")
+        code("DeferredList([far, near], cancelsRemaining: true).first()")
         let mirrors = ["far.iso", "near.iso"]
         return DeferredList(mirrors.map(fetch), cancelsRemaining: true).first()
-            .then { winner in tell("   \(mirrors[winner.index]) was first.") }
+            .done { winner in tell("   The winner is \(mirrors[winner.index]).") }
     }
 
-    /// A cancel goes up the chain to what it waits for, and an errback sees it as an error like any other.
-    private func cancelledInTime() -> Deferred<Void> {
-        tell("5. A download without end is cancelled, and leaves nothing.")
-        let endless = fetch("endless.log")
-        Deferred.after(.milliseconds(500)).then { endless.cancel() }
+    /// `cancel()` passes up the chain to the transfer. The error comes down the chain to the errback, and the
+    /// finalizer runs when everything else has.
+    private func cancelling() -> Deferred<Void> {
+        title("5. Cancelling: a download without end is stopped. Its finalizer runs last.")
+        code("let endless = fetch(\"endless.log\").finally { _ in … };  endless.cancel()")
+        let endless = fetch("endless.log").finally { _ in
+            let names = folder.names
+            tell("   Finalizer, after all callbacks: \(names.count) files in the folder, all of them whole.")
+        }
+        Deferred.after(.milliseconds(500)).done { endless.cancel() }
         return
             endless
-            .then { _ in }
-            .fail(CancellationError.self) { _ in
-                tell("   Cancelled. In the folder: \(folder.names.joined(separator: ", ")).")
-            }
+            .done { _ in }
+            .fail(CancellationError.self) { _ in tell("   Errback: cancelled, after half a second.") }
     }
 
-    /// Fetches what the server has by that name, and gives the path of the file.
+    /// Fetches a file from the server. The result is its path.
     private func fetch(_ name: String) -> Deferred<String> {
         let path = folder.file(name)
-        let transfer = run.journal.add { index in
-            Transfer(index: index, text: server.url("/\(name)"), name: name, destination: .file(path))
+        let download = run.log.add { index in
+            Download(index: index, text: server.url("/\(name)"), name: name, destination: .file(path))
         }
-        return run.fetcher.fetch(transfer).thenReturn(path)
+        return run.fetcher.fetch(download).thenReturn(path)
     }
 
+    private func title(_ line: String) {
+        tell("")
+        tell(line)
+    }
+
+    private func code(_ line: String) { tell("   " + style.paint(line, .cyan)) }
     private func tell(_ line: String) { run.display.output(line) }
 }

@@ -1,21 +1,54 @@
-/// What came of a transfer that succeeded.
-struct Fetched: Sendable {
-    /// Nil for what went to standard output.
-    let file: String?
-    /// How long it is.
+import DeferredOperations
+import Foundation
+
+/// A whole file: at its destination, or waiting to be moved or copied there.
+struct StagedFile: Sendable {
+    let url: URL
+    /// The length of the file.
     let byteCount: Int64
-    /// How much of that came now; the beginning of what was continued was there.
-    let received: Int64
-    /// The server's answer; nil if it was not asked.
+    /// How many of these bytes were there before.
+    let resumedAt: Int64
+    /// The status that the server sent; nil if it was not asked.
     let status: Int?
-    /// It had been there before, as a whole.
+    /// Whether the file was there before, whole.
+    let wasKept: Bool
+
+    /// A file at `url` that stays as it is.
+    init(kept url: URL, byteCount: Int64, status: Int?) {
+        self.url = url
+        self.byteCount = byteCount
+        self.status = status
+        resumedAt = 0
+        wasKept = true
+    }
+
+    init(_ file: DownloadDataSource.File) {
+        url = file.url
+        byteCount = file.byteCount
+        resumedAt = file.resumedAt
+        status = file.response?.statusCode
+        wasKept = file.wasKept
+    }
+}
+
+/// The result of a download that succeeded.
+struct Fetched: Sendable {
+    /// The file's path; nil if the contents were written to standard output.
+    let file: String?
+    /// The length of the file.
+    let byteCount: Int64
+    /// How many bytes were received in this run.
+    let received: Int64
+    /// The status that the server sent; nil if it was not asked.
+    let status: Int?
+    /// Whether the file was there before, whole.
     let wasThere: Bool
 
-    init(file: String?, byteCount: Int64, received: Int64? = nil, status: Int?, wasThere: Bool = false) {
+    init(_ staged: StagedFile, file: String?) {
         self.file = file
-        self.byteCount = byteCount
-        self.received = received ?? byteCount
-        self.status = status
-        self.wasThere = wasThere
+        byteCount = staged.byteCount
+        received = staged.wasKept ? 0 : staged.byteCount - staged.resumedAt
+        status = staged.status
+        wasThere = staged.wasKept
     }
 }

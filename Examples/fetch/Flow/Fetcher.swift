@@ -6,84 +6,129 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// URLs in, files out: the whole flow, as one chain of Deferreds.
+/// Fetches URLs into files: the whole flow, as one chain of Deferreds.
 ///
-/// - ``fetch(_:)-swift.method``: all of them, at most so many at once;
-/// - below it, one of them: asked for, asked for again if need be, put in its place, within its time, and
-///   told to those who look on;
-/// - below that, one try: an operation on the queue.
+/// - ``fetchAll(_:)``: all downloads, a limited number at a time;
+/// - ``fetch(_:)``: one download, with its retries, its time limit and the entries in the event log;
+/// - ``attempt(_:_:)``: one attempt, an operation on the queue.
 ///
-/// A cancel at the top goes all the way down.
+/// Cancelling the Deferred at the top cancels everything below it.
 struct Fetcher: Sendable {
     private let options: Options
-    private let journal: Journal
-    private let stage: Stage
+    private let log: EventLog
+    private let staging: StagingArea
     private let queue = OperationQueue()
-    /// Fires when standard output is of no use any more; nil if nothing goes there.
-    private let brokenOutput: Deferred<OutputStream.Failure>?
+    private let session: TransferSession
+    /// Resolved when standard output has no reader any more; nil if nothing is written there.
+    private let brokenOutput: Deferred<OutputDescriptor.Failure>?
 
-    init(_ options: Options, _ journal: Journal, _ stage: Stage) {
+    init(_ options: Options, _ log: EventLog, _ staging: StagingArea) {
         self.options = options
-        self.journal = journal
-        self.stage = stage
-        brokenOutput = options.output == .standardOutput ? OutputStream.standardOutput.whenBroken() : nil
+        self.log = log
+        self.staging = staging
+        brokenOutput = options.output == .standardOutput ? OutputDescriptor.standardOutput.whenBroken() : nil
         queue.maxConcurrentOperationCount = options.jobs
+        session = options.bytesPerSecond.map { TransferSession(bytesPerSecond: $0) } ?? .shared
     }
 
-    /// Fetches all: fails as soon as one fails if that is wanted, is done with the first that succeeds if
-    /// that is wanted; the rest are cancelled then.
-    func fetch(_ transfers: [Transfer]) -> Deferred<Void> {
+    /// Fetches all `downloads`.
+    ///
+    /// With `--fail-fast`, the first failure ends it; with `--first`, the first success. The others are
+    /// then cancelled. Otherwise the Deferred resolves when all downloads have ended, whatever their
+    /// outcomes.
+    func fetchAll(_ downloads: [Download]) -> Deferred<Void> {
         let list = DeferredList(
-            transfers, limit: options.jobs, consumeErrors: true, cancelsRemaining: true, fetch)
+            downloads, limit: options.jobs, consumeErrors: true, cancelsRemaining: true, fetch)
         return if options.takesFirst {
-            list.first().then { _ in }
+            list.first().done { _ in }
         } else if options.failsFast {
-            list.values().then { _ in }
+            list.values().done { _ in }
         } else {
-            list.results().then { _ in }
+            list.results().done { _ in }
         }
     }
 
-    /// Fetches one, and tries again what may pass.
-    func fetch(_ transfer: Transfer) -> Deferred<Fetched> {
-        journal.begin(transfer)
-        return Deferred(catching: { try request(for: transfer) })
+    /// Fetches one download, with further attempts after transient errors.
+    func fetch(_ download: Download) -> Deferred<Fetched> {
+        log.begin(download)
+        return Deferred(catching: { try request(for: download) })
             .then { request in
-                Deferred.retry(attempts: options.retries + 1, delay: pauses(transfer), when: Retrying.mayPass)
-                { attempt in
-                    journal.ask(transfer, attempt: attempt)
-                    return download(request, transfer)
+                Deferred.retry(
+                    attempts: options.retries + 1, delay: delays(download),
+                    when: DataSourceError.isWorthRepeating(request)
+                ) { number in
+                    log.ask(download, attempt: number)
+                    return attempt(request, download)
                 }
             }
-            // Up to here: when all has been written, its reader may go.
+            // Ends here: once all has been written, the reader of standard output may leave.
             .stopped(by: brokenOutput)
-            .then { file in deliver(file, transfer) }
+            .then { file in deliver(file, download) }
             .limited(to: options.maximumTime)
-            .both { result in
-                journal.end(transfer, result)
+            .mapResult { result in
+                log.end(download, result)
                 return try result.get()
             }
     }
 
-    /// One try.
-    private func download(
-        _ request: URLRequest, _ transfer: Transfer
-    ) -> Deferred<DownloadDataSource.File> {
-        Deferred(catching: { try stage.place(for: transfer) })
-            .then { place in
-                DownloadDataSource(
-                    request, to: place, existing: options.existing.whenDownloading,
-                    resumes: options.existing == .resume, options: limits(transfer)
-                ).request(on: queue)
+    /// Makes one attempt. Under `--continue`, asks first what the server has if there is a file already.
+    private func attempt(_ request: URLRequest, _ download: Download) -> Deferred<StagedFile> {
+        Deferred(catching: { try staging.place(for: download) })
+            .then { place -> Deferred<StagedFile> in
+                guard options.existing == .resume, let local = LocalFile(place) else {
+                    return transfer(request, to: place, existing: options.existing.whenDownloading, download)
+                }
+                let requests = [request] + download.mirrors.map { mirror in request.redirected(to: mirror) }
+                return Continuation(requests, place, local, limits(download), session).next(on: queue)
+                    .then { next -> Deferred<StagedFile> in
+                        switch next {
+                        case .keep(let file): .resolved(file)
+                        case .transfer(let lengthCheck):
+                            transfer(request, to: place, existing: .replace, checking: lengthCheck, download)
+                        }
+                    }
             }
+            .then { file in checkedIfKept(file, download) }
     }
 
-    /// Puts in its place what came. Whoever reads standard output or a pipe may be slow: writing there is work of its
-    /// own.
-    private func deliver(_ file: DownloadDataSource.File, _ transfer: Transfer) -> Deferred<Fetched> {
-        switch transfer.destination {
+    private func transfer(
+        _ request: URLRequest, to place: URL, existing: DownloadDataSource.Existing,
+        checking lengthCheck: LengthCheck? = nil, _ download: Download
+    ) -> Deferred<StagedFile> {
+        var limits = limits(download)
+        limits.validateResponse = { response in
+            log.answer(download, status: response.statusCode)
+            lengthCheck?.receive(response)
+        }
+        return DownloadDataSource(
+            request, to: place, existing: existing, resumes: options.existing == .resume,
+            mirrors: download.mirrors, options: limits, session: session,
+            verify: { [checksum = options.checksum] part in
+                try lengthCheck?.check(part)
+                guard let checksum else { return }
+                log.check(download)
+                try checksum.check(part)
+            }
+        ).request(on: queue).map { StagedFile($0) }
+    }
+
+    /// Checks the checksum of a file that was there before; that of a new one has been checked.
+    private func checkedIfKept(_ file: StagedFile, _ download: Download) -> Deferred<StagedFile> {
+        guard file.wasKept, let checksum = options.checksum else { return .resolved(file) }
+        log.check(download)
+        return DataSource { operation in
+            try checksum.check(file.url, unless: { operation.isCancelled })
+            return file
+        }.request(on: queue)
+    }
+
+    /// Moves a whole file into place, or writes it to standard output, a pipe or a device.
+    ///
+    /// The reader of a pipe may be slow, so that writing to one is an operation of its own.
+    private func deliver(_ file: StagedFile, _ download: Download) -> Deferred<Fetched> {
+        switch download.destination {
         case .file(let path):
-            Deferred(catching: { try stage.putInPlace(file, path) })
+            Deferred(catching: { try staging.putInPlace(file, path) })
         case .standardOutput:
             copy(file, to: nil)
         case .stream(let path):
@@ -91,71 +136,82 @@ struct Fetcher: Sendable {
         }
     }
 
-    private func copy(_ file: DownloadDataSource.File, to path: String?) -> Deferred<Fetched> {
+    private func copy(_ file: StagedFile, to path: String?) -> Deferred<Fetched> {
         DataSource { operation in
-            try stage.copy(file, to: path, unless: { operation.isCancelled })
+            try staging.copy(file, to: path, unless: { operation.isCancelled })
         }.request(on: queue)
     }
 
-    private func limits(_ transfer: Transfer) -> TransferOptions {
+    private func limits(_ download: Download) -> TransferOptions {
         var limits = TransferOptions()
         limits.silenceTimeout = options.timeout
-        limits.onProgress = { journal.receive(transfer, $0.received, of: $0.expected) }
+        limits.onProgress = { log.receive(download, $0.received, of: $0.expected) }
         return limits
     }
 
-    private func request(for transfer: Transfer) throws -> URLRequest {
-        var request = URLRequest(url: try transfer.url.get())
+    private func request(for download: Download) throws -> URLRequest {
+        var request = URLRequest(url: try download.url.get())
         for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
         return request
     }
 
-    /// How long to wait before another try; those who look on are told.
-    private func pauses(_ transfer: Transfer) -> RetryDelay {
-        .custom { attempt, error in
-            let delay = Retrying.delay(afterAttempt: attempt, error)
-            journal.pause(transfer, error, delay: delay, triesLeft: options.retries + 1 - attempt)
+    /// Returns the library's delays, each of which is entered in the event log.
+    private func delays(_ download: Download) -> RetryDelay {
+        let delays = RetryDelay.retryAfter(first: .milliseconds(500), maximum: .seconds(30))
+        return .custom { attempt, error in
+            let delay = delays.delay(afterAttempt: attempt, error)
+            log.pause(download, error, delay: delay, triesLeft: options.retries + 1 - attempt)
             return delay
         }
     }
 
-    /// Comes back when nothing is under way any more, what was cancelled included.
+    /// Returns when no operation is running any more, cancelled ones included.
     func waitUntilIdle() {
         queue.waitUntilAllOperationsAreFinished()
     }
 }
 
 extension Deferred {
-    /// This outcome, if it comes in time.
+    /// Returns this Deferred with a time limit, if there is one.
     fileprivate func limited(to time: Duration?) -> Deferred<Value> {
         guard let time else { return self }
         return timeout(time) { throw TookTooLong(limit: time) }
     }
 
-    /// This outcome, unless `broken` fires first: then that is the failure, and the rest is cancelled.
-    fileprivate func stopped(by broken: Deferred<OutputStream.Failure>?) -> Deferred<Value> {
+    /// Returns this outcome, unless `broken` is resolved first: then that is the error, and this is
+    /// cancelled.
+    fileprivate func stopped(by broken: Deferred<OutputDescriptor.Failure>?) -> Deferred<Value> {
         guard let broken else { return self }
-        let whole = fail(CancellationError.self) { error -> Value in
+        let whole = recover(CancellationError.self) { error -> Value in
             throw (try? broken.currentResult?.get()) ?? error
         }
-        broken.then { _ in whole.cancel() }
+        broken.done { _ in whole.cancel() }
         return whole
     }
 }
 
-/// A transfer was not done within `--max-time`.
+/// The error of a download that took longer than `--max-time`.
 struct TookTooLong: Error, CustomStringConvertible {
     let limit: Duration
     var description: String { "not done after \(Amount.span(limit)) (--max-time)" }
 }
 
+extension URLRequest {
+    /// Returns this request for another address.
+    fileprivate func redirected(to url: URL) -> URLRequest {
+        var request = self
+        request.url = url
+        return request
+    }
+}
+
 extension Options.Existing {
-    /// What a download does with a file that is there: with `--continue` it counts as done.
+    /// What a download does with a file at the destination. (Under `--continue`, ``Continuation`` decides.)
     fileprivate var whenDownloading: DownloadDataSource.Existing {
         switch self {
-        case .fail: .fail
+        case .fail, .resume: .fail
         case .overwrite: .replace
-        case .skip, .resume: .skip
+        case .skip: .skip
         }
     }
 }

@@ -1,18 +1,20 @@
 import Foundation
 
-/// Ctrl-C and its like. The first ends the program while nothing is under way that has to be taken back, as
-/// when URLs are read; later it is told to a handler. The second kills, as it would have without this.
+/// Ctrl-C and similar signals. Before a handler is set, while URLs are read, the first signal ends the
+/// program. After that, the first one calls the handler. The second one kills the program, as signals do by
+/// default.
 ///
-/// The signals are blocked from the program's start, and a thread waits for them: so none is lost, however
-/// soon it comes, and there is no code that a signal interrupts. To have the second one kill, that thread no
-/// longer blocks them.
+/// The signals are blocked from the start of the program, and a thread waits for them. Therefore none is
+/// lost, however early it arrives, and no code is interrupted. After the first signal, that thread unblocks
+/// them, so that the second one kills; but the same signal again within half a second is still the first:
+/// timeout(1) sends its signal to the program and to the group that the program is in.
 final class Interrupts: Sendable {
     private static let numbers = [SIGINT, SIGTERM, SIGHUP]
 
-    private let first = First()
+    private let first = FirstSignal()
 
-    /// Sound as `@unchecked Sendable`: the variables are touched only with `lock` held.
-    private final class First: @unchecked Sendable {
+    /// Sound as `@unchecked Sendable`: the variables are accessed only under `lock`.
+    private final class FirstSignal: @unchecked Sendable {
         private let lock = NSLock()
         private var value: CInt?
         private var handler: (@Sendable () -> Void)?
@@ -20,7 +22,7 @@ final class Interrupts: Sendable {
 
         func handle(_ handler: @escaping @Sendable () -> Void) { lock.withLock { self.handler = handler } }
 
-        /// Gives the handler, if there is one by now.
+        /// Stores the signal, and returns the handler, if there is one yet.
         func receive(_ number: CInt) -> (@Sendable () -> Void)? {
             lock.withLock {
                 value = number
@@ -29,11 +31,10 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// Keeps the signals waiting until there is an `Interrupts`; to be called before the program has other
-    /// threads.
-    static func hold() {
-        var held = set(numbers)
-        pthread_sigmask(SIG_BLOCK, &held, nil)
+    /// Blocks the signals until an `Interrupts` is created. Call this before the program has other threads.
+    static func block() {
+        var blocked = set(numbers)
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
     }
 
     init() {
@@ -45,26 +46,32 @@ final class Interrupts: Sendable {
             var number: CInt = 0
             while sigwait(&awaited, &number) != 0 {}
             let handler = first.receive(number)
+            sigdelset(&awaited, number)
             pthread_sigmask(SIG_UNBLOCK, &awaited, nil)
             guard let handler else {
-                try? OutputStream.standardError.write("fetch: interrupted while reading URLs\n")
+                try? OutputDescriptor.standardError.write("fetch: interrupted while reading URLs\n")
                 exit(128 + number)
             }
             handler()
+            Thread.sleep(forTimeInterval: 0.5)
+            var repeated = Self.set([number])
+            var waiting = sigset_t()
+            if sigpending(&waiting) == 0, sigismember(&waiting, number) == 1 { sigwait(&repeated, &number) }
+            pthread_sigmask(SIG_UNBLOCK, &repeated, nil)
             while true { pause() }
         }
     }
 
-    /// From now on the first signal does not end the program.
+    /// Sets the handler: from now on the first signal does not end the program.
     ///
     /// - Parameter onFirst: Called once, on a thread of its own.
     func handle(_ onFirst: @escaping @Sendable () -> Void) { first.handle(onFirst) }
 
-    /// The signal that came, if one has.
+    /// The signal that was received, if any.
     var received: CInt? { first.number }
 
-    /// Whether it is to be ignored: who started this so (`nohup`, a job of a shell script) wants it to stay
-    /// so.
+    /// Whether the signal is ignored: a parent process that set this (`nohup`, a job of a shell script)
+    /// wants it to stay ignored.
     private static func isIgnored(_ number: CInt) -> Bool {
         let handler = signal(number, SIG_DFL)
         guard address(of: handler) == address(of: SIG_IGN) else { return false }
@@ -79,8 +86,8 @@ final class Interrupts: Sendable {
         return set
     }
 
-    /// What a handler is compared by. Sound: a pointer to a C function, also where it is missing, is a
-    /// pointer's size of bits.
+    /// The address of a handler, for comparisons. Sound: an optional C function pointer has the size and
+    /// the bits of a pointer.
     private static func address(of handler: (@convention(c) (CInt) -> Void)?) -> Int {
         unsafeBitCast(handler, to: Int.self)
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What became of one URL.
+/// The outcome of one URL.
 struct Report: Sendable {
     enum End: Equatable, Sendable {
         case fetched
-        /// The file was there, and was to be left.
+        /// The file was there before.
         case skipped
         case failed(reason: String)
         case cancelled(reason: String)
@@ -12,16 +12,17 @@ struct Report: Sendable {
 
     let url: String
     var end: End
-    /// The server's last answer, if there was one.
+    /// The status of the server's last answer, if there was one.
     var status: Int?
-    /// Received, in the last try.
+    /// The length of the file; of a failed download, what the last attempt received.
     var byteCount: Int64 = 0
-    /// Where it is now.
+    /// The path of the file, nil if there is none.
     var file: String?
     var duration = Duration.zero
     var attempts = 0
 
-    /// As one line of JSON, its keys always the same and in the same order, `error` where there is one.
+    /// The report as one line of JSON. The keys are always the same, in the same order, except that `error`
+    /// is left out where there is none.
     var json: String {
         let members: [(String, String?)] = [
             ("url", Self.quoted(url)), ("status", status.map(String.init) ?? "null"),
@@ -51,7 +52,7 @@ struct Report: Sendable {
             case "\n": quoted += "\\n"
             case "\r": quoted += "\\r"
             case "\t": quoted += "\\t"
-            // Also what JSON allows and some readers of lines take for the end of one.
+            // U+2028 and U+2029 are valid in JSON, but end a line for some readers.
             case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
                 quoted += String(format: "\\u%04x", scalar.value)
             default: quoted.unicodeScalars.append(scalar)

@@ -1,12 +1,11 @@
 import Foundation
 
-/// The name of a file for a URL: its last path component, made safe. It never leads out of the folder it is
-/// to go in.
+/// The name of the file for a URL: the last path component, made safe. It never leads out of its folder.
 enum FileName {
     static func of(_ url: URL) -> String {
         let encoded = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
         let last = encoded.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        // What is no UTF-8 when decoded stays encoded: so names that differ stay different.
+        // Bytes that are not valid UTF-8 stay encoded, so that different names stay different.
         let decoded = last.removingPercentEncoding ?? String(last)
         let safe = String(String.UnicodeScalarView(decoded.unicodeScalars.map { isUnsafe($0) ? "_" : $0 }))
         switch safe {
@@ -17,8 +16,8 @@ enum FileName {
         }
     }
 
-    /// Separators, which would name another folder; control characters; and those that reorder text on a
-    /// screen, where a name could pretend to be another.
+    /// Returns true for separators, which would name another folder; for control characters; and for those
+    /// that change the direction of text, by which a name could look like another one.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "/", "\\": true
@@ -31,10 +30,10 @@ enum FileName {
         }
     }
 
-    /// File systems take 255 bytes; some are left for a number and for the ending of a part file.
+    /// File systems allow 255 bytes; the rest is for a number and for the ending of a part file.
     private static let byteLimit = 200
 
-    /// Within the limit, with its ending kept.
+    /// Shortens a name to the limit, and keeps its extension.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > byteLimit else { return name }
         var ending = ""
@@ -50,9 +49,9 @@ enum FileName {
     }
 }
 
-/// Names handed out one after another, no two the same: `name`, `name.1`, `name.2`.
+/// Makes names unique: `name`, `name.1`, `name.2`.
 struct UniqueNames {
-    /// What is added to a name for the files beside it: those names are taken too.
+    /// Endings for the files beside a file, whose names are reserved too.
     private let endings: [String]
     private var taken: Set<String> = []
     private var nextNumber: [String: Int] = [:]
@@ -76,7 +75,7 @@ struct UniqueNames {
         return true
     }
 
-    /// What the file system holds for the same name.
+    /// Returns the form in which the file system compares names.
     private static func folded(_ name: String) -> String {
         #if canImport(Darwin)
         name.lowercased()

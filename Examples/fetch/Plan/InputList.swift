@@ -1,24 +1,34 @@
 import Foundation
 
-/// The URLs that `--input` names.
+/// The URLs of `--input`.
 enum InputList {
-    /// Reads `path`, `-` for standard input.
+    /// Reads the file, pipe or device at `path`, or standard input if that is `-`.
     static func read(_ path: String) throws(UsageError) -> [String] {
         do {
-            return parse(path == "-" ? try standardInput() : try Data(contentsOf: .file(path)))
+            return parse(try contents(path))
         } catch {
             throw UsageError(
-                problem: "cannot read '\(path)' for --input: \(Reason.inWords(error))",
+                problem: "cannot read '\(path)' for --input: \(ErrorText.inWords(error))",
                 hint: "it takes a file with a URL on each line, or '-' for standard input")
         }
     }
 
-    /// All of it. (`FileHandle` does not say why it can't be read.)
-    private static func standardInput() throws -> Data {
+    private static func contents(_ path: String) throws -> Data {
+        if path == "-" { return try contents(of: STDIN_FILENO) }
+        var descriptor: CInt
+        // Opening a pipe waits for its writer, and a signal may interrupt that.
+        repeat { descriptor = open(path, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
+        guard descriptor >= 0 else { throw Unreadable(code: errno) }
+        defer { close(descriptor) }
+        return try contents(of: descriptor)
+    }
+
+    /// Reads to the end. (`FileHandle` does not report why a read failed, and `Data` reads no pipes.)
+    private static func contents(of descriptor: CInt) throws -> Data {
         var data = Data()
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = Foundation.read(STDIN_FILENO, &buffer, buffer.count)
+            let count = Foundation.read(descriptor, &buffer, buffer.count)
             switch count {
             case 1...: data += buffer[..<count]
             case 0: return data
@@ -29,10 +39,10 @@ enum InputList {
 
     private struct Unreadable: Error, CustomStringConvertible {
         let code: CInt
-        var description: String { code == EBADF ? "standard input is closed" : Reason.words(for: code) }
+        var description: String { code == EBADF ? "standard input is closed" : ErrorText.words(for: code) }
     }
 
-    /// A URL on each line, whatever ends the lines; blank ones and `#` comments are passed over.
+    /// Returns the URLs, one a line, with any line endings. Skips blank lines and `#` comments.
     static func parse(_ bytes: some Collection<UInt8>) -> [String] {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes[...]

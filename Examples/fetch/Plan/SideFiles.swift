@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is written besides what is fetched: the picture and the trace.
+/// Files that are written in addition to the downloads: the picture and the trace.
 extension Options {
     var sideFiles: [(option: String, path: String)] {
         [("--waterfall", waterfall), ("--trace", trace)].compactMap { option, path in
@@ -8,13 +8,13 @@ extension Options {
         }
     }
 
-    /// Throws if one of them would replace what is there without leave, or what is fetched.
-    func checkSideFiles(besides transfers: [Transfer] = []) throws(UsageError) {
+    /// Throws if one of them would replace a file without `--overwrite`, or replace a download.
+    func checkSideFiles(besides downloads: [Download] = []) throws(UsageError) {
         guard !sideFiles.isEmpty else { return }
         var wanted: [String: String] = [:]
-        for transfer in transfers {
-            guard case .file(let path) = transfer.destination else { continue }
-            wanted[Self.place(path)] = output == .named ? transfer.text.printable : "-o"
+        for download in downloads {
+            guard case .file(let path) = download.destination else { continue }
+            wanted[Self.place(path)] = output == .named ? download.text.printable : "-o"
         }
         for (option, path) in sideFiles {
             if let other = wanted.updateValue(option, forKey: Self.place(path)) {
@@ -34,7 +34,7 @@ extension Options {
         }
     }
 
-    /// What two paths to one file have in common.
+    /// Returns the same path for all paths to one file.
     private static func place(_ path: String) -> String {
         let file = URL.file(path).standardizedFileURL
         return file.deletingLastPathComponent().resolvingSymlinksInPath()

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A URL that can be fetched.
+/// Parsing and checking URLs.
 enum WebAddress {
-    /// Why a text is no such URL, in words.
+    /// Why a text is not a URL that can be fetched.
     struct Invalid: Error, CustomStringConvertible {
         let description: String
     }
@@ -10,7 +10,7 @@ enum WebAddress {
     static func parse(_ text: String) throws(Invalid) -> URL {
         guard !text.isEmpty else { throw Invalid(description: "not a URL: it is empty") }
         guard let scheme = scheme(of: text) else {
-            // "example.org/a", "localhost:8080/a" and "//example.org/a" are what browsers take.
+            // Browsers accept "example.org/a", "localhost:8080/a" and "//example.org/a".
             let rest = text.trimmingPrefix("//")
             throw Invalid(description: "not a URL: it has no scheme (did you mean http://\(rest)?)")
         }
@@ -24,14 +24,15 @@ enum WebAddress {
             throw Invalid(description: "not a URL: it has no host")
         }
         if let port = components.port, !(1...65535).contains(port) {
-            throw Invalid(description: "not a URL: \(port) is no port (1 to 65535)")
+            throw Invalid(description: "not a URL: \(port) is not a port (1 to 65535)")
         }
         return url
     }
 
-    /// What is before the colon, lowercased, unless that is a host and its port ("localhost:8080/a").
+    /// Returns the lowercased text before the colon, unless the text is a host and a port
+    /// ("localhost:8080/a").
     private static func scheme(of text: String) -> String? {
-        // By hand: a regular expression would be parsed anew for each of thousands of lines.
+        // Without a regular expression, which would be parsed again for each of thousands of lines.
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
         let afterColon = text[scheme.endIndex...].dropFirst()
         guard scheme.first?.isLetter == true, text[scheme.endIndex...].first == ":",
@@ -40,7 +41,7 @@ enum WebAddress {
         return scheme.lowercased()
     }
 
-    /// What is likely wrong with what can't be parsed.
+    /// Returns the likely reason why a text cannot be parsed.
     private static func fault(in text: String) -> String {
         if text.contains("["), !text.contains("]") { return "the '[' of its host is never closed" }
         let afterScheme = text[(text.firstRange(of: "://")?.upperBound ?? text.startIndex)...]
@@ -49,7 +50,7 @@ enum WebAddress {
         if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]"),
             Int(authority[authority.index(after: colon)...]) == nil
         {
-            return "'\(authority[authority.index(after: colon)...])' is no port"
+            return "'\(authority[authority.index(after: colon)...])' is not a port"
         }
         return "it is malformed"
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Bytes, rates and times as people read them.
+/// Bytes, rates and times in a readable form.
 enum Amount {
     /// `0 B`, `999 B`, `1.5 kB`, `12.3 MB`: at most 8 columns.
     static func bytes(_ count: Int64) -> String { scaled(Double(count), between: " ", "B") }
@@ -47,7 +47,7 @@ enum Amount {
             amount /= 1000
             prefixes.removeFirst()
         }
-        // Three digits at most, so that columns stay put.
+        // Three digits at most, so that columns do not move.
         let digits = amount < 99.95 ? String(format: "%.1f", amount) : String(format: "%.0f", amount)
         return digits + space + String(prefixes.first ?? "E") + unit
     }

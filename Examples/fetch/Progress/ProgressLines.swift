@@ -1,13 +1,12 @@
-/// The lines that show how far things have come. A pure function: what is known, when, how wide and how high
-/// in; text out.
+/// Renders the progress of all downloads as lines of text, for a time and a size of the terminal.
 struct ProgressLines {
-    /// Columns of the terminal. The last stays free: some terminals begin a new line when it is written to.
+    /// Columns of the terminal. The last one stays empty, as some terminals begin a new line after it.
     let width: Int
-    /// Rows that may be used.
+    /// Rows that are available.
     let height: Int
     let style: TerminalStyle
 
-    /// A bar for each transfer under way, as far as there is room, and the overall line.
+    /// Returns a line for each running download, as far as there is room, and one for all of them together.
     func render(_ state: ProgressState, at time: Duration) -> [String] {
         let running = state.running
         let room = max(0, height - 1)
@@ -27,33 +26,36 @@ struct ProgressLines {
     private var isNarrow: Bool { width < 72 }
     private var nameColumns: Int { min(50, max(4, isNarrow ? usable / 4 : usable * 3 / 10)) }
 
-    /// Bytes, rate and time left, each in columns of its own.
+    /// Widths of the columns for bytes, rate and time left.
     private var amountColumns: (bytes: Int, rate: Int, timeLeft: Int) { isNarrow ? (5, 7, 5) : (8, 10, 5) }
     private var gap: String { isNarrow ? " " : "  " }
 
-    private func line(for transfer: ProgressState.Transfer, at time: Duration) -> String {
-        let name = transfer.name.printable.cut(to: nameColumns, ellipsis: style.ellipsis).padded(
+    private func line(for download: ProgressState.Active, at time: Duration) -> String {
+        let name = download.name.printable.cut(to: nameColumns, ellipsis: style.ellipsis).padded(
             to: nameColumns)
         let rest = usable - nameColumns - gap.count
         guard rest > 0 else { return name.cut(to: usable, ellipsis: style.ellipsis) }
-        switch transfer.phase {
+        switch download.phase {
         case .asking:
             return name + gap
                 + style.paint("waiting for an answer".cut(to: rest, ellipsis: style.ellipsis), .faint)
+        case .checking:
+            return name + gap
+                + style.paint("checking the checksum".cut(to: rest, ellipsis: style.ellipsis), .faint)
         case .pausing(let reason, let until):
             let seconds = max(0, (until - time) / .seconds(1)).rounded(.up)
             let text = "again in \(Int(seconds)) s: \(reason.printable)"
             return name + gap + style.paint(text.cut(to: rest, ellipsis: style.ellipsis), .yellow)
         case .receiving:
-            let rate = transfer.rate.rate(at: time)
-            let left = transfer.expected.map { max(0, $0 - transfer.received) }
+            let rate = download.rate.rate(at: time)
+            let left = download.expected.map { max(0, $0 - download.received) }
             let amounts = amounts(
-                transfer.received, rate, timeLeft: left.flatMap { Self.seconds(for: Double($0), at: rate) })
+                download.received, rate, timeLeft: left.flatMap { Self.seconds(for: Double($0), at: rate) })
             let barColumns = rest - amounts.columnCount - gap.count
             guard barColumns >= 3 else { return name + gap + amounts.cut(to: rest, ellipsis: style.ellipsis) }
             let bar =
-                if let expected = transfer.expected, expected > 0 {
-                    style.bar(barColumns, filledTo: Double(transfer.received) / Double(expected))
+                if let expected = download.expected, expected > 0 {
+                    style.bar(barColumns, filledTo: Double(download.received) / Double(expected))
                 } else {
                     style.bar(barColumns, step: Int(time / .milliseconds(100)))
                 }
@@ -93,10 +95,12 @@ struct ProgressLines {
         ].joined(separator: gap)
     }
 
-    /// By bytes when all that is left to come is under way and its length known, else by the share of
-    /// transfers that ended.
+    /// Estimated from the bytes, if all downloads have begun and their lengths are known, else from the
+    /// share of downloads that have ended. Nil while a download of unknown length is running: it may have
+    /// no end.
     private func timeLeft(_ state: ProgressState, at time: Duration) -> Double? {
         let running = state.running
+        guard !running.contains(where: { $0.phase == .receiving && $0.expected == nil }) else { return nil }
         let begun = state.ended + running.count
         if begun == state.total, running.allSatisfy({ $0.expected != nil }) {
             let left = running.reduce(0) { $0 + max(0, ($1.expected ?? 0) - $1.received) }

@@ -1,38 +1,40 @@
-/// How far all transfers have come: what the bars are drawn from. Times are since the start.
+/// The progress of all downloads, from which bars are drawn. Times are measured from the start.
 struct ProgressState: Sendable {
     enum Phase: Equatable, Sendable {
-        /// Nothing has come yet.
+        /// Nothing has been received yet.
         case asking
         case receiving
-        /// Waiting to try again.
+        /// All has been received, and its checksum is being computed.
+        case checking
+        /// Waiting for the next attempt.
         case pausing(reason: String, until: Duration)
     }
 
-    /// A transfer that is under way.
-    struct Transfer: Sendable {
+    /// A running download.
+    struct Active: Sendable {
         let name: String
         var phase = Phase.asking
         var received: Int64 = 0
         var expected: Int64?
         var rate = RateMeter()
-        /// What of this try is in the overall figure.
+        /// How many bytes of this attempt are included in the total.
         fileprivate var counted: Int64 = 0
     }
 
     typealias End = Timeline.End
 
-    /// How many transfers there are in all.
+    /// The number of downloads.
     private(set) var total: Int
-    /// Transfers may begin with what was there from an earlier run.
+    /// Whether downloads may begin with a part file of an earlier run.
     private let continues: Bool
     private(set) var fetched = 0
     private(set) var skipped = 0
     private(set) var failed = 0
     private(set) var cancelled = 0
-    /// Received by all transfers, those that failed too.
+    /// Bytes received by all downloads, including those that failed.
     private(set) var received: Int64 = 0
     private(set) var rate = RateMeter()
-    private var transfers: [Int: Transfer] = [:]
+    private var downloads: [Int: Active] = [:]
     private var order: [Int] = []
 
     init(total: Int = 0, continues: Bool = false) {
@@ -42,47 +44,49 @@ struct ProgressState: Sendable {
 
     var ended: Int { fetched + skipped + failed + cancelled }
 
-    /// Those under way, in the order in which they began.
-    var running: [Transfer] { order.compactMap { transfers[$0] } }
+    /// The running downloads, in the order in which they began.
+    var running: [Active] { order.compactMap { downloads[$0] } }
 
     mutating func begin(_ index: Int, name: String) {
-        transfers[index] = Transfer(name: name)
+        downloads[index] = Active(name: name)
         order.append(index)
     }
 
     mutating func receive(_ index: Int, _ received: Int64, of expected: Int64?, at time: Duration) {
-        guard var transfer = transfers.removeValue(forKey: index) else { return }
-        // What a file that is continued begins with did not come now; how much that is, is known in the end.
-        let isBeginning = transfer.phase != .receiving
+        guard var download = downloads.removeValue(forKey: index) else { return }
+        // The part file of an earlier run was not received now. Its length is known only at the end.
+        let isBeginning = download.phase != .receiving
         if !(isBeginning && continues) {
-            let new = max(0, received - transfer.received)
-            transfer.counted += new
+            let new = max(0, received - download.received)
+            download.counted += new
             self.received += new
         }
-        transfer.phase = .receiving
-        transfer.received = received
-        transfer.expected = expected
-        transfer.rate.record(received, at: time)
-        transfers[index] = transfer
+        download.phase = .receiving
+        download.received = received
+        download.expected = expected
+        download.rate.record(received, at: time)
+        downloads[index] = download
         rate.record(self.received, at: time)
     }
 
-    /// The transfer is asked for again.
+    /// Starts an attempt.
     mutating func ask(_ index: Int) {
-        transfers[index]?.phase = .asking
-        transfers[index]?.received = 0
-        transfers[index]?.counted = 0
+        downloads[index]?.phase = .asking
+        downloads[index]?.received = 0
+        downloads[index]?.counted = 0
     }
 
+    mutating func check(_ index: Int) { downloads[index]?.phase = .checking }
+
     mutating func pause(_ index: Int, reason: String, until: Duration) {
-        transfers[index]?.phase = .pausing(reason: reason, until: until)
+        downloads[index]?.phase = .pausing(reason: reason, until: until)
     }
 
     /// - Parameter received: How much came in the last try, if that is known.
     mutating func end(_ index: Int, _ end: End, received: Int64? = nil) {
-        if let transfer = transfers.removeValue(forKey: index) {
+        if let download = downloads.removeValue(forKey: index) {
             order.removeAll { $0 == index }
-            if let received { self.received += received - transfer.counted }
+            if let received { self.received += received - download.counted }
         }
         switch end {
         case .fetched: fetched += 1
@@ -92,6 +96,6 @@ struct ProgressState: Sendable {
         }
     }
 
-    /// There is one more.
+    /// Adds a download.
     mutating func addOne() { total += 1 }
 }

@@ -1,4 +1,4 @@
-/// How fast something grows: over the last few seconds, so that it follows what happens and does not jump.
+/// Measures a rate over the last few seconds, so that it follows changes without jumping.
 struct RateMeter: Sendable {
     private struct Sample {
         let time: Duration
@@ -11,7 +11,8 @@ struct RateMeter: Sendable {
     private var samples: [Sample] = []
     private var latest: Sample?
 
-    /// Takes a reading. A lower one than the last, after a transfer has begun anew, starts over.
+    /// Adds a sample. A lower amount than the last one, after a download has started over, resets the
+    /// meter.
     mutating func record(_ amount: Int64, at time: Duration) {
         if let latest, amount < latest.amount { samples = [] }
         let sample = Sample(time: time, amount: amount)
@@ -25,7 +26,7 @@ struct RateMeter: Sendable {
         }
     }
 
-    /// Per second, as of `time`; nil until there is something to go by.
+    /// Returns the rate per second at `time`; nil before there are enough samples.
     func rate(at time: Duration) -> Double? {
         guard let first = samples.last(where: { time - $0.time >= Self.span }) ?? samples.first, let latest,
             time > first.time

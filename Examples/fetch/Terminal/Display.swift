@@ -2,31 +2,33 @@ import Deferred
 import Dispatch
 import Foundation
 
-/// Standard error, and what shares the screen with it: bars that move below lines that stay.
+/// Writes to standard error and standard output, which may share a terminal: bars at the bottom, and lines
+/// above them that stay.
 ///
-/// Sound as `@unchecked Sendable`: what changes is touched only on `queue`, which is serial.
+/// Sound as `@unchecked Sendable`: the variables are accessed only on `queue`, which is serial.
 final class Display: @unchecked Sendable {
-    /// What is shown of how things go.
+    /// How progress is shown.
     enum Manner: Sendable {
         case bars(TerminalStyle)
-        /// A line for each thing that happens.
+        /// A line for each event.
         case lines
-        /// Errors alone.
+        /// Only errors.
         case errors
     }
 
     let manner: Manner
-    /// Fires when standard output can't be written to.
-    let brokenOutput = Deferred<OutputStream.Failure>()
+    /// Resolved when writing to standard output has failed.
+    let brokenOutput = Deferred<OutputDescriptor.Failure>()
     private let queue = DispatchQueue(label: "fetch.display")
-    private let errors = OutputStream.standardError
-    private var frame = Frame()
+    private let errors = OutputDescriptor.standardError
+    private var liveLines = LiveLines()
     private var timer: (any DispatchSourceTimer)?
     private var render: (@Sendable (_ columns: Int, _ rows: Int) -> [String])?
 
     init(_ manner: Manner) { self.manner = manner }
 
-    /// From now on shows bars, if it is to: `render` is asked ten times a second, on this display's queue.
+    /// Starts drawing bars, if that is this display's manner. Calls `render` ten times a second, on its
+    /// queue.
     func show(_ render: @escaping @Sendable (_ columns: Int, _ rows: Int) -> [String]) {
         guard case .bars = manner else { return }
         queue.sync {
@@ -39,9 +41,9 @@ final class Display: @unchecked Sendable {
         }
     }
 
-    /// Takes the bars away, says a last line, and has written everything when it returns.
+    /// Removes the bars and writes a last line. When it returns, everything has been written.
     func finish(saying line: String? = nil) {
-        // What could not be output has something said about it by then, before the last line.
+        // Waits for pending output, whose errors are reported before the last line.
         queue.sync {}
         if let line { say(line) }
         queue.sync {
@@ -52,24 +54,24 @@ final class Display: @unchecked Sendable {
         }
     }
 
-    /// A line on how things go, which is not written if only errors are.
+    /// Writes a line about progress, unless only errors are shown.
     func say(_ line: @autoclosure () -> String) {
         if case .errors = manner { return }
         write(line())
     }
 
-    /// A line on something that went wrong.
+    /// Writes a line about an error.
     func complain(_ line: String) {
         write(line)
     }
 
-    /// A line for standard output, which may be the same terminal.
+    /// Writes a line to standard output, which may be the same terminal.
     func output(_ line: String) {
         queue.async { [self] in
             guard brokenOutput.currentResult == nil else { return }
-            if frame.isShown { try? errors.write(frame.redraw([], columns: columns)) }
-            do throws(OutputStream.Failure) {
-                try OutputStream.standardOutput.write(line + "\n")
+            if liveLines.isShown { try? errors.write(liveLines.redraw([], columns: columns)) }
+            do throws(OutputDescriptor.Failure) {
+                try OutputDescriptor.standardOutput.write(line + "\n")
             } catch {
                 brokenOutput.resolve(error)
             }
@@ -78,10 +80,10 @@ final class Display: @unchecked Sendable {
 
     private var columns: Int { Terminal.size(of: errors).columns }
 
-    // Whoever closed standard error does not want to be told; the transfers go on.
+    // Errors are ignored: without standard error there is nowhere to report them, and downloads continue.
     private func write(_ line: String) {
         queue.async { [self] in
-            guard frame.isShown else {
+            guard liveLines.isShown else {
                 try? errors.write(line + "\n")
                 return
             }
@@ -91,7 +93,7 @@ final class Display: @unchecked Sendable {
 
     private func redraw(above: String = "") {
         let (columns, rows) = Terminal.size(of: errors)
-        let text = frame.redraw(render?(columns, rows) ?? [], above: above, columns: columns)
+        let text = liveLines.redraw(render?(columns, rows) ?? [], above: above, columns: columns)
         if !text.isEmpty { try? errors.write(text) }
     }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What standard error is connected to.
+/// The terminal that a stream is connected to, if it is one.
 struct Terminal: Sendable {
-    /// Bars can be drawn: it is a terminal that can move its cursor.
+    /// Whether bars can be drawn: it is a terminal that can move its cursor.
     let canDraw: Bool
     let style: TerminalStyle
 
-    init(_ stream: OutputStream, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    init(_ stream: OutputDescriptor, environment: [String: String] = ProcessInfo.processInfo.environment) {
         let name = environment["TERM"] ?? ""
         canDraw = isatty(stream.descriptor) == 1 && !name.isEmpty && name != "dumb"
         let locale =
@@ -16,11 +16,11 @@ struct Terminal: Sendable {
             usesUnicode: locale.lowercased().contains(/utf-?8/))
     }
 
-    /// How to show what goes on there.
+    /// How to show progress there.
     var manner: Display.Manner { canDraw ? .bars(style) : .lines }
 
-    /// Columns and rows as they are now: they change while a program runs.
-    static func size(of stream: OutputStream) -> (columns: Int, rows: Int) {
+    /// The current columns and rows, which may change while a program runs.
+    static func size(of stream: OutputDescriptor) -> (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(stream.descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
             return (80, 24)

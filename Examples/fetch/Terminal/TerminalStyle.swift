@@ -1,7 +1,7 @@
-/// What a terminal can show.
+/// Which characters and colours a terminal can show.
 struct TerminalStyle: Equatable, Sendable {
     var usesColour = true
-    /// Lines, blocks and dots beyond ASCII.
+    /// Whether lines, blocks and dots beyond ASCII can be shown.
     var usesUnicode = true
 
     enum Colour: String { case green = "32", yellow = "33", red = "31", cyan = "36", faint = "2", bold = "1" }
@@ -12,7 +12,7 @@ struct TerminalStyle: Equatable, Sendable {
 
     var ellipsis: Character { usesUnicode ? "…" : "~" }
 
-    /// A bar so many columns wide, filled to `fraction`.
+    /// Returns a bar of so many columns, filled to `fraction`.
     func bar(_ columns: Int, filledTo fraction: Double) -> String {
         guard columns > 0 else { return "" }
         let halves = Int(min(1, max(0, fraction)) * Double(columns * 2))
@@ -21,12 +21,12 @@ struct TerminalStyle: Equatable, Sendable {
                 + paint(String(repeating: ".", count: columns - halves / 2), .faint)
         }
         let filled = String(repeating: "━", count: halves / 2) + (halves % 2 == 1 ? "╸" : "")
-        // Without colour a line that goes on could not be told from the filled part.
+        // Without colour, a line would look like the filled part.
         let rest = String(repeating: usesColour ? "─" : " ", count: columns - (halves + 1) / 2)
         return paint(filled, .green) + paint(rest, .faint)
     }
 
-    /// A bar for what is of unknown length: a mark that goes on with every step.
+    /// Returns a bar for an unknown length: a mark that moves with every step.
     func bar(_ columns: Int, step: Int) -> String {
         guard columns > 3 else { return String(repeating: " ", count: max(0, columns)) }
         let way = columns - 3

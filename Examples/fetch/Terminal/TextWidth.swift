@@ -1,8 +1,8 @@
-/// How many columns of a terminal a text takes, and cutting it to so many.
+/// Measuring text in columns of a terminal, and cutting it to a number of columns.
 extension String {
     var columnCount: Int { reduce(0) { $0 + $1.columnCount } }
 
-    /// At most `limit` columns: what is too much is left out of the middle, where names differ least.
+    /// Returns at most `limit` columns of this text. The middle is left out, where names differ least.
     func cut(to limit: Int, ellipsis: Character) -> String {
         guard columnCount > limit else { return self }
         guard limit > 1 else { return limit == 1 ? String(ellipsis) : "" }
@@ -24,18 +24,18 @@ extension String {
         return head + String(ellipsis) + String(tail.reversed())
     }
 
-    /// Filled up with spaces on the right.
+    /// Returns this text with spaces added on the right.
     func padded(to columns: Int) -> String {
         self + String(repeating: " ", count: max(0, columns - columnCount))
     }
 
-    /// Filled up with spaces on the left.
+    /// Returns this text with spaces added on the left.
     func aligned(to columns: Int) -> String {
         String(repeating: " ", count: max(0, columns - columnCount)) + self
     }
 
-    /// With what would move the cursor or change colours on a terminal shown as `?`: names and reasons come
-    /// from strangers.
+    /// This text with `?` for each control character, which could move the cursor or change colours. Names
+    /// and reasons may come from a server.
     var printable: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         return String(String.UnicodeScalarView(unicodeScalars.map { $0.isControl ? "?" : $0 }))
@@ -47,7 +47,7 @@ extension Unicode.Scalar {
 }
 
 extension Character {
-    /// Two for what East Asian scripts and emoji take, none for a mark that stands alone.
+    /// Two for East Asian characters and emoji, none for a combining mark on its own.
     fileprivate var columnCount: Int {
         guard let first = unicodeScalars.first else { return 0 }
         if first.isASCII { return 1 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Round steps along a span of time.
+/// Ticks at round times.
 struct TimeAxis {
     let span: Double
     let step: Double
 
-    /// An axis over so many seconds with about `count` steps.
+    /// Creates an axis over so many seconds with about `count` ticks.
     init(seconds: Double, steps count: Int) {
         span = max(seconds, 0.001)
         let rough = span / Double(count)

@@ -1,13 +1,13 @@
-/// When each transfer waited, asked, received and paused: what the waterfall is drawn from. Times are since
-/// the start.
+/// When each download waited, asked, received and paused: the data of the waterfall. Times are measured
+/// from the start.
 struct Timeline: Sendable {
     enum Phase: String, CaseIterable, Sendable {
-        /// Its turn has not come.
+        /// In the queue.
         case waiting
-        /// Connecting, and until the first byte of the answer.
+        /// Connecting, and waiting for the first byte of the answer.
         case asking
         case receiving
-        /// Between one try and the next.
+        /// Between one attempt and the next.
         case pausing
     }
 
@@ -22,21 +22,21 @@ struct Timeline: Sendable {
     struct Row: Sendable {
         let name: String
         let url: String
-        /// One after another; the first begins at zero.
+        /// Without gaps; the first begins when the download entered the queue.
         fileprivate(set) var spans: [Span]
         fileprivate(set) var end: End?
-        /// What came of it: an amount, or a reason.
+        /// The outcome: an amount, or a reason.
         fileprivate(set) var note = ""
     }
 
     private(set) var rows: [Row] = []
 
-    /// A transfer that waits for its turn from `time` on.
+    /// Adds a download that is in the queue from `time` on.
     mutating func add(name: String, url: String, at time: Duration = .zero) {
         rows.append(Row(name: name, url: url, spans: [Span(phase: .waiting, start: time, end: time)]))
     }
 
-    /// The transfer is in `phase` from now on.
+    /// Begins a phase of a download, unless that has ended.
     mutating func enter(_ phase: Phase, _ index: Int, at time: Duration) {
         guard rows[index].end == nil else { return }
         let last = rows[index].spans.count - 1
@@ -52,6 +52,6 @@ struct Timeline: Sendable {
         rows[index].note = note
     }
 
-    /// When the last of it was over.
+    /// The end of the last phase of all.
     var duration: Duration { rows.lazy.compactMap { $0.spans.last?.end }.max() ?? .zero }
 }

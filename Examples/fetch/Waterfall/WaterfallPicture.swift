@@ -1,10 +1,9 @@
 import Foundation
 
-/// The waterfall as an SVG: a row for each transfer, time from left to right, light or dark as the viewer's
-/// desktop is.
+/// The waterfall as an SVG: a row for each download, time from left to right. Colours follow the viewer's
+/// light or dark mode.
 ///
-/// Each phase has a height and a place of its own besides its colour, so that the picture can be read without
-/// the colours.
+/// Each phase has a height of its own besides its colour, so that the picture can be read without colours.
 struct WaterfallPicture {
     let timeline: Timeline
     let title: String
@@ -15,7 +14,7 @@ struct WaterfallPicture {
     private let top = 92.0
     private var chartWidth: Double { width - left - right }
 
-    /// Rows get lower as they get more; thousands have no room for names, which then show when pointed at.
+    /// The more rows, the lower they are. Thousands have no room for names, which then show as tooltips.
     private var rowHeight: Double {
         switch timeline.rows.count {
         case ...60: 24
@@ -25,7 +24,7 @@ struct WaterfallPicture {
         }
     }
 
-    /// A tall picture has the times in between, too: some are in sight wherever one looks.
+    /// A tall picture repeats the times, so that some are always in sight.
     private var rowsBetweenTimes: Int { Int(700 / rowHeight) / 10 * 10 }
     private let timesHeight = 22.0
 
@@ -91,8 +90,8 @@ struct WaterfallPicture {
             x += 50 + Double(name.count) * 5.6
         }
         let entries: [(Timeline.Phase, String)] = [
-            (.waiting, "waiting for its turn"), (.asking, "connecting, until the first byte"),
-            (.receiving, "receiving"), (.pausing, "pausing before another try"),
+            (.waiting, "in the queue"), (.asking, "connecting, until the first byte"),
+            (.receiving, "receiving"), (.pausing, "pausing before the next attempt"),
         ]
         for (phase, name) in entries { add(name) { bar(phase, x: $0, width: 20, middle: y, height: 12) } }
         add("failed") { cross($0 + 10, y) }
@@ -100,7 +99,7 @@ struct WaterfallPicture {
         return parts.joined()
     }
 
-    /// Every other one of wide rows, or five of ten narrow ones, so that the eye stays in its row.
+    /// Stripes behind every other row, or behind five of ten narrow rows, that guide the eye.
     private var stripes: String {
         let rowsAtOnce = hasNames ? 1 : 5
         return stride(from: 0, to: timeline.rows.count, by: 2 * rowsAtOnce).map { first in
@@ -142,7 +141,7 @@ struct WaterfallPicture {
         for span in row.spans {
             let start = x(span.start / .seconds(1), axis)
             let width = x(span.end / .seconds(1), axis) - start
-            // What took no time to speak of is not drawn, unless it is where bytes came.
+            // Phases too short to be seen are left out, except for receiving.
             guard width >= 0.3 || span.phase == .receiving else { continue }
             parts.append(
                 bar(span.phase, x: start, width: max(width, 1.5), middle: middle, height: rowHeight * 0.6))
@@ -163,7 +162,7 @@ struct WaterfallPicture {
         return parts.joined()
     }
 
-    /// Waiting is a thread, asking a slim bar, receiving a full one, pausing dots.
+    /// Waiting is a thin line, asking a slim bar, receiving a full one, pausing dots.
     private func bar(_ phase: Timeline.Phase, x: Double, width: Double, middle: Double, height: Double)
         -> String
     {
@@ -210,7 +209,7 @@ struct WaterfallPicture {
         return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
     }
 
-    /// For text and attributes; what XML has no way to say is left out.
+    /// Escapes text for XML text and attributes. Characters that XML cannot contain become `?`.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

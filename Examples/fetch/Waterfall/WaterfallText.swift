@@ -1,10 +1,13 @@
-/// The waterfall in characters, for a terminal.
+/// The waterfall in characters, for a terminal of 80 columns.
 struct WaterfallText {
     let timeline: Timeline
     let style: TerminalStyle
 
-    private let nameColumns = 22
-    private let chartColumns = 40
+    private let columns = 80
+    private let chartColumns = 36
+    private var nameColumns: Int { min(12, timeline.rows.map(\.name.columnCount).max() ?? 0) }
+    /// The rest, after name, chart, mark and the gaps between them.
+    private var noteColumns: Int { columns - nameColumns - chartColumns - 5 }
 
     var lines: [String] {
         let total = max(timeline.duration, .milliseconds(1))
@@ -21,7 +24,7 @@ struct WaterfallText {
         var column = 0
         for span in row.spans {
             let last = Int((span.end / total * Double(chartColumns)).rounded())
-            // What was short is one column wide, if there is one left: it happened.
+            // Anything that happened is at least one column wide, if there is one left.
             let end = min(chartColumns, span.phase == .waiting ? last : max(last, column + 1))
             guard end > column else { continue }
             chart += paint(String(repeating: symbol(span.phase), count: end - column), span.phase)
@@ -36,7 +39,7 @@ struct WaterfallText {
         let rest = String(repeating: " ", count: chartColumns - column)
         return row.name.cut(to: nameColumns, ellipsis: style.ellipsis).padded(to: nameColumns) + "  " + chart
             + end + rest
-            + "  " + row.note.printable
+            + "  " + row.note.printable.cut(to: noteColumns, ellipsis: style.ellipsis)
     }
 
     private func symbol(_ phase: Timeline.Phase) -> Character {

@@ -1,16 +1,21 @@
-/// Callbacks that are asynchronous: each runs in a Task of its own, and the chain waits for it.
+/// Asynchronous callbacks, each of which runs in a Task of its own while the chain waits for it.
 ///
-/// The Task begins at the callback's turn, and runs on the global executor or on the actor that the closure
-/// names (`{ @MainActor in … }`). Cancelling while the chain waits for it cancels the Task, and the position
-/// fails with `CancellationError` at once.
+/// - **Where the closure runs.** The Task starts when the callback's position is reached. It runs on the global
+///   executor, or on the actor that the closure names (`{ @MainActor in … }`), with the task-local values of
+///   the code that completed this Deferred. What follows runs where the Task ends.
+/// - **Cancellation.** Cancelling the new link while the chain waits for the Task cancels the Task, and the
+///   link fails with `CancellationError` at once.
 extension Deferred {
-    /// The value that `callback` makes of this one.
+    /// Attaches an asynchronous `callback` and returns a Deferred with the value that it returns.
     ///
     /// ```swift
-    /// let page = session.then { try await $0.page(at: address) }
+    /// let page = session.asyncMap { try await $0.page(at: address) }
     /// ```
-    @_disfavoredOverload
-    public func then<U: Sendable>(
+    ///
+    /// - Parameters:
+    ///   - priority: The priority of the Task; `nil` for that of the completing code.
+    ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it.
+    public func asyncMap<U: Sendable>(
         priority: TaskPriority? = nil, _ callback: @escaping @Sendable (Value) async throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
@@ -21,44 +26,54 @@ extension Deferred {
             }, fileID: fileID, line: line)
     }
 
-    /// Done when `callback` has run with the value. May end a chain.
-    @_disfavoredOverload
+    /// Attaches an asynchronous `callback`, which returns nothing, and returns a Deferred that is resolved when
+    /// it has ended. It may end a chain.
+    ///
+    /// - Parameters:
+    ///   - priority: The priority of the Task; `nil` for that of the completing code.
+    ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it.
     @discardableResult
-    public func then(
+    public func asyncDone(
         priority: TaskPriority? = nil, _ callback: @escaping @Sendable (Value) async throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        then(
-            { value in
-                Deferred<Void>(
-                    priority: priority, operation: { try await callback(value) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+        asyncMap(priority: priority, callback, fileID: fileID, line: line)
     }
 
-    /// The value that `errback` gives in place of the failure.
-    @_disfavoredOverload
-    public func fail(
+    /// Attaches an asynchronous `errback` and returns a Deferred with the value that it returns in place of the
+    /// failure.
+    ///
+    /// - Parameters:
+    ///   - priority: The priority of the Task; `nil` for that of the completing code.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it.
+    public func asyncRecover(
         priority: TaskPriority? = nil, _ errback: @escaping @Sendable (any Error) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        fail(
+        orElse(
             { error in
                 Deferred(
                     priority: priority, operation: { try await errback(error) }, fileID: fileID, line: line)
             }, fileID: fileID, line: line)
     }
 
-    /// What `callback` makes of the value or the error.
-    @_disfavoredOverload
-    public func both<U: Sendable>(
-        priority: TaskPriority? = nil,
-        _ callback: @escaping @Sendable (Result<Value, any Error>) async throws -> U,
+    /// Attaches an asynchronous `errback` for errors of one type and returns a Deferred with the value that it
+    /// returns in place of such a failure.
+    ///
+    /// - Parameters:
+    ///   - type: The type of error to recover from. Other errors bypass `errback`.
+    ///   - priority: The priority of the Task; `nil` for that of the completing code.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it.
+    public func asyncRecover<E: Error>(
+        _ type: E.Type, priority: TaskPriority? = nil,
+        _ errback: @escaping @Sendable (E) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<U> {
-        both(
-            { result in
-                Deferred<U>(
-                    priority: priority, operation: { try await callback(result) }, fileID: fileID, line: line)
+    ) -> Deferred<Value> {
+        orElse(
+            type,
+            { error in
+                Deferred(
+                    priority: priority, operation: { try await errback(error) }, fileID: fileID, line: line)
             }, fileID: fileID, line: line)
     }
 }

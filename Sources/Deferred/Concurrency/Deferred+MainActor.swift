@@ -1,152 +1,281 @@
-/// Callbacks on the main actor: the compiler checks that they are isolated to it, so that they may touch what
-/// is.
+/// Callbacks on the main actor.
+///
+/// With `on: MainActor.self` the compiler checks that the closure is isolated to the main actor, so that it may
+/// use what is isolated there.
 ///
 /// ```swift
 /// @MainActor final class PageModel {
 ///     var text = ""
 ///     func load() {
 ///         fetchPage()
-///             .then(on: MainActor.self) { self.text = $0 }
+///             .done(on: MainActor.self) { self.text = $0 }
 ///             .fail(on: MainActor.self) { self.text = "\($0)" }
 ///     }
 /// }
 /// ```
 ///
-/// They run on the main actor's executor one after another, never before `then` returns, and otherwise as
-/// callbacks ``Deferred/then(on:_:fileID:line:)`` with a ``Dispatcher`` do. What follows runs there too,
-/// unless it names a dispatcher.
+/// The closures run on the main actor's executor, in the order submitted, and never before the attaching call
+/// returns. Otherwise these forms behave as those with a ``Dispatcher``; what follows runs on the main actor
+/// too, unless it names a dispatcher.
 extension Deferred {
-    /// The value that `callback` makes of this one.
-    public func then<U: Sendable>(
-        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
+    /// Attaches `callback` and returns a Deferred with the value that it returns. Runs on the main actor;
+    /// otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func map<U: Sendable>(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.then, fileID, line)) { input in
-            if input.isFailure { return input.copy() }
-            let typed: Value = input.value()
-            return .catching { try MainActor.assumeIsolated { try callback(typed) } }
-        }
+        map(
+            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// The outcome of the Deferred that `callback` gives.
-    public func then<U: Sendable>(
-        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Deferred<U>,
+    /// Attaches `callback` for the value and `errback` for the error, and returns a Deferred with the value
+    /// that the one that runs returns. Runs on the main actor; otherwise behaves as the form with a
+    /// ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func map<U: Sendable>(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
+        recover errback: @escaping @MainActor @Sendable (any Error) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.then, fileID, line)) { input in
-            if input.isFailure { return input.copy() }
-            let typed: Value = input.value()
-            return .nesting { try MainActor.assumeIsolated { try callback(typed) } }
-        }
+        map(
+            on: MainActorDispatcher(), onMainActor(callback), recover: onMainActor(errback), fileID: fileID,
+            line: line)
     }
 
-    /// Done when `callback` has run with the value. May end a chain.
+    /// Attaches `callback`, which returns a Deferred, and returns a Deferred with that one's outcome. Runs
+    /// on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func then<R: DeferredConvertible>(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        then(
+            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+    }
+
+    /// Attaches `callback` for the value and `errback` for the error, which return Deferreds, and returns a
+    /// Deferred with the outcome of the one that is returned. Runs on the main actor; otherwise behaves as
+    /// the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func then<R: DeferredConvertible>(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
+        orElse errback: @escaping @MainActor @Sendable (any Error) throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        then(
+            on: MainActorDispatcher(), onMainActor(callback), orElse: onMainActor(errback), fileID: fileID,
+            line: line)
+    }
+
+    /// Attaches `callback`, which returns nothing, and returns a Deferred that is resolved when it has run.
+    /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
     @discardableResult
-    public func then(
-        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
+    public func done(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.then, fileID, line)) { input in
-            if input.isFailure { return input.copy() }
-            let typed: Value = input.value()
-            return .catching { try MainActor.assumeIsolated { try callback(typed) } }
-        }
+        done(
+            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// The value that `callback` gives in place of the failure.
-    public func fail(
-        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Value,
+    /// Attaches `callback` for the value and `errback` for the error, which return nothing, and returns a
+    /// Deferred that is resolved when one of them has run. Runs on the main actor; otherwise behaves as the
+    /// form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    @discardableResult
+    public func done(
+        on _: MainActor.Type,
+        _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
+        fail errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        done(
+            on: MainActorDispatcher(), onMainActor(callback), fail: onMainActor(errback), fileID: fileID,
+            line: line)
+    }
+
+    /// Attaches `errback` and returns a Deferred with the value that it returns in place of the failure.
+    /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func recover(
+        on _: MainActor.Type,
+        _ errback: @escaping @MainActor @Sendable (any Error) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) { input in
-            guard let error = input.error else { return input.copy() }
-            return .catching { try MainActor.assumeIsolated { try callback(error) } }
-        }
+        recover(
+            on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
     }
 
-    /// What `callback` makes of the value or the error.
-    public func both<U: Sendable>(
+    /// Attaches `errback`, which returns a Deferred, and returns a Deferred with that one's outcome in
+    /// place of the failure. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func orElse<R: DeferredConvertible>(
+        on _: MainActor.Type,
+        _ errback: @escaping @MainActor @Sendable (any Error) throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> where R.Value == Value {
+        orElse(
+            on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+    }
+
+    /// Attaches `errback`, which returns nothing, and returns a Deferred that is resolved when this one is,
+    /// or when `errback` has run. Runs on the main actor; otherwise behaves as the form with a
+    /// ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    @discardableResult
+    public func fail(
+        on _: MainActor.Type,
+        _ errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        fail(
+            on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+    }
+
+    /// Attaches `errback` for errors of one type and returns a Deferred with the value that it returns in
+    /// place of the failure. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func recover<E: Error>(
+        _ type: E.Type, on _: MainActor.Type,
+        _ errback: @escaping @MainActor @Sendable (E) throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        recover(
+            type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+    }
+
+    /// Attaches `errback`, which returns a Deferred, for errors of one type and returns a Deferred with
+    /// that one's outcome in place of the failure. Runs on the main actor; otherwise behaves as the form
+    /// with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func orElse<R: DeferredConvertible, E: Error>(
+        _ type: E.Type, on _: MainActor.Type,
+        _ errback: @escaping @MainActor @Sendable (E) throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> where R.Value == Value {
+        orElse(
+            type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+    }
+
+    /// Attaches `errback`, which returns nothing, for errors of one type and returns a Deferred that is
+    /// resolved when this one is, or when `errback` has run. Runs on the main actor; otherwise behaves as
+    /// the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    @discardableResult
+    public func fail<E: Error>(
+        _ type: E.Type, on _: MainActor.Type,
+        _ errback: @escaping @MainActor @Sendable (E) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        fail(
+            type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+    }
+
+    /// Attaches `callback`, which receives either outcome, and returns a Deferred with the value that it
+    /// returns. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func mapResult<U: Sendable>(
         on _: MainActor.Type,
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.both, fileID, line)) { input in
-            let result: Result<Value, any Error> = input.result()
-            return .catching { try MainActor.assumeIsolated { try callback(result) } }
-        }
+        mapResult(
+            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// The outcome of the Deferred that `callback` gives for the value or the error.
-    public func both<U: Sendable>(
+    /// Attaches `callback`, which receives either outcome and returns a Deferred, and returns a Deferred
+    /// with that one's outcome. Runs on the main actor; otherwise behaves as the form with a
+    /// ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func thenResult<R: DeferredConvertible>(
         on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Deferred<U>,
+        _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<U> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.both, fileID, line)) { input in
-            let result: Result<Value, any Error> = input.result()
-            return .nesting { try MainActor.assumeIsolated { try callback(result) } }
-        }
+    ) -> Deferred<R.Value> {
+        thenResult(
+            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// Done when `callback` has run with the value or the error. May end a chain.
+    /// Attaches `callback`, which receives either outcome and returns nothing, and returns a Deferred that
+    /// is resolved when it has run. Runs on the main actor; otherwise behaves as the form with a
+    /// ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
     @discardableResult
     public func both(
         on _: MainActor.Type,
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.both, fileID, line)) { input in
-            let result: Result<Value, any Error> = input.result()
-            return .catching { try MainActor.assumeIsolated { try callback(result) } }
-        }
+        both(
+            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
-}
 
-extension Deferred where Value == Void {
-    /// Done when this has succeeded or `callback` has run. May end a chain.
+    /// Attaches `callback`, which receives either outcome, and returns a Deferred with that same outcome.
+    /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
     @discardableResult
-    public func fail(
-        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) { input in
-            guard let error = input.error else { return input.copy() }
-            return .catching { try MainActor.assumeIsolated { try callback(error) } }
-        }
-    }
-}
-
-/// The forms that give way; see ``_DeferredForms``.
-extension _DeferredForms {
-    /// The outcome of the Deferred that `callback` gives in place of the failure.
-    public func fail(
+    public func always(
         on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (any Error) throws -> Deferred<Value>,
+        _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) {
-            input in
-            guard let error = input.error else { return input.copy() }
-            return .nesting { try MainActor.assumeIsolated { try callback(error) } }
-        }
+        always(
+            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// Done when this has succeeded or `callback` has run; a value becomes `()`. May end a chain.
+    /// Adds a finalizer that runs on the main actor, and returns this same handle. Otherwise behaves as
+    /// ``finally(on:_:)`` with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
     @discardableResult
-    public func fail(
-        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (any Error) throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        _deferred.attach(MainActorDispatcher(), DeferredDiagnostic.Location(.fail, fileID, line)) {
-            input in
-            guard let error = input.error else { return .value(()) }
-            return .catching { try MainActor.assumeIsolated { try callback(error) } }
+    public func finally(
+        on _: MainActor.Type, _ finalizer: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
+    ) -> Deferred<Value> {
+        finally(on: MainActorDispatcher()) { result in
+            MainActor.assumeIsolated { finalizer(result) }
         }
     }
 }
 
-/// Runs work on the main actor's executor, in the order given.
+/// Returns `body` as a closure that may be called wherever the main actor's executor is current.
+@inlinable
+@inline(__always)
+func onMainActor<Input: Sendable, Output: Sendable>(
+    _ body: @escaping @MainActor @Sendable (Input) throws -> Output
+) -> @Sendable (Input) throws -> Output {
+    { input in try MainActor.assumeIsolated { try body(input) } }
+}
+
+/// Runs work on the main actor's executor, in the order submitted.
+@usableFromInline
 struct MainActorDispatcher: Dispatcher {
+    @usableFromInline
+    init() {}
+
+    @usableFromInline
     func dispatch(_ work: @escaping @Sendable () -> Void) {
         Task { @MainActor in work() }
     }

@@ -1,30 +1,33 @@
 extension Deferred {
-    /// The outcome of an asynchronous operation, which begins now in a Task of its own.
+    /// Starts an asynchronous operation in a Task of its own, and takes its outcome.
     ///
     /// ```swift
     /// let page = Deferred { try await session.page(at: address) }
     /// page.cancel()       // cancels the Task
     /// ```
     ///
-    /// ``cancel()`` cancels the Task and fails the Deferred with `CancellationError` at once; what the
-    /// operation still returns or throws is dropped. Callbacks run on the thread on which the operation ends.
-    /// If all handles go, the operation runs on, as a Task does.
+    /// ``cancel()`` cancels the Task and fails the Deferred with `CancellationError` at once; what the operation
+    /// returns or throws from then on is dropped, whichever thread is faster. Callbacks run on the thread on which
+    /// the operation ends. If all handles are released, the operation continues, as a Task does.
     ///
     /// - Parameters:
-    ///   - priority: The Task's; the current Task's if left out.
-    ///   - operation: Runs on the global executor, or on the actor that it names (`{ @MainActor in … }`). Of what is captured it
-    ///     lets go when it ends.
+    ///   - priority: The priority of the Task; `nil` for that of the current Task.
+    ///   - operation: Runs on the global executor, or on the actor that it names (`{ @MainActor in … }`). It is released when
+    ///     it ends.
     public init(
         priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        let running = Guarded<Task<Void, Never>?>(nil)
+        let running = SpinLocked<Task<Void, Never>?>(nil)
         let (deferred, resolver) = Deferred.withResolver(
             DeferredDiagnostic.Location(.task, fileID, line)
         ) { _ in running.withLock { $0 }?.cancel() }
         let task = Task(priority: priority) {
             let result: Result<Value, any Error>
             do { result = .success(try await operation()) } catch { result = .failure(error) }
+            // A cancel marks the Deferred before it cancels the Task, and fails it after that. What the operation
+            // makes of the cancel comes in between, and must not be the outcome.
+            if resolver.isCancelled { return }
             resolver.complete(with: result, fileID: fileID, line: line)
         }
         running.withLock { $0 = task }

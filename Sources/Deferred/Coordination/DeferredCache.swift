@@ -1,7 +1,7 @@
 public import Dispatch
 
-/// One request for many who ask: as long as it is under way, whoever asks for the same key shares it; for a
-/// while after it has succeeded, its value is there at once.
+/// A cache that makes one request for all callers who ask for the same key: a request in progress is shared, and a
+/// value may be kept for a while after the request has succeeded.
 ///
 /// ```swift
 /// let pages = DeferredCache<String, Page>(keepingFor: .seconds(60))
@@ -10,45 +10,21 @@ public import Dispatch
 /// }
 /// ```
 ///
-/// Everyone who asks has a Deferred of their own and may cancel it: the others go on. The last one out
-/// cancels the request, and who asks after that begins a new one. A failure goes to all who shared it, and is
-/// not kept. Safe from any thread.
+/// Each caller gets a Deferred of its own and may cancel it without affecting the others. When the last one has
+/// cancelled, the request is cancelled, and the next call makes a new one. A failure is passed to all who shared the
+/// request, and is not kept. Safe from any thread. A key's `==` and `hash` run under no lock.
 public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// A request under way.
-    private final class Flight: Sendable {
-        struct State {
-            /// How many asked and have not left.
-            var askers = 0
-            /// The thread that is making the request, if one is.
-            var beginner: UInt?
-            /// It has an outcome, or nobody wants it.
-            var isOver = false
-        }
-        /// Changed only under the cache's lock.
-        let state: Guarded<State>
-        /// Follows the request as soon as that is made.
-        let source: Deferred<Value>
+    private typealias Entry = CacheEntry<Key, Value>
 
-        init(_ source: Deferred<Value>, beginner: UInt) {
-            self.source = source
-            state = Guarded(State(beginner: beginner))
-        }
-    }
-
-    private enum Entry {
-        /// And what those follow who share it: the cache has taken notice of its outcome by then.
-        case underWay(Flight, Deferred<Value>)
-        case kept(Value, Timer)
-    }
-
-    private let entries = Guarded<[Key: Entry]>([:])
+    /// By the keys' hash values: keys are compared outside of the lock.
+    private let buckets = SpinLocked<[Int: [Entry]]>([:])
     private let time: Duration
     private let dispatcher: any DelayedDispatcher
 
-    /// An empty cache.
+    /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - time: How long a value is kept after it came. Zero or less: not at all, requests are shared and nothing more.
+    ///   - time: How long a value is kept. Zero or less: not at all, requests are only shared.
     ///   - dispatcher: Keeps that time.
     public init(
         keepingFor time: Duration = .zero, on dispatcher: any DelayedDispatcher = DispatchQueue.global()
@@ -57,37 +33,45 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         self.dispatcher = dispatcher
     }
 
-    /// The value for `key`: one that is kept, that of the request under way, or that of a new `request`.
+    deinit {
+        for entry in allEntries { entry.end()?.timer?.stop() }
+    }
+
+    /// Returns the value for `key`: one that is kept, that of the request in progress, or that of a new `request`.
     ///
-    /// - Parameter request: Runs at once, on this thread, if there is neither. What it throws is the failure.
-    ///   It must not wait for the value of the same `key`, which would be its own, neither here nor later, nor
-    ///   by way of other keys: the ring fails with ``DeferredError/cycle``.
+    /// - Parameter request: Runs at once, on this thread, if there is neither. What it throws is the failure. It must
+    ///   not wait for the value of the same `key`, which would be its own, neither now nor later, nor by way of other
+    ///   keys: such a cycle fails with ``DeferredError/cycle``.
     public func value(
         for key: Key, _ request: () throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        if case .kept(let value, _) = entries.withLock({ $0[key] }) {
-            return .resolved(value, fileID: fileID, line: line)
-        }
-        switch join(key, fileID, line) {
-        case .value(let value):
-            return .resolved(value, fileID: fileID, line: line)
-        case .itself:
-            return .rejected(DeferredError.cycle, fileID: fileID, line: line)
-        case .shared(let flight, let shared):
-            return asker(of: flight, shared, key, fileID, line)
-        case .new(let flight, let shared, let resolver):
-            let first = asker(of: flight, shared, key, fileID, line)
-            begin(flight, request)
-            // Until the request is followed this is what keeps it from being abandoned.
-            withExtendedLifetime(resolver) {}
-            return first
+        let hash = key.hashValue
+        while true {
+            let bucket = buckets.withLock { $0[hash] } ?? []
+            guard let entry = bucket.first(where: { $0.key == key }) else {
+                let (entry, shared, resolver) = newEntry(key, hash, fileID, line)
+                guard insert(entry, ifUnchanged: bucket) else {
+                    entry.end()
+                    continue
+                }
+                let first = consumer(of: entry, shared, fileID, line)
+                make(request, for: entry)
+                // Until the source follows the request, this keeps it from being abandoned.
+                withExtendedLifetime(resolver) {}
+                return first
+            }
+            switch entry.join() {
+            case .kept(let value): return .resolved(value, fileID: fileID, line: line)
+            case .shared(let shared): return consumer(of: entry, shared, fileID, line)
+            case .ended: remove(entry)
+            }
         }
     }
 
-    /// As the form above, for an asynchronous `request`, which runs in a Task.
-    @_disfavoredOverload
-    public func value(
+    /// Returns the value for `key`, with an asynchronous `request`, which runs in a Task. Otherwise behaves as
+    /// ``value(for:_:fileID:line:)``.
+    public func asyncValue(
         for key: Key, _ request: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
@@ -96,128 +80,101 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         )
     }
 
-    /// Drops the value kept for `key`. A request under way goes on for those who share it, but is neither
-    /// kept nor shared any more.
+    /// Removes the value kept for `key`. A request in progress continues for those who share it, but is no longer
+    /// shared, and its value is not kept.
     public func forget(_ key: Key) {
-        let entry = entries.withLock { $0.removeValue(forKey: key) }
-        if case .kept(_, let timer) = entry { timer.stop() }
+        let hash = key.hashValue
+        let bucket = buckets.withLock { $0[hash] } ?? []
+        guard let entry = bucket.first(where: { $0.key == key }) else { return }
+        remove(entry)
+        entry.forget()?.timer?.stop()
     }
 
-    /// As ``forget(_:)``, for all keys.
+    /// Removes all values that are kept; as ``forget(_:)`` for each key.
     public func forgetAll() {
-        let all = entries.withLock { entries in
-            let all = entries
-            entries = [:]
-            return all
+        for entry in allEntries {
+            remove(entry)
+            entry.forget()?.timer?.stop()
         }
-        for case .kept(_, let timer) in all.values { timer.stop() }
     }
 
-    /// How many requests are under way.
-    public var underWayCount: Int {
-        entries.withLock { $0.values.count { if case .underWay = $0 { true } else { false } } }
-    }
+    /// How many requests are in progress.
+    public var underWayCount: Int { allEntries.count { $0.isInProgress } }
 
     /// How many values are kept.
-    public var keptCount: Int {
-        entries.withLock { $0.values.count { if case .kept = $0 { true } else { false } } }
+    public var keptCount: Int { allEntries.count { $0.isKept } }
+
+    private var allEntries: [Entry] { buckets.withLock { $0 }.values.flatMap { $0 } }
+
+    /// Returns an entry whose source is to follow a request, with one consumer.
+    private func newEntry(
+        _ key: Key, _ hash: Int, _ fileID: StaticString, _ line: UInt
+    ) -> (Entry, shared: Deferred<Value>, Resolver<Value>) {
+        let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
+        let entry = Entry(key, hash, source)
+        let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
+        let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
+            finish(entry, input.result())
+            return input.copy()
+        }
+        shared.link.disownFailure()
+        entry.share(shared)
+        return (entry, shared, resolver)
     }
 
-    private enum Found {
-        case value(Value), itself
-        case shared(Flight, Deferred<Value>)
-        case new(Flight, Deferred<Value>, Resolver<Value>)
-    }
-
-    /// What there is for `key`; if it is a request, one more asks for it.
-    private func join(_ key: Key, _ fileID: StaticString, _ line: UInt) -> Found {
-        let thread = Platform.currentThread
-        return entries.withLock { entries in
-            switch entries[key] {
-            case .kept(let value, _):
-                return .value(value)
-            case .underWay(let flight, let shared):
-                return flight.state.withLock { state in
-                    if state.beginner == thread { return .itself }
-                    state.askers += 1
-                    return .shared(flight, shared)
-                }
-            case nil:
-                let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-                let flight = Flight(source, beginner: thread)
-                flight.state.withLock { $0.askers = 1 }
-                let site = DeferredDiagnostic.Location(.both, fileID, line)
-                let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
-                    finish(flight, key, input.result())
-                    return input.copy()
-                }
-                shared.link.disownFailure()
-                entries[key] = .underWay(flight, shared)
-                return .new(flight, shared, resolver)
-            }
+    /// Adds a new entry unless its bucket has changed since it was looked at.
+    private func insert(_ entry: Entry, ifUnchanged bucket: [Entry]) -> Bool {
+        buckets.withLock { buckets in
+            let present = buckets[entry.hash] ?? []
+            guard present.elementsEqual(bucket, by: ===) else { return false }
+            buckets[entry.hash] = present + [entry]
+            return true
         }
     }
 
-    /// A Deferred for one who asks. It follows the request, so that a ring through the cache can be seen (L5).
-    private func asker(
-        of flight: Flight, _ shared: Deferred<Value>, _ key: Key, _ fileID: StaticString, _ line: UInt
+    /// Removes an entry, which the caller retains, if it is still there.
+    private func remove(_ entry: Entry) {
+        buckets.withLock { buckets in
+            guard let bucket = buckets[entry.hash] else { return }
+            let rest = bucket.filter { $0 !== entry }
+            buckets[entry.hash] = rest.isEmpty ? nil : rest
+        }
+    }
+
+    /// Returns a Deferred for one caller. It follows the request, so that a cycle through the cache is found (L5).
+    private func consumer(
+        of entry: Entry, _ shared: Deferred<Value>, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<Value> {
         let (deferred, resolver) = Deferred<Value>.withResolver(
             canceller: { [self] own in
-                let isLast = leave(flight, key)
-                // A request that answers its cancel answers nobody.
+                let isLast = entry.leave()
+                if isLast { remove(entry) }
+                // The result of a request that completes itself when it is cancelled reaches no caller.
                 own.reject(CancellationError(), fileID: fileID, line: line)
-                if isLast { flight.source.cancel() }
+                if isLast { entry.source.cancel() }
             }, fileID: fileID, line: line)
         resolver.follow(shared)
         return deferred
     }
 
-    private func begin(_ flight: Flight, _ body: () throws -> Deferred<Value>) {
-        let made = Deferred<Value>(catching: body)
-        flight.state.withLock { $0.beginner = nil }
-        // Everyone may have left while it was being made.
-        if !flight.source.link.follow(made.link) { made.cancel() }
+    private func make(_ request: () throws -> Deferred<Value>, for entry: Entry) {
+        let made = Deferred<Value>(following: request)
+        // All consumers may have cancelled while it was being made.
+        if !entry.source.link.follow(made.link) { made.cancel() }
+        // Where the request waits for its own value, both failed with `.cycle`; the source has passed that on.
+        _ = made.currentResult
     }
 
-    private func finish(_ flight: Flight, _ key: Key, _ result: Result<Value, any Error>) {
+    private func finish(_ entry: Entry, _ result: Result<Value, any Error>) {
         let timer = Timer()
-        let isKept = entries.withLock { entries -> Bool in
-            flight.state.withLock { $0.isOver = true }
-            guard case .underWay(let present, _) = entries[key], present === flight else { return false }
-            if case .success(let value) = result, time > .zero {
-                entries[key] = .kept(value, timer)
-                return true
+        if case .success(let value) = result, time > .zero, entry.keep(value, timer) {
+            timer.set(time, on: dispatcher) { [weak self] in
+                entry.end()
+                self?.remove(entry)
             }
-            entries[key] = nil
-            return false
-        }
-        if isKept {
-            timer.set(time, on: dispatcher) { [weak self] in self?.expire(key, timer) }
-        }
-    }
-
-    private func expire(_ key: Key, _ timer: Timer) {
-        let expired = entries.withLock { entries -> Entry? in
-            guard case .kept(_, let present) = entries[key], present === timer else { return nil }
-            return entries.removeValue(forKey: key)
-        }
-        _ = consume expired
-    }
-
-    /// One who asked wants no more; true if that was the last one, who takes the request along.
-    private func leave(_ flight: Flight, _ key: Key) -> Bool {
-        entries.withLock { entries in
-            let isLast = flight.state.withLock { state in
-                state.askers -= 1
-                if state.askers > 0 || state.isOver { return false }
-                state.isOver = true
-                return true
-            }
-            if isLast, case .underWay(let present, _) = entries[key], present === flight {
-                entries[key] = nil
-            }
-            return isLast
+        } else {
+            entry.end()
+            remove(entry)
         }
     }
 }

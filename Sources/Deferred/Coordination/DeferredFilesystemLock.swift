@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// One process at a time (Twisted's `DeferredFilesystemLock`), by a file that all of them name.
+/// A lock between processes (Twisted's `DeferredFilesystemLock`), by a file whose path all of them use.
 ///
 /// ```swift
 /// let lock = DeferredFilesystemLock(path: "/var/run/importer.lock")
@@ -8,49 +8,54 @@ public import Dispatch
 /// done.fail { print($0) }     // … is locked by process 4711
 /// ```
 ///
-/// The lock is the kernel's, so that it ends with the process that holds it, however that ends; whoever comes
-/// next takes over. The file holds the number of the process, and is there only while the lock is held.
-/// Nothing tells when another process lets go: who waits looks again and again. Within one process, those who
-/// wait at one object come in the order in which they asked, and one of them looks. Not for a file system
-/// that several machines share unless that can `flock`.
+/// The lock is the kernel's, so that it ends with the process that has it, however that ends; another process then
+/// acquires it. The file contains the number of the process, and exists only while the lock is acquired. Nothing
+/// notifies a process when another one releases the lock: one that waits tries again at intervals. Within one process,
+/// the callers that wait for one object acquire the lock in the order in which they asked, and only the first tries.
+/// Not for a file system that several machines share, unless that supports `flock`.
+///
+/// The file must be a regular file that was made by such a lock, or not exist: symbolic links are not followed, and
+/// any other file is left unchanged. Use a folder that only the users of the lock can write to.
 public final class DeferredFilesystemLock: Sendable {
-    /// Where the file is.
+    /// The absolute path of the file. A relative path is resolved when the lock is created.
     public let path: String
     private let interval: Duration
     private let dispatcher: any DelayedDispatcher
     private let line = DeferredLock()
 
-    /// A lock by the file at `path`, which is made when it is first acquired; its folder has to be there.
+    /// Creates a lock by the file at `path`. The file is created when the lock is acquired; its folder has to exist.
     ///
     /// - Parameters:
-    ///   - interval: How often to look whether the lock is free again.
-    ///   - dispatcher: Keeps that time, and the time of timeouts.
+    ///   - path: The path of the file.
+    ///   - interval: How often to try whether the lock is free again.
+    ///   - dispatcher: Measures that time and the time of timeouts; all tries but the first run on it.
     public init(
         path: String, lookingEvery interval: Duration = .milliseconds(200),
         on dispatcher: any DelayedDispatcher = DispatchQueue.global()
     ) {
-        self.path = path
+        self.path = LockFile.absolute(path)
         self.interval = interval
         self.dispatcher = dispatcher
     }
 
-    /// The lock, if it is free now; throws ``Failure`` if it is not. A few calls of the file system, on this
-    /// thread.
+    /// Returns the lock if it is free now; throws ``Failure`` if it is not. Makes a few calls of the file system, on
+    /// this thread.
     public func tryAcquire() throws(Failure) -> Permit {
         guard let place = line.tryAcquire() else { throw .held(path: path, owner: LockFile.currentProcess) }
         return try lock(place)
     }
 
-    /// The lock, when it is this one's turn; cancelled while it waits, it leaves the line.
+    /// Waits for the lock. A cancel while it waits removes it from the queue.
     ///
-    /// - Parameter timeout: How long to wait at most; after that it fails with ``Failure/held(path:owner:)``.
-    ///   Without, it waits for ever. A lock that cannot be had however long one waits fails at once, with
-    ///   ``Failure/unusable(path:reason:)``.
+    /// A lock that cannot be had however long one waits fails at once, with ``Failure/unusable(path:reason:)``.
+    ///
+    /// - Parameter timeout: How long to wait at most; after that it fails with ``Failure/held(path:owner:)``. Without
+    ///   it, it waits without limit.
     public func acquire(
         timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Permit> {
         let permit = self.line.acquire(fileID: fileID, line: line)
-            .then({ [self] place in look(place) }, fileID: fileID, line: line)
+            .then({ [self] place in lockWhenFree(place) }, fileID: fileID, line: line)
         guard let timeout else { return permit }
         return permit.timeout(
             timeout, on: dispatcher,
@@ -58,56 +63,40 @@ public final class DeferredFilesystemLock: Sendable {
             fileID: fileID, line: line)
     }
 
-    /// Runs `body` with the lock, and lets go of it when the Deferred that it returns has an outcome: a
-    /// value, an error or a cancel. What `body` throws is the outcome.
-    public func run<T: Sendable>(
-        timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> Deferred<T>,
+    /// Waits for the lock, runs `body`, and releases the lock when the Deferred that `body` returns is settled.
+    /// What `body` throws fails the returned Deferred.
+    public func run<R: DeferredConvertible>(
+        timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<T> {
-        acquire(timeout: timeout, fileID: fileID, line: line).then(
-            { permit -> Deferred<T> in
-                Deferred<T>(catching: body).both(
-                    { result throws -> T in
-                        permit.release()
-                        return try result.get()
-                    }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+    ) -> Deferred<R.Value> {
+        acquire(timeout: timeout, fileID: fileID, line: line).running(body, fileID, line)
     }
 
-    /// As the form above, for a `body` that is done when it returns.
-    public func run<T: Sendable>(
+    /// Waits for the lock, runs `body`, and releases the lock when it has returned. May be left unused: a
+    /// failure that nothing handles is reported.
+    @discardableResult
+    public func syncRun<T: Sendable>(
         timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        run(timeout: timeout, { Deferred<T>(catching: body) }, fileID: fileID, line: line)
+        acquire(timeout: timeout, fileID: fileID, line: line).syncRunning(body, fileID, line)
     }
 
-    /// Done when `body` has run. May be left alone: a failure that nobody handles is reported.
-    @discardableResult
-    public func run(
-        timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        run(timeout: timeout, { Deferred<Void>(catching: body) }, fileID: fileID, line: line)
-    }
-
-    /// What an asynchronous `body` gives, which runs in a Task; a cancel cancels that.
-    @_disfavoredOverload
-    public func run<T: Sendable>(
+    /// Waits for the lock, runs an asynchronous `body` in a Task, and releases the lock when that has ended. A
+    /// cancel cancels the Task.
+    public func asyncRun<T: Sendable>(
         timeout: Duration? = nil, _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        run(
-            timeout: timeout, { Deferred<T>(operation: body, fileID: fileID, line: line) },
-            fileID: fileID, line: line)
+        acquire(timeout: timeout, fileID: fileID, line: line).asyncRunning(body, fileID, line)
     }
 
-    /// Looks until the lock is there, first in the line of this process.
-    private func look(_ place: DeferredLock.Permit) -> Deferred<Permit> {
+    /// Tries until it has locked the file. Only the first in the queue of this process does this.
+    private func lockWhenFree(_ place: DeferredLock.Permit) -> Deferred<Permit> {
         do throws(Failure) {
             return .resolved(try lock(place))
         } catch .held {
-            return Deferred<Void>.after(interval, on: dispatcher).then { [self] in look(place) }
+            return Deferred<Void>.running(after: interval, on: dispatcher) { [self] in lockWhenFree(place) }
         } catch {
             return .rejected(error)
         }
@@ -126,12 +115,12 @@ public final class DeferredFilesystemLock: Sendable {
 }
 
 extension DeferredFilesystemLock {
-    /// The right to hold the lock. It ends with ``release()``, at the latest when the last reference to it
-    /// goes: hold on to it.
-    public final class Permit: Sendable {
-        /// The process that died holding the lock before, if one did: what it was at may be half done.
+    /// The right to hold the lock, until ``release()``, at the latest until the last reference to the permit is
+    /// released: keep a reference to it.
+    public final class Permit: ReleasablePermit {
+        /// The process that died while it had the lock before, if one did: its work may be incomplete.
         public let predecessor: Int32?
-        private let held: Guarded<Held?>
+        private let held: SpinLocked<Held?>
 
         private struct Held {
             let file: LockFile
@@ -140,11 +129,11 @@ extension DeferredFilesystemLock {
 
         fileprivate init(_ file: LockFile, _ place: DeferredLock.Permit) {
             predecessor = file.predecessor
-            held = Guarded(Held(file: file, place: place))
+            held = SpinLocked(Held(file: file, place: place))
         }
 
-        /// Lets go of the lock, and lets in who waits in this process, within this call. Doing so again does
-        /// nothing.
+        /// Releases the lock. The next in the queue of this process acquires it as described at
+        /// ``DeferredSemaphore/Permit/release()``. Calling it again does nothing.
         public func release() {
             guard let held = held.withLock({ $0.take() }) else { return }
             held.file.release()
@@ -154,11 +143,11 @@ extension DeferredFilesystemLock {
         deinit { release() }
     }
 
-    /// Why the lock is not to be had.
+    /// Why the lock cannot be acquired.
     public enum Failure: Error, Hashable {
-        /// Another has it: `owner` is that process, nil if that is not yet to be seen.
+        /// Another process has it: `owner` is that process, nil if its number is not known yet.
         case held(path: String, owner: Int32?)
-        /// No lock can be made of this file.
+        /// This file cannot be used as a lock.
         case unusable(path: String, reason: String)
     }
 }

@@ -1,67 +1,61 @@
-/// One at a time (Twisted's `DeferredLock`): a ``DeferredSemaphore`` with a limit of 1.
+/// A lock that one caller at a time can acquire (Twisted's `DeferredLock`): a ``DeferredSemaphore`` with a limit of 1.
 ///
 /// ```swift
 /// let lock = DeferredLock()
-/// let saved = lock.run { read().then { write(changed($0)) } }     // nobody writes in between
+/// let saved = lock.run { read().then { write(changed($0)) } }     // no other write in between
 /// ```
 ///
-/// Who comes first is served first, and whoever waits may cancel.
+/// The lock is granted in the order in which it was asked for. A cancel of a waiting ``acquire(fileID:line:)`` or
+/// `run` removes it from the queue.
 public final class DeferredLock: Sendable {
-    /// The right to hold the lock. It ends with `release()`, at the latest when the last reference to it
-    /// goes.
+    /// The right to hold the lock, until `release()`, at the latest until the last reference to the permit is
+    /// released.
     public typealias Permit = DeferredSemaphore.Permit
 
     private let semaphore = DeferredSemaphore(1)
 
-    /// A lock that is free.
+    /// Creates a lock that is free.
     public init() {}
 
-    /// Whether somebody holds it.
+    /// Whether the lock is acquired.
     public var isLocked: Bool { semaphore.available == 0 }
 
-    /// How many wait for it.
+    /// How many callers wait for the lock.
     public var waitingCount: Int { semaphore.waitingCount }
 
-    /// The lock, when it is this one's turn; as ``DeferredSemaphore/acquire(fileID:line:)``.
+    /// Waits for the lock; as ``DeferredSemaphore/acquire(fileID:line:)``.
     public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Permit> {
         semaphore.acquire(fileID: fileID, line: line)
     }
 
-    /// The lock, if it is free now and nobody waits for it.
+    /// Returns a permit if the lock is free now and no caller waits for it.
     public func tryAcquire() -> Permit? { semaphore.tryAcquire() }
 
-    /// Runs `body` with the lock, and lets go of it when the Deferred that it returns has an outcome; as
-    /// ``DeferredSemaphore/run(_:fileID:line:)``.
-    public func run<T: Sendable>(
-        _ body: @escaping @Sendable () throws -> Deferred<T>,
+    /// Waits for the lock, runs `body`, and releases the lock when the Deferred that `body` returns is settled;
+    /// see ``DeferredSemaphore``.
+    public func run<R: DeferredConvertible>(
+        _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<T> {
+    ) -> Deferred<R.Value> {
         semaphore.run(body, fileID: fileID, line: line)
     }
 
-    /// As the form above, for a `body` that is done when it returns.
-    public func run<T: Sendable>(
+    /// Waits for the lock, runs `body`, and releases the lock when it has returned. May be left unused: a
+    /// failure that nothing handles is reported.
+    @discardableResult
+    public func syncRun<T: Sendable>(
         _ body: @escaping @Sendable () throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        semaphore.run(body, fileID: fileID, line: line)
+        semaphore.syncRun(body, fileID: fileID, line: line)
     }
 
-    /// Done when `body` has run. May be left alone: a failure that nobody handles is reported.
-    @discardableResult
-    public func run(
-        _ body: @escaping @Sendable () throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        semaphore.run(body, fileID: fileID, line: line)
-    }
-
-    /// What an asynchronous `body` gives, which runs in a Task; a cancel cancels that.
-    @_disfavoredOverload
-    public func run<T: Sendable>(
+    /// Waits for the lock, runs an asynchronous `body` in a Task, and releases the lock when that has ended; see
+    /// ``DeferredSemaphore/asyncRun(_:fileID:line:)``.
+    public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        semaphore.run(body, fileID: fileID, line: line)
+        semaphore.asyncRun(body, fileID: fileID, line: line)
     }
 }

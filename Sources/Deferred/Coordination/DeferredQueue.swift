@@ -1,74 +1,98 @@
-/// A queue whose elements one can wait for (Twisted's `DeferredQueue`).
+/// A queue whose elements can be waited for (Twisted's `DeferredQueue`).
 ///
 /// ```swift
 /// let jobs = DeferredQueue<Job>(size: 100)
-/// let worker = jobs.run { job in job.perform() }     // one at a time, until cancelled
+/// let worker = jobs.run { job in job.perform() }     // one at a time, until the queue is finished
 /// try jobs.put(job)
+/// …
+/// jobs.finish()
+/// worker.done { print("all jobs done") }
 /// ```
 ///
-/// Elements come out in the order in which they were put, and go to those who wait in the order in which they
-/// asked. When the queue goes, those who still wait get ``DeferredError/abandoned``. Safe from any thread.
+/// Elements are delivered in the order in which they were put, to callers in the order in which they asked.
+/// ``finish()`` ends the queue: the elements in it are still delivered, after that ``get(fileID:line:)`` fails with
+/// ``DeferredError/finished``. When the queue is released, calls that still wait fail with
+/// ``DeferredError/abandoned``. Safe from any thread.
 ///
-/// A size or backlog below zero is ``DeferredError/invalidArgument(_:)`` at every use.
+/// With a size or backlog below zero, every use fails with ``DeferredError/invalidArgument(_:)``.
 public final class DeferredQueue<Element: Sendable>: Sendable {
     private struct State {
-        var elements = WaitingLine<Element>()
-        var line = WaitingLine<Resolver<Element>>()
+        var elements = CancellableFIFO<Element>()
+        var waiters = CancellableFIFO<Resolver<Element>>()
+        var isFinished = false
     }
 
-    /// How many elements may wait to be taken; nil for no limit.
+    /// How many elements may wait in the queue; nil for no limit.
     public let size: Int?
-    /// How many may wait for an element; nil for no limit.
+    /// How many callers may wait for an element; nil for no limit.
     public let backlog: Int?
-    private let state = Guarded(State())
+    private let state = SpinLocked(State())
 
-    /// An empty queue.
+    /// Creates an empty queue.
     public init(size: Int? = nil, backlog: Int? = nil) {
         self.size = size
         self.backlog = backlog
     }
 
-    /// How many elements wait to be taken.
+    /// How many elements wait in the queue.
     public var count: Int { state.withLock { $0.elements.count } }
 
-    /// How many wait for an element.
-    public var waitingCount: Int { state.withLock { $0.line.count } }
+    /// How many callers wait for an element.
+    public var waitingCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Gives `element` to who has waited longest, whose callbacks run before this returns, or keeps it for
-    /// who comes.
+    /// Whether ``finish()`` was called. There may still be elements in the queue.
+    public var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    /// Delivers `element` to the caller that has waited longest, whose callbacks run before this returns, or keeps it
+    /// in the queue.
     ///
-    /// Throws ``DeferredError/queueOverflow(size:)``, and keeps nothing, if the queue is full.
+    /// Throws ``DeferredError/queueOverflow(size:)`` if the queue is full, and ``DeferredError/finished`` after
+    /// ``finish()``; the element is not kept then.
     public func put(_ element: Element) throws {
         if let flaw { throw flaw }
         while true {
             let next = try state.withLock { state throws -> Resolver<Element>? in
-                if let waiter = state.line.popFirst() { return waiter }
+                if state.isFinished { throw DeferredError.finished }
+                if let waiter = state.waiters.popFirst() { return waiter }
                 if let size, state.elements.count >= size { throw DeferredError.queueOverflow(size: size) }
                 state.elements.append(element)
                 return nil
             }
-            // One who was cancelled in the meantime does not take it.
+            // A caller that was cancelled in the meantime does not take it.
             guard let next, !next.resolve(element) else { return }
         }
     }
 
-    /// The element that has waited longest, or the next to be put; fails with
-    /// ``DeferredError/queueUnderflow(backlog:)`` if as many wait already as may.
+    /// Ends the queue. The elements in it are still delivered; calls that wait for one fail with
+    /// ``DeferredError/finished``, in the order in which they were made, on this thread, before this returns.
     ///
-    /// Cancelled while it waits, it leaves the line, and takes no element.
+    /// Calling it again does nothing.
+    public func finish() {
+        state.withLock { $0.isFinished = true }
+        while let waiter = state.withLock({ $0.waiters.popFirst() }) {
+            waiter.reject(DeferredError.finished)
+        }
+    }
+
+    /// Returns the element that has waited longest, or waits for the next one.
+    ///
+    /// Fails with ``DeferredError/finished`` after ``finish()`` once no element is left, and with
+    /// ``DeferredError/queueUnderflow(backlog:)`` if as many callers wait already as may. A cancel while it waits
+    /// removes it from the queue; it takes no element.
     public func get(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Element> {
         if let flaw { return .rejected(flaw, fileID: fileID, line: line) }
         if let element = tryGet() { return .resolved(element, fileID: fileID, line: line) }
-        let ticket = Guarded<WaitingLine<Resolver<Element>>.Ticket?>(nil)
+        let ticket = SpinLocked<CancellableFIFO<Resolver<Element>>.Ticket?>(nil)
         let (deferred, resolver) = Deferred<Element>.withResolver(
-            canceller: { [weak self] _ in self?.leave(ticket.withLock { $0 }) }, fileID: fileID, line: line)
+            canceller: { [weak self] _ in self?.remove(ticket.withLock { $0 }) }, fileID: fileID, line: line)
         let early = state.withLock { state -> Result<Element, any Error>? in
-            // One may have been put since.
+            // An element may have been put since.
             if let element = state.elements.popFirst() { return .success(element) }
-            if let backlog, state.line.count >= backlog {
+            if state.isFinished { return .failure(DeferredError.finished) }
+            if let backlog, state.waiters.count >= backlog {
                 return .failure(DeferredError.queueUnderflow(backlog: backlog))
             }
-            let place = state.line.append(resolver)
+            let place = state.waiters.append(resolver)
             ticket.withLock { $0 = place }
             return nil
         }
@@ -76,50 +100,9 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
         return deferred
     }
 
-    /// The element that has waited longest, if there is one.
+    /// Returns the element that has waited longest, if there is one.
     public func tryGet() -> Element? {
         state.withLock { $0.elements.popFirst() }
-    }
-
-    /// Takes one element after another and runs `body` with it, each when the Deferred of the one before has
-    /// an outcome, until one fails or this is cancelled.
-    ///
-    /// Call it several times for several workers. `body` runs on the thread that puts the element, or at
-    /// once. The Deferred never succeeds. Its cancel leaves the line, or cancels what `body` gave; the
-    /// elements that wait stay in the queue.
-    public func run<Ignored: Sendable>(
-        _ body: @escaping @Sendable (Element) throws -> Deferred<Ignored>,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        working(fileID, line) { $0.then { try body($0).thenReturn(()) } }
-    }
-
-    /// As the form above, for a `body` that is done when it returns.
-    public func run(
-        _ body: @escaping @Sendable (Element) throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        working(fileID, line) { $0.then { try body($0) } }
-    }
-
-    /// As the form above, for an asynchronous `body`, which runs in a Task; a cancel cancels that.
-    @_disfavoredOverload
-    public func run(
-        _ body: @escaping @Sendable (Element) async throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        working(fileID, line) { $0.then { try await body($0) } }
-    }
-
-    /// A worker does not keep the queue: when nobody else does it fails with ``DeferredError/abandoned``.
-    private func working(
-        _ fileID: StaticString, _ line: UInt,
-        _ work: @escaping @Sendable (Deferred<Element>) -> Deferred<Void>
-    ) -> Deferred<Void> {
-        Looping.deferred(fileID: fileID, line: line) { [weak self] in
-            guard let self else { throw DeferredError.abandoned }
-            return work(get(fileID: fileID, line: line))
-        }
     }
 
     private var flaw: DeferredError? {
@@ -130,9 +113,9 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
         return nil
     }
 
-    private func leave(_ ticket: WaitingLine<Resolver<Element>>.Ticket?) {
+    private func remove(_ ticket: CancellableFIFO<Resolver<Element>>.Ticket?) {
         guard let ticket else { return }
-        let resolver = state.withLock { $0.line.remove(ticket) }
+        let resolver = state.withLock { $0.waiters.remove(ticket) }
         _ = consume resolver
     }
 }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// At most so many at once (Twisted's `DeferredSemaphore`).
+/// A semaphore that limits the number of permits in use at once (Twisted's `DeferredSemaphore`).
 ///
 /// ```swift
 /// let connections = DeferredSemaphore(4)
@@ -9,22 +9,23 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Who comes first is served first. Whoever waits may cancel, and leaves the line. A permit is given on the
-/// thread that gives one back, within that call; a long line of work that never waits takes no stack.
+/// Permits are granted in the order in which they were asked for. A cancel of a waiting ``acquire(fileID:line:)`` or
+/// `run` removes it from the queue. A permit is granted on the thread that releases one, within that call; except
+/// that a permit released inside a callback of another holder, on a thread that is granting permits further up its
+/// stack, is granted after that callback. So a long queue of work that never waits takes no stack.
 ///
-/// A limit below 1 lets nobody in: every ``acquire(fileID:line:)`` fails with
-/// ``DeferredError/invalidArgument(_:)``.
+/// With a limit below 1, every ``acquire(fileID:line:)`` fails with ``DeferredError/invalidArgument(_:)``.
 public final class DeferredSemaphore: Sendable {
-    /// The right to be in. It ends with ``release()``, at the latest when the last reference to it goes: hold
-    /// on to it.
-    public final class Permit: Sendable {
+    /// The right to proceed, until ``release()``, at the latest until the last reference to the permit is released:
+    /// keep a reference to it.
+    public final class Permit: ReleasablePermit {
         private let semaphore: DeferredSemaphore
         private let isReleased = Atomic<Bool>(false)
 
         fileprivate init(_ semaphore: DeferredSemaphore) { self.semaphore = semaphore }
 
-        /// Gives the permit back, and lets in who waits, within this call. Doing so again does nothing. Safe
-        /// from any thread.
+        /// Releases the permit. The next in the queue gets it within this call; inside a callback of another holder,
+        /// after that callback. Calling it again does nothing. Safe from any thread.
         public func release() {
             if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }
         }
@@ -32,95 +33,130 @@ public final class DeferredSemaphore: Sendable {
         deinit { release() }
     }
 
-    private typealias Line = WaitingLine<Resolver<Permit>>
+    private typealias Queue = CancellableFIFO<Resolver<Permit>>
 
     private struct State {
         var free: Int
-        var line = Line()
-        /// The threads that are letting others in: on these a permit given back is for the loop further out
-        /// (no recursion).
-        var lettingIn: [UInt] = []
+        var queue = Queue()
+        /// The threads that are in `grant`. On these, a permit that is released is granted by the loop further up
+        /// the stack (no recursion).
+        var grantingThreads: [UInt] = []
 
         mutating func next() -> Resolver<Permit>? {
-            guard free > 0, let waiter = line.popFirst() else { return nil }
+            guard free > 0, let waiter = queue.popFirst() else { return nil }
             free -= 1
             return waiter
         }
     }
 
-    /// How many may be in at once.
+    /// How many permits there are.
     public let limit: Int
-    private let state: Guarded<State>
+    private let state: SpinLocked<State>
 
-    /// A semaphore that lets in `limit` at once.
+    /// Creates a semaphore with `limit` permits.
     public init(_ limit: Int) {
         self.limit = limit
-        state = Guarded(State(free: limit))
+        state = SpinLocked(State(free: limit))
     }
 
-    /// How many permits are to be had now.
+    /// How many permits are free now.
     public var available: Int { max(0, state.withLock { $0.free }) }
 
-    /// How many wait.
-    public var waitingCount: Int { state.withLock { $0.line.count } }
+    /// How many callers wait for a permit.
+    public var waitingCount: Int { state.withLock { $0.queue.count } }
 
-    /// A permit, when there is one and it is this one's turn.
+    /// Waits for a permit.
     ///
-    /// ``run(_:fileID:line:)`` gives it back on every path; with this form that is up to you. A permit that
-    /// nobody takes, because of a cancel just then, is given back by itself.
+    /// `run` releases the permit on every path; with this form that is up to the
+    /// caller. A permit that arrives together with a cancel, and that no callback receives, is released automatically.
     public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Permit> {
         guard limit >= 1 else {
             let reason = "a semaphore's limit must be 1 or more, is \(limit)"
             return .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         }
         if let permit = tryAcquire() { return .resolved(permit, fileID: fileID, line: line) }
-        let ticket = Guarded<Line.Ticket?>(nil)
+        let ticket = SpinLocked<Queue.Ticket?>(nil)
         let (deferred, resolver) = Deferred<Permit>.withResolver(
-            canceller: { [self] _ in leave(ticket.withLock { $0 }) }, fileID: fileID, line: line)
-        let place = state.withLock { $0.line.append(resolver) }
+            canceller: { [self] _ in remove(ticket.withLock { $0 }) }, fileID: fileID, line: line)
+        let place = state.withLock { $0.queue.append(resolver) }
         ticket.withLock { $0 = place }
-        // One may have been given back since.
-        letIn()
+        // A permit may have been released since.
+        grant()
         return deferred
     }
 
-    /// A permit, if there is one now and nobody waits for it.
+    /// Returns a permit if one is free now and no caller waits for it.
     public func tryAcquire() -> Permit? {
         let isFree = state.withLock { state in
-            guard state.free > 0, state.line.isEmpty else { return false }
+            guard state.free > 0, state.queue.isEmpty else { return false }
             state.free -= 1
             return true
         }
         return isFree ? Permit(self) : nil
     }
 
-    private func leave(_ ticket: Line.Ticket?) {
+    private func remove(_ ticket: Queue.Ticket?) {
         guard let ticket else { return }
-        let waiter = state.withLock { $0.line.remove(ticket) }
+        let waiter = state.withLock { $0.queue.remove(ticket) }
         _ = consume waiter
     }
 
     private func takeBack() {
         state.withLock { $0.free += 1 }
-        letIn()
+        grant()
     }
 
-    /// Lets in who waits, as long as there are permits.
-    private func letIn() {
+    /// Grants free permits to waiting callers.
+    private func grant() {
         let thread = Platform.currentThread
         var next = state.withLock { state -> Resolver<Permit>? in
-            guard state.free > 0, !state.line.isEmpty, !state.lettingIn.contains(thread) else { return nil }
-            state.lettingIn.append(thread)
+            guard state.free > 0, !state.queue.isEmpty, !state.grantingThreads.contains(thread) else {
+                return nil
+            }
+            state.grantingThreads.append(thread)
             return state.next()
         }
         while let waiter = next {
-            // Cancelled in the meantime, it does not take the permit, which comes back.
+            // Cancelled in the meantime, it does not take the permit, whose `deinit` releases it.
             waiter.resolve(Permit(self))
             next = state.withLock { state -> Resolver<Permit>? in
                 if let waiter = state.next() { return waiter }
-                state.lettingIn.removeAll { $0 == thread }
+                state.grantingThreads.removeAll { $0 == thread }
                 return nil
             }
         }
+    }
+}
+
+extension DeferredSemaphore {
+    /// Waits for a permit, runs `body`, and releases the permit when the Deferred that `body` returns is settled.
+    ///
+    /// `body` runs on the thread that releases the permit, or at once if one is free. What it throws fails the
+    /// returned Deferred. If that is cancelled while it waits, `body` never runs; cancelled later, it cancels the
+    /// Deferred that `body` returned. The permit is released before callbacks further down the chain run.
+    public func run<R: DeferredConvertible>(
+        _ body: @escaping @Sendable () throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        acquire(fileID: fileID, line: line).running(body, fileID, line)
+    }
+
+    /// Waits for a permit, runs `body`, and releases the permit when it has returned. Otherwise behaves as the
+    /// form for a Deferred. May be left unused: a failure that nothing handles is reported.
+    @discardableResult
+    public func syncRun<T: Sendable>(
+        _ body: @escaping @Sendable () throws -> T,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<T> {
+        acquire(fileID: fileID, line: line).syncRunning(body, fileID, line)
+    }
+
+    /// Waits for a permit, runs an asynchronous `body` in a Task, and releases the permit when that has ended. A
+    /// cancel while `body` runs cancels the Task. Otherwise behaves as `run`.
+    public func asyncRun<T: Sendable>(
+        _ body: @escaping @Sendable () async throws -> T,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<T> {
+        acquire(fileID: fileID, line: line).asyncRunning(body, fileID, line)
     }
 }

@@ -1,9 +1,9 @@
-/// Finds rings (L5): a link may not wait for what waits for it.
+/// Finds cycles (L5): a link may not wait for what waits for it.
 extension Link {
-    /// Whether this link waits for `target`, straight or through nested waits, lists and links that follow.
+    /// Whether this link waits for `target`, directly or through nested waits, lists and links that follow.
     ///
-    /// Looked for from both ends in turn, up from here and down from `target`, since either side may be a
-    /// chain of a million links: it costs no more than twice the smaller side.
+    /// Searches from both ends alternately, up from here and down from `target`, since either side may be a
+    /// chain of a million links: the cost is at most twice that of the smaller side.
     func waits(for target: Link) -> Bool {
         if self === target { return true }
         var up = Walk(from: self)
@@ -18,23 +18,30 @@ extension Link {
         }
     }
 
-    /// Goes from link to link. Most chains never part, and need no memory to walk along.
+    /// Whether a link that completes `target` and waits for this one closes a cycle. (Only what waits for
+    /// `target` can.)
+    func closesCycle(with target: Link) -> Bool {
+        self === target
+            || target.word.load(ordering: .acquiring) & ~Word.flags != 0 && waits(for: target)
+    }
+
+    /// A walk from link to link. Most chains never branch, and need no memory to walk along.
     private struct Walk {
         private var current: Link?
-        /// Where the way parted: what is still to be visited.
+        /// Branches that are still to be visited.
         private var others: [Link] = []
-        /// What was visited since the way parted, or grew long. (Two threads may have closed a ring elsewhere
-        /// that neither has opened yet: even then this ends.)
+        /// The links visited since the first branch, or the 64th link. (Two threads may have closed a cycle
+        /// elsewhere that neither has broken yet: even then this ends.)
         private var seen: Set<ObjectIdentifier> = []
         private var steps = 0
 
         init(from start: Link) { current = start }
 
-        /// Whether there is nowhere left to go.
+        /// Whether no link is left to visit.
         var isOver: Bool { current == nil && others.isEmpty }
 
-        /// The next link, after which the walk goes on with its neighbours: the one given back, and those
-        /// appended.
+        /// Returns the next link. The walk then continues with its neighbours: the one that the closure
+        /// returns, and those that it appends.
         mutating func next(_ neighbours: (Link, inout [Link]) -> Link?) -> Link? {
             while let link = current ?? others.popLast() {
                 current = nil
@@ -49,8 +56,8 @@ extension Link {
         }
     }
 
-    /// What this link waits for; whether `target` is among it is told apart, since a plain source is not
-    /// worth the going to.
+    /// Returns what this link waits for. `isTarget` says whether `target` is among that: a plain source is
+    /// not visited.
     private func waitsFor(_ target: Link, _ isTarget: inout Bool, _ others: inout [Link]) -> Link? {
         let word = lock()
         switch phase {
@@ -60,14 +67,14 @@ extension Link {
             unlock(word)
             return link
         case .source:
-            let rare = rare
-            let list = rare?.list
-            if let rare { others += rare.following }
+            let coldState = coldState
+            let list = coldState?.list
+            if let coldState { others += coldState.following }
             unlock(word)
-            if let list { others += list.watches }
+            if let list { others += list.observers }
             isTarget = others.contains { $0 === target }
             return others.popLast()
-        case .handedOver, .running, .settled, .bypassed:
+        case .dispatched, .running, .settled, .bypassed:
             unlock(word)
             return nil
         }
@@ -81,9 +88,9 @@ extension Link {
         }
         let first = firstListed(in: word, others: &others)
         var list: ListState?
-        switch content.kind {
-        case .forward: others.append(content.reference(as: Link.self))
-        case .watch: list = content.reference(as: ListState.self)
+        switch payload.kind {
+        case .forward: others.append(payload.reference(as: Link.self))
+        case .observer: list = payload.reference(as: ListState.self)
         default: break
         }
         unlock(word)

@@ -1,15 +1,15 @@
+/// Attaching consumers, and reading the outcome.
 extension Link {
-    /// Attaches a new link with `content` to do, and runs it here and now if this one is idle with its
-    /// outcome (F3).
+    /// Attaches a new link with the step in `payload`, and runs that before this returns if this link is idle
+    /// and settled (F3).
     @usableFromInline
-    func attach(_ content: consuming Content, _ site: DeferredDiagnostic.Location) -> Link {
-        let consumer = Link(.waiting, content, site)
+    func attach(_ payload: consuming Payload, _ site: DeferredDiagnostic.Location) -> Link {
+        let consumer = Link(.waiting, payload, site)
         attach(consumer)
         return consumer
     }
 
-    /// Has `body` run at this link's turn to tell, after those attached before, without being a consumer of
-    /// it.
+    /// Runs `body` when this link is drained, after what was attached before, without consuming it.
     func observe(_ body: @escaping @Sendable () -> Void) {
         let observer = Link(
             .waiting,
@@ -21,57 +21,128 @@ extension Link {
         attach(observer)
     }
 
-    /// Attaches a new link that nobody else knows of yet.
+    /// Attaches a new link, to which only the caller has a reference.
     func attach(_ consumer: Link) {
         if Recording.isOn { Recording.attached(consumer, to: self) }
         let word = lock()
+        if Link.isIdle(word), let lateDispatcher = coldState?.lateDispatcher {
+            unlock(word)
+            if !attachLate(consumer, lateDispatcher) { attach(consumer, lock()) }
+        } else {
+            attach(consumer, word)
+        }
+    }
+
+    /// Attaches a new link that no other thread can reach yet to this one, which is locked.
+    @inline(__always)
+    private func attach(_ consumer: Link, _ word: UInt) {
         if word & Word.settled == 0 {
             consumer.upstream = Upstream(self)
             unlock(Link.append(consumer, to: word))
             return
         }
         if Link.isIdle(word) {
-            var frame = Frame()
-            teller = frame.thread
-            unlock(word | Word.busy)
-            frame.tellFirst(consumer, of: self)
+            var loop = DrainLoop()
+            activeThread = loop.thread
+            unlock(word | Word.draining)
+            loop.deliverFirst(consumer, of: self)
         } else {
-            if word & Word.busy != 0 { consumer.teller = teller }
+            // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
+            if word & Word.draining != 0 { consumer.upstream = Upstream(self) }
             unlock(Link.append(consumer, to: word))
         }
     }
 
-    /// Makes an idle link that has its outcome `busy`, for a caller who attaches a step and is thereby the
-    /// frame (F3). False if it is not idle, or if there has to be a link that a recording can show.
+    /// Makes an idle, settled link `draining`: the caller runs a step in place and becomes responsible for
+    /// draining the list (F3). Returns false if it is not idle, or if a recording needs a link to show.
     @usableFromInline
-    func beginTurn() -> Bool {
+    func beginStepInPlace() -> Bool {
         if Recording.isOn { return false }
         guard Link.isIdle(word.load(ordering: .relaxed)) else { return false }
         let word = lock()
-        let isIdle = Link.isIdle(word)
-        if isIdle { teller = Platform.currentThread }
-        unlock(isIdle ? word | Word.busy : word)
+        let isIdle = Link.isIdle(word) && coldState?.lateDispatcher == nil
+        if isIdle { activeThread = Platform.currentThread }
+        unlock(isIdle ? word | Word.draining : word)
         return isIdle
     }
 
-    /// Whether there is an outcome in `content`, at which the caller looks: a failure counts as handled.
+    /// Ends a step that has run in place (`beginStepInPlace`) with its result, and notifies the consumers
+    /// attached in the meantime. Returns the link that the step would have been attached with.
     @usableFromInline
-    func look() -> Bool {
+    func endStepInPlace(_ answer: consuming Payload, _ site: DeferredDiagnostic.Location) -> Link {
+        let consumer: Link
+        if answer.kind == .wait {
+            let inner = answer.takeReference(as: Link.self)
+            if Link.isIdle(inner.word.load(ordering: .acquiring)) {
+                consumer = Link(.settled, inner.peekedOutcome(), site)
+            } else {
+                // Nothing can wait for a link that does not exist yet: there is no cycle to look for.
+                consumer = inner.attach(.adopt, site)
+            }
+        } else {
+            consumer = Link(.settled, answer, site)
+        }
+        let consumers = takeListOrBecomeIdle(true)
+        if !consumers.isEmpty {
+            var loop = DrainLoop()
+            loop.endStepInPlace(of: self, consumers)
+        }
+        return consumer
+    }
+
+    /// Whether the link is settled. Handles no failure.
+    @usableFromInline
+    var isSettled: Bool { word.load(ordering: .acquiring) & Word.settled != 0 }
+
+    /// Whether there is an outcome in `payload` that the caller may read: a failure then counts as handled.
+    @usableFromInline
+    func peek() -> Bool {
         guard word.load(ordering: .acquiring) & Word.settled != 0 else { return false }
-        if content.isFailure { locked { _ = flags.insert(.handled) } }
+        if payload.isFailure { locked { _ = flags.insert(.handled) } }
         return true
     }
 
-    /// As `look()`, for one who would otherwise wait in turn: false while others are being told, or are held
-    /// by a pause.
+    /// As `peek()`, for a caller that would otherwise attach a consumer: false while other consumers are
+    /// being notified or are suspended by a pause.
     @usableFromInline
-    func lookIfIdle() -> Bool {
-        Link.isIdle(word.load(ordering: .acquiring)) && look()
+    func peekIfIdle() -> Bool {
+        Link.isIdle(word.load(ordering: .acquiring)) && peek()
     }
 
-    /// The outcome of a settled link, for one that takes it over.
-    func takeLook() -> Content {
-        _ = look()
-        return content.copy()
+    /// Returns a copy of the outcome of a settled link, for a link that adopts it.
+    func peekedOutcome() -> Payload {
+        _ = peek()
+        return payload.copy()
+    }
+}
+
+// MARK: - Reporting
+
+extension Link {
+    /// Reports a failure that nothing handled, when the last handle is released (U1).
+    @inline(__always)
+    func reportIfUnhandled() {
+        if payload.isFailure && !flags.contains(.handled) { reportUnhandled() }
+    }
+
+    /// Suppresses the unhandled-failure report for this link. Its failure still reaches its consumers.
+    func disownFailure() {
+        locked { _ = flags.insert(.handled) }
+    }
+
+    @inline(never)
+    private func reportUnhandled() {
+        guard let error = payload.error, !(error is CancellationError) else { return }
+        DeferredDiagnostics.report(.unhandledFailure(error, made: made))
+    }
+
+    @usableFromInline
+    func reportNotFireable(_ site: DeferredDiagnostic.Location) {
+        DeferredDiagnostics.report(.notFireable(made: made, at: site))
+    }
+
+    @usableFromInline
+    func reportUnbalancedUnpause(_ site: DeferredDiagnostic.Location) {
+        DeferredDiagnostics.report(.unbalancedUnpause(made: made, at: site))
     }
 }

@@ -4,43 +4,43 @@ internal import Dispatch
 internal import CDispatch
 #endif
 
-/// Whether to block a thread would be to wait for that thread.
+/// Whether blocking a thread would mean waiting for that thread.
 extension Link {
-    /// Whether this link can't settle, nor be told of, before something has run on `thread`, the current one:
-    /// a callback that it is inside of, what is told after that, or a callback that is for the main queue
-    /// while this is that queue.
+    /// Whether this link cannot be settled, or its consumers notified, before something has run on `thread`,
+    /// the current one: a callback that this is called from, what is notified after that, or a callback on
+    /// the main queue while this is the main queue.
     ///
-    /// Only what is certain, cancels aside: not what another thread may still fire, or a failure may end
-    /// first.
+    /// True only if that is certain, cancels aside: not for what another thread may complete or a failure may
+    /// end first.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
         var search = DeadlockSearch(thread)
         return search.isStuck(self)
     }
 }
 
-/// Goes up from a link to all that it may wait for, and comes back down from what is stuck to what that makes
-/// stuck. As loops, since a chain may be a million links long (F6).
+/// Walks up from a link to everything that it may wait for, and from what is stuck back down to what that
+/// makes stuck. In loops, since a chain may be a million links long (F6).
 ///
-/// Each link is looked at once, at a moment of its own. That will do, since what is stuck stays so for as
-/// long as this thread searches.
+/// Each link is read once, each at another moment. That suffices: what is stuck stays stuck while this thread
+/// searches.
 private struct DeadlockSearch {
     /// When a link is stuck.
     enum Condition {
         case always
-        /// Not for all that is known of it.
+        /// Never, as far as is known.
         case never
-        /// If one of these is.
+        /// If at least one of these is.
         case any([Link])
-        /// If all of these are; not if there are none.
+        /// If all of these are, and there is at least one.
         case all([Link])
     }
 
     private struct Visit {
-        /// Held, so that no other link is met at its address.
+        /// Retained, so that no other link has its address meanwhile.
         let link: Link
-        /// Those that wait for it, by their places.
+        /// The indices of the links that wait for it.
         var dependents: [Int] = []
-        /// How many more of those that it waits for have to be stuck before it is.
+        /// How many more of the links that it waits for have to be stuck before it is.
         var missing = Int.max
     }
 
@@ -54,7 +54,7 @@ private struct DeadlockSearch {
     mutating func isStuck(_ link: Link) -> Bool {
         var next = place(of: link)
         while next < visits.count, visits[0].missing > 0 {
-            look(at: next)
+            visit(at: next)
             next += 1
         }
         return visits[0].missing == 0
@@ -67,7 +67,7 @@ private struct DeadlockSearch {
         return visits.count - 1
     }
 
-    private mutating func look(at place: Int) {
+    private mutating func visit(at place: Int) {
         let upstream: [Link]
         switch condition(of: visits[place].link) {
         case .always:
@@ -90,7 +90,7 @@ private struct DeadlockSearch {
         }
     }
 
-    /// One more of those that a link waits for is stuck; true if that makes it so.
+    /// Counts one more stuck link among those that a link waits for. Returns true if that makes it stuck.
     private mutating func count(at place: Int) -> Bool {
         guard visits[place].missing > 0 else { return false }
         visits[place].missing -= 1
@@ -105,30 +105,27 @@ private struct DeadlockSearch {
     }
 
     private func condition(of link: Link) -> Condition {
-        let dispatcher: (any Dispatcher)?
+        let destination: DispatchedStep.Destination?
         var upstream: [Link] = []
         let word = link.lock()
         switch link.phase {
         case .settled, .running:
-            let isTold = link.phase == .running || word & Word.busy != 0
-            let isHere = isTold && link.teller == thread
+            let isActive = link.phase == .running || word & Word.draining != 0
+            let isHere = isActive && link.activeThread == thread
             link.unlock(word)
             return isHere ? .always : .never
         case .waiting, .linking:
-            dispatcher = link.content.dispatcher
+            destination = link.payload.destination
             let waitsFor = link.upstream.retained()
-            let isHere = waitsFor == nil && link.teller == thread
             link.unlock(word)
-            if isHere { return .always }
-            // A timer may end it, if others consume what it waits for.
-            if link.made.origin == .timeout { return .never }
+            if link.made.origin == .timeout, cancelEnds(link) { return .never }
             if let waitsFor { upstream = [waitsFor] }
-        case .handedOver:
-            dispatcher = link.content.dispatcher
+        case .dispatched:
+            destination = link.payload.destination
             link.unlock(word)
         case .source:
-            let list = link.rare?.list
-            let following = link.isFiredOnlyByFollowing ? link.rare?.following ?? [] : []
+            let list = link.coldState?.list
+            let following = link.isCompletedOnlyByFollowing ? link.coldState?.following ?? [] : []
             link.unlock(word)
             if let list { return condition(of: list) }
             return .all(following)
@@ -136,60 +133,94 @@ private struct DeadlockSearch {
             link.unlock(word)
             return .never
         }
-        if isOnMainQueue, let dispatcher, dispatcher.isMainQueue { return .always }
+        if isOnMainQueue, let destination, destination.isMainQueue { return .always }
         return .any(upstream)
     }
 
-    private func condition(of list: ListState) -> Condition {
-        let watches = list.watches.filter { watch in watch.locked { watch.phase != .settled } }
-        if list.waitsForAll { return .any(watches) }
-        guard let limit = list.limit else { return .all(watches) }
-        // What has not begun does not, as long as those that are stuck take all the places there are.
-        var begun: [Link] = []
-        for watch in watches {
-            let input = watch.locked { watch.upstream.retained() }
-            switch input?.isFollowing {
-            case true?: begun.append(watch)
-            case false?: break
-            case nil: return .all(watches)
+    /// Whether a cancel, as by a timer, would end `start` without anything that has to run on this thread
+    /// first. Walks up as a cancel does: as long as there is one consumer, to a callback that is running or
+    /// yet to be dequeued.
+    private func cancelEnds(_ start: Link) -> Bool {
+        var link = start
+        var seen: Set<ObjectIdentifier> = []
+        while seen.insert(ObjectIdentifier(link)).inserted {
+            let word = link.lock()
+            switch link.phase {
+            case .running:
+                let isHere = link.activeThread == thread
+                link.unlock(word)
+                return !isHere
+            case .settled:
+                let isHere = word & Word.draining != 0 && link.activeThread == thread
+                link.unlock(word)
+                return !isHere
+            case .dispatched:
+                let destination = link.payload.destination
+                link.unlock(word)
+                return !(isOnMainQueue && destination?.isMainQueue ?? false)
+            case .waiting, .linking:
+                let upstream = link.upstream.retained()
+                link.unlock(word)
+                guard let upstream, !upstream.isConsumed(besides: link) else { return true }
+                link = upstream
+            case .source:
+                let coldState = link.coldState
+                let follower =
+                    coldState?.canceller == nil && coldState?.list == nil ? coldState?.following.first : nil
+                let isShielded = link.flags.contains(.shielded)
+                link.unlock(word)
+                guard let follower, !isShielded else { return true }
+                link = follower
+            case .bypassed:
+                link.unlock(word)
+                return true
             }
         }
-        return begun.count == watches.count || begun.count >= limit ? .all(begun) : .never
+        return true
+    }
+
+    private func condition(of list: ListState) -> Condition {
+        let observers = list.observers.filter { observer in observer.locked { observer.phase != .settled } }
+        if list.waitsForAll { return .any(observers) }
+        // While there is room, a further input may start and settle the list.
+        return list.isFull ? .all(observers) : .never
     }
 }
 
 extension Link {
-    /// Whether this source fires as another does, and in no other way but by a cancel. Under its lock.
+    /// Whether, a cancel aside, only what this source follows can settle it. Under its lock.
     ///
-    /// Hands may fire it before what it follows does: those of its handles, if they may, or of its producers,
-    /// if there are any left.
-    fileprivate var isFiredOnlyByFollowing: Bool {
-        if isFiredByHandles { return false }
-        return rare?.firesOnlyByFollowing ?? false || !hasProducers
+    /// Handles that may complete it, and producers, could do so before.
+    fileprivate var isCompletedOnlyByFollowing: Bool {
+        if isCompletedByHandles { return false }
+        return coldState?.completesOnlyByFollowing ?? false || !hasProducers
     }
 
-    /// Whether somebody holds a producer of this source. Under its lock.
+    /// Whether this source has producers. Under its lock.
     private var hasProducers: Bool {
-        guard flags.contains(.hasClaim) else { return false }
-        // Sound: with that flag `next` is a retained reference to the claim (see `keep`), laid out as an
-        // optional one is. The producers hold the others, and only who holds one can make one more.
-        return withUnsafeMutablePointer(to: &next) { kept in
-            kept.withMemoryRebound(to: Claim?.self, capacity: 1) { !isKnownUniquelyReferenced(&$0.pointee) }
-        }
+        // The producers have the other references, and new references are made from existing ones.
+        sourceReference != nil && !isKnownUniquelyReferenced(&sourceReference)
     }
 
-    /// Whether this source follows another yet; nil if it is pending no more.
-    fileprivate var isFollowing: Bool? {
-        locked { phase == .source ? rare.map { !$0.following.isEmpty } ?? false : nil }
+    /// Whether this pending link has a consumer besides `consumer`.
+    fileprivate func isConsumed(besides consumer: Link) -> Bool {
+        let word = lock()
+        var isConsumed = false
+        if word & Word.settled == 0 {
+            Link.forEach(in: word) { other in
+                if other !== consumer && !other.isDetached && !other.onlyObserves { isConsumed = true }
+            }
+        }
+        unlock(word)
+        return isConsumed
     }
 }
 
-extension Dispatcher {
-    /// Whether what it is given runs on the main queue, known by its label: two objects may stand for one
+extension DispatchedStep.Destination {
+    /// Whether work submitted there runs on the main queue, known by its label: two objects may stand for one
     /// queue.
     fileprivate var isMainQueue: Bool {
-        self is MainActorDispatcher
-            || (self as? DispatchQueue).map { $0.label == DispatchQueue.main.label } ?? false
+        type == MainActorDispatcher.self || queue.map { $0.label == DispatchQueue.main.label } ?? false
     }
 }
 

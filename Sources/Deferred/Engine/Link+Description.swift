@@ -1,5 +1,3 @@
-internal import Dispatch
-
 /// What a link is and what it waits for, in words.
 extension Link {
     /// The link, and up the chain what it waits for and where each was made, in one line.
@@ -8,9 +6,9 @@ extension Link {
         var parts: [String] = []
         var current: Link? = self
         while let link = current {
-            let glance = link.glance()
-            parts.append("\(glance.text) (made at \(link.made))")
-            current = glance.upstream.first
+            let snapshot = link.snapshot()
+            parts.append("\(snapshot.text) (made at \(link.made))")
+            current = snapshot.upstream.first
             if parts.count == 16 && current != nil {
                 parts.append("…")
                 break
@@ -26,7 +24,7 @@ extension Link {
         let greatestCount = 1000
         var lines: [String] = []
         var seen: Set<ObjectIdentifier> = []
-        // What is still to be told, the next last: a chain may be long, and lists stand in lists.
+        // What is still to be described, the next one last: chains may be long, and lists nested in lists.
         var rest = [Mention(link: self, prefix: "", depth: 0)]
         while let mention = rest.popLast() {
             if lines.count == greatestCount {
@@ -40,15 +38,15 @@ extension Link {
                 lines.append("\(indent)the same as above \(place)")
                 continue
             }
-            let glance = link.glance()
-            lines.append("\(indent)\(glance.text) \(place)")
-            if glance.inputs.isEmpty {
-                rest += glance.upstream.reversed().map {
+            let snapshot = link.snapshot()
+            lines.append("\(indent)\(snapshot.text) \(place)")
+            if snapshot.inputs.isEmpty {
+                rest += snapshot.upstream.reversed().map {
                     Mention(link: $0, prefix: "← ", depth: mention.depth)
                 }
             } else {
-                rest += glance.inputs.enumerated().reversed().compactMap { index, watch in
-                    watch.locked({ watch.upstream.retained() }).map {
+                rest += snapshot.inputs.enumerated().reversed().compactMap { index, observer in
+                    observer.locked({ observer.upstream.retained() }).map {
                         Mention(link: $0, prefix: "\(index): ", depth: mention.depth + 1)
                     }
                 }
@@ -64,62 +62,54 @@ extension Link {
     }
 
     /// What a link is doing, and what it waits for.
-    private struct Glance {
+    private struct Snapshot {
         var text: String
         var upstream: [Link] = []
-        /// Of a list: the links that watch its inputs.
+        /// For a list: the observers of its inputs.
         var inputs: [Link] = []
     }
 
-    private func glance() -> Glance {
+    private func snapshot() -> Snapshot {
         let word = lock()
-        let isNested = content.kind == .adopt
+        let isNested = payload.kind == .adopt
         let phase = phase
         let isAttached = phase == .waiting || phase == .linking
         let upstream = isAttached ? self.upstream.retained() : nil
-        let dispatcher = phase == .handedOver ? content.dispatcher : nil
-        let following = phase == .source ? rare?.following ?? [] : []
-        let list = phase == .source ? rare?.list : nil
-        let pauses = rare?.pauses ?? 0
+        let destination = phase == .dispatched ? payload.destination : nil
+        let following = phase == .source ? coldState?.following ?? [] : []
+        let list = phase == .source ? coldState?.list : nil
+        let pauses = coldState?.pauses ?? 0
         let isCancelled = flags.contains(.cancelled)
         unlock(word)
 
-        var glance = Glance(text: "", upstream: upstream.map { [$0] } ?? [])
+        var snapshot = Snapshot(text: "", upstream: upstream.map { [$0] } ?? [])
         switch phase {
         case .settled:
-            glance.text = content.describeOutcome()
+            snapshot.text = payload.describeOutcome()
         case .source:
-            if let watches = list?.watches {
-                let pending = watches.count { watch in watch.locked { watch.phase == .waiting } }
-                glance.text = "waits for \(pending) of a list of \(watches.count)"
-                glance.inputs = watches
+            if let observers = list?.observers {
+                let pending = observers.count { observer in observer.locked { observer.phase == .waiting } }
+                snapshot.text = "waits for \(pending) of a list of \(observers.count)"
+                snapshot.inputs = observers
             } else if !following.isEmpty {
-                glance.text = "follows another"
-                glance.upstream = following.compactMap { follower in
+                snapshot.text = "follows another"
+                snapshot.upstream = following.compactMap { follower in
                     follower.locked { follower.upstream.retained() }
                 }
             } else {
-                glance.text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
+                snapshot.text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
             }
-        case .handedOver:
-            let name = dispatcher.map { ", \($0.nameInWords)" } ?? ""
-            glance.text = "its callback waits on its dispatcher\(name)"
+        case .dispatched:
+            let name = destination.map { ", \($0.name)" } ?? ""
+            snapshot.text = "its callback waits on its dispatcher\(name)"
         case .running:
-            glance.text = "its callback runs"
+            snapshot.text = "its callback runs"
         case .waiting, .linking, .bypassed:
-            glance.text =
+            snapshot.text =
                 upstream == nil
                 ? "waits for its turn" : isNested ? "waits for a nested Deferred" : "waits"
         }
-        if pauses > 0 { glance.text += ", paused" + (pauses > 1 ? " \(pauses) times" : "") }
-        return glance
-    }
-}
-
-extension Dispatcher {
-    /// The label of a queue that has one, else the type. No code of its author's runs for it.
-    var nameInWords: String {
-        if let queue = self as? DispatchQueue, !queue.label.isEmpty { return queue.label }
-        return self is MainActorDispatcher ? "MainActor" : "\(type(of: self))"
+        if pauses > 0 { snapshot.text += ", paused" + (pauses > 1 ? " \(pauses) times" : "") }
+        return snapshot
     }
 }

@@ -1,15 +1,17 @@
-/// Pausing: a paused link may fire, but nobody attached to it is told (P1).
+/// Pausing: a paused link may be settled, but its consumers are not notified (P1).
 extension Link {
+    /// Adds one pause.
     @usableFromInline
     func pause() {
         if Recording.isOn { Recording.paused(self) }
-        let rare = ensureRare()
+        let coldState = ensureColdState()
         let word = lock()
-        rare.pauses += 1
+        coldState.pauses += 1
         unlock(word | Word.paused)
     }
 
-    /// Undoes one `pause()`, and after the last tells those who were held. False if there was none to undo.
+    /// Undoes one `pause()`, and after the last notifies the consumers. Returns false if there was none to
+    /// undo.
     @usableFromInline
     func unpause() -> Bool {
         if Recording.isOn { return Recording.during(.unpausing, of: self) { unpauseNow() } }
@@ -18,45 +20,46 @@ extension Link {
 
     private func unpauseNow() -> Bool {
         let word = lock()
-        guard let rare, rare.pauses > 0 else {
+        guard let coldState, coldState.pauses > 0 else {
             unlock(word)
             return false
         }
-        rare.pauses -= 1
+        coldState.pauses -= 1
         if Recording.isOn { Recording.unpaused(self) }
-        guard rare.pauses == 0 else {
+        guard coldState.pauses == 0 else {
             unlock(word)
             return true
         }
-        // Nothing to tell yet, or the frame that tells has not stopped for the pause: it just goes on.
-        guard word & (Word.settled | Word.busy) == Word.settled, word & ~Word.flags != 0 else {
+        // There is nothing to notify anyone of yet, or the drain loop has not noticed the pause and just
+        // continues.
+        guard word & (Word.settled | Word.draining) == Word.settled, word & ~Word.flags != 0 else {
             unlock(word & ~Word.paused)
             return true
         }
-        let batch = Batch(takenFrom: word)
-        let scope = rare.heldScope.take()
-        var heldBack: [Frame.Task] = []
-        swap(&heldBack, &rare.heldBack)
-        var frame = Frame()
-        teller = frame.thread
-        unlock(Word.settled | Word.busy)
-        frame.resume(self, batch, consume scope, heldBack)
+        let consumers = ConsumerQueue(takenFrom: word)
+        let scope = coldState.retainedScope.take()
+        var suspendedJobs: [DrainLoop.Job] = []
+        swap(&suspendedJobs, &coldState.suspendedJobs)
+        var loop = DrainLoop()
+        activeThread = loop.thread
+        unlock(Word.settled | Word.draining)
+        loop.resume(self, consumers, consume scope, suspendedJobs)
         return true
     }
 
-    /// The last handle that could unpause this link has gone, so it counts as unpaused. Called from `deinit`:
-    /// a stand-in with the same outcome tells those who were held.
+    /// Counts the link as unpaused, since the last handle that could unpause it was released. Called from
+    /// `deinit`: another link with the same outcome notifies the consumers.
     func flushAfterPause() {
-        let standIn = Link(.bypassed, content.copy(), made)
+        let standIn = Link(.bypassed, payload.copy(), made)
         standIn.phase = .settled
-        let batch = Batch(takenFrom: word.load(ordering: .relaxed))
+        let consumers = ConsumerQueue(takenFrom: word.load(ordering: .relaxed))
         word.store(Word.settled, ordering: .relaxed)
-        standIn.word.store(Word.settled | Word.busy, ordering: .relaxed)
+        standIn.word.store(Word.settled | Word.draining, ordering: .relaxed)
         if flags.contains(.handled) { standIn.flags.insert(.handled) }
-        // A failure that nobody handles is the stand-in's to report.
+        // If nothing handles the failure, the other link reports it.
         flags.insert(.handled)
-        var frame = Frame()
-        standIn.teller = frame.thread
-        frame.resume(standIn, batch, rare?.heldScope.take(), rare?.heldBack ?? [])
+        var loop = DrainLoop()
+        standIn.activeThread = loop.thread
+        loop.resume(standIn, consumers, coldState?.retainedScope.take(), coldState?.suspendedJobs ?? [])
     }
 }

@@ -1,77 +1,158 @@
 internal import Synchronization
 
-/// One position in a chain, with nothing of its value's type: `Deferred<Value>` is the typed skin over it.
+/// A position in a chain, without the type of its value. `Deferred<Value>` is the typed layer over it.
 ///
-/// A link is made pending and settles once, with a value or an error. Until then it is either a *source*,
-/// which somebody fires, or it *waits* for another link and holds the step to run with that one's outcome. It
-/// keeps the list of the links that wait for it, in the order in which they were attached.
+/// This file describes the engine. Read on in this order:
 ///
-/// ## The protocol
+/// 1. `Link+Word`: the lock, the flags and the list of consumers, in one word; `Payload`: a step or an outcome.
+/// 2. `Link+Attaching`, `DrainLoop+Delivering` and `DrainLoop`: a result moves down a chain.
+/// 3. `DrainLoop+Nesting` with `CycleSearch`: a callback returns a Deferred.
+/// 4. `DrainLoop+Cancelling`: a cancel moves up.
+/// 5. `DrainLoop+Queues` and `DispatchedStep`: steps on a queue, and on any other dispatcher.
+/// 6. `Link+Pausing`, `FinalizerScope`, `Abandonment`, `Producer`, `ListState`, `Link+Awaiting`.
+/// 7. The rest when a name leads there: `ColdState`, `GuaranteedWork`, `StoredClosure`, `Link+LateConsumers`,
+///    `Link+Deadlock` (what `wait()` refuses), `Link+Description`, `SpinLock`, `Platform`.
 ///
-/// Everything hangs on one atomic `word`: a lock bit, three flags and the list. **Decide under the lock, act
-/// after it**: no closure runs, and nothing of a user's is released, while a link is locked. A critical
-/// section is a handful of loads and stores, never an allocation, so that a short back-off is all a waiting
-/// thread needs.
+/// A link is created pending and settled once, with a value or an error. Until then it is either a *source*,
+/// which is completed explicitly, by a list, or by what it follows; or it *waits* for another link and has a
+/// step to run with that link's outcome. It has a list of the links that wait for it, its consumers, in the
+/// order attached.
 ///
-/// | state of the word | meaning | who moves it |
+/// ## Four walks
+///
+/// Each walk names the functions that it passes, in their order, by file. Accessors and the functions of
+/// `SpinLock` and `Platform`, which lock a word and read the current thread, are left out.
+///
+/// **`source.map(on: queue) { … }.map { … }.done { … }`, then `source.resolve(1)`.**
+/// - `Deferred+Completing`: `resolve`, `complete`.
+/// - `Payload+Outcome`: `value` stores the value in a payload.
+/// - `DrainLoop+Delivering`: `complete`, `completeNow` store the outcome, take the list (`ConsumerQueue.init` in
+///   `Link+Word`) and set `draining`, all under the lock.
+/// - `DrainLoop`: `drainRetained`, `drain` take the consumers one by one (`removeFirst`).
+/// - `DrainLoop+Delivering`: `deliver` makes the first one `running` and takes its step (`startRunning`);
+///   `perform`, `performOther` find that it is for a queue.
+/// - `DrainLoop+Queues`: `submit` copies the outcome (`copy`), stores the step in the link and calls the queue.
+///   Back in `drain`, `takeListOrBecomeIdle` ends the draining of the source; `run` finds no further job.
+/// - On the queue, `DrainLoop+Queues`: `runSubmitted` takes the step out (`takeStep`). `Payload`: `run` calls the
+///   closure.
+/// - `DrainLoop+Delivering`: `conclude`, `settle`, `finish` store the result in the link and take its list.
+/// - `DrainLoop`: `enqueueDrain`; then `run`, `runJobs`, `drain` deliver to the second link.
+/// - `DrainLoop+Delivering`: `deliver`, `perform`, `conclude`, `settle`, `finish` for that one, and so on. The last
+///   link, if nothing else refers to it (`isUnreachable`), needs no lock: `runUnreachable`,
+///   `concludeUnreachable`.
+///
+/// **A callback returns a pending Deferred, which is then resolved.**
+/// - `DrainLoop+Delivering`: `deliver`, `perform`. The step (`Payload`: `run`; `Payload+Outcome`: `nesting`)
+///   returns a payload of the kind `wait`; `conclude` calls `wait`.
+/// - `DrainLoop+Nesting`: `wait` makes the link `linking`, with `adopt` as its step. (`bypass`: if nothing but one
+///   adopting consumer refers to the link, that consumer waits in its place.) `enlist` appends it to the nested
+///   link's list (`append` in `Link+Word`) and makes it `waiting`.
+/// - `CycleSearch`: `waits(for:)`, if the link has consumers.
+/// - `resolve` as above, up to `deliver`, which finds that the link adopts the outcome: `take` copies it
+///   (`Payload+Outcome`: `copy`), `finish` settles the link.
+///
+/// **`last.cancel()` on three links.**
+/// - `Deferred+Control`: `cancel`.
+/// - `DrainLoop+Cancelling`: `cancel`, `cancelNow` (and `Abandonment.finishWaiting`). `DrainLoop.cancel` moves
+///   from a waiting link to its `upstream` (`Upstream.retained`, below) as long as `detach` finds that no other
+///   consumer is there (`isAlone`, or `hasConsumer`, in `Link+Word`).
+/// - `DrainLoop+Cancelling`: `cancelSource` runs the source's canceller, if there is one; `cancelBareSource`
+///   settles the source.
+/// - `DrainLoop+Delivering`: `finish`. `DrainLoop`: `run`; the error moves down as in the first walk.
+///
+/// Where `detach` finds another consumer, the link is detached and `runDetached` runs its step with
+/// `CancellationError`.
+///
+/// **`link.cancel()` while its callback runs, which then returns a pending Deferred.**
+/// - `DrainLoop+Cancelling`: `cancel` finds the link `running` (or comes up from a consumer of it, which it marks,
+///   too) and sets `cancelPending`.
+/// - `DrainLoop+Nesting`: `wait` removes the mark from the consumers, since the link's own counts. `enlist` puts the
+///   link into the nested link's list and takes the mark; `waits(for:)` looks for a cycle; then `cancel`, as in the
+///   third walk. If the callback returns a value instead, the link settles with that.
+///
+/// ## States
+///
+/// An atomic `word` has the lock, three flags and the list. **Decide under the lock, act after it**: while a
+/// link is locked, no closure runs, and nothing of a user's is released.
+///
+/// | flags in the word | meaning | who changes it |
 /// |---|---|---|
-/// | – | pending | whoever attaches, cancels or fires, under the lock |
-/// | `settled`, `busy` | has its outcome; one frame is telling those in the list | that frame alone |
-/// | `settled` | has its outcome; the list is empty (or `paused`) | whoever attaches next becomes the frame |
+/// | none | pending | the thread that attaches, cancels or completes, under the lock |
+/// | `settled`, `draining` | has its outcome; one drain loop notifies its consumers | that drain loop |
+/// | `settled` | has its outcome; the list is empty | the thread that attaches next: it becomes the drain loop |
+/// | `settled`, `paused` | has its outcome; consumers stay in the list | the last `unpause()`: it becomes the drain loop |
 ///
-/// The frame that settles a link, or finds it idle, sets `busy` and owns the telling until it clears `busy`
-/// in the same critical section in which it saw the list empty. Attaching appends in a critical section of
-/// the same lock, so what is attached is either seen by that frame or finds the link idle: no callback is
-/// lost (F4), and since only one frame has `busy`, none runs twice or beside another.
+/// The drain loop that settles a link, or attaches to an idle one, sets `draining` and clears it in the
+/// critical section in which it finds the list empty. Attaching appends in a critical section of the same
+/// lock. A consumer is therefore either seen by that drain loop or finds the link idle: every callback runs
+/// once, and never beside another of the same Deferred (F4).
 ///
-/// A link's role as somebody's consumer is its `phase`, under its own lock:
+/// As a consumer of another link, a link has a `phase`, under its own lock:
 ///
-///     source ───────────────────────────────► settled           fired, cancelled, abandoned
-///     waiting ──► running ──────────────────► settled           told the outcome, or withdrew from waiting
-///                  │  ▲ └► handedOver ─► running                its step belongs to a dispatcher
+///     source ───────────────────────────────► settled           completed, cancelled, abandoned
+///     waiting ──► running ──────────────────► settled           notified, or detached
+///                  │  ▲ └► dispatched ─► running                its step was submitted to a dispatcher
 ///                  ▼  │
-///               linking ──► waiting                             its step gave a link to wait for
+///               linking ──► waiting                             its step returned a link to wait for
 ///
-/// Whoever moves `waiting` to `running` owns the step, so telling and cancelling cannot both have it.
+/// These are the common moves. The others: `waiting` or `linking` to `settled` for a link without a step, which
+/// adopts the outcome, observes it for a list, or is an await (`take`); `linking` to `running` if the nested link
+/// became idle in the meantime (`enlist`, `deliver`); `waiting` to `linking` for the consumer that waits in a link's
+/// place (`startLinking`); `running` to `source` for a detached link that follows a nested one (`follow(_:by:)`).
 ///
-/// ## Who keeps whom
+/// The thread that moves a link from `waiting` to `running` owns the step, so that a drain loop and a cancel
+/// never both have it.
 ///
-/// A list owns the links in it, and a handle owns its link. A source is owned by whoever may fire it: by its
-/// handles, or, where they may not, by its ``Producer``s. Its end, or the last producer's, is its abandonment
-/// (A1).
+/// ## Ownership
 ///
-/// Upstream is known by an unowned pointer (``Upstream``), set only while upstream is pending: its own side
-/// of the chain keeps it alive for as long, and the pointer is cleared, under the consumer's lock, before it
-/// may go. So nothing points back from a settled link: there is no cycle to leak (A2), and the last handle is
-/// the last reference (A1, P1, U1).
+/// - A list retains the links in it; a handle retains its link.
+/// - A pending source is retained by its handles, if they may complete it; otherwise by its ``Producer``s. Its
+///   deinit, or the release of the last producer, abandons it (A1).
+/// - A consumer refers to its upstream by an unowned pointer, ``Upstream``. Nothing points up from a link
+///   that has been notified: no cycle is left (A2), and the last handle is the last reference (A1, P1, U1).
 ///
-/// Locks nest in one place only, and there from a running link to one that waits for it.
+/// ## Locks
 ///
-/// Sound as `@unchecked Sendable`: every stored property is immutable, atomic, or read and written under the
-/// lock that its comment names. `content` is the exception that makes reading fast: once `settled` has been
-/// published by an unlock it never changes again, and may be read without the lock by whoever has seen that
-/// bit with acquiring.
+/// Critical sections are short and bounded, except where a list is walked: `suspend`, `noteDetachment`,
+/// `hasConsumer` and the searches take time linear in the consumers of one link, and some allocate an array.
+/// A waiting thread spins, then yields, then sleeps (``Backoff``).
+///
+/// Locks nest in these orders only: a link's, then that of one of its consumers; a source's, then that of its
+/// ``SourceReference``; either, then that of a recorder.
+///
+/// The properties are `@exclusivity(unchecked)`: the lock excludes overlapping accesses. The run-time checks would
+/// add 50 to 75 % to every workload (a link of a chain: 896 instructions, 1,568 with them).
+///
+/// Sound as `@unchecked Sendable`: every stored property is immutable, atomic, or accessed under the lock
+/// that its comment names. There are three exceptions. `payload` never changes once `settled` has been
+/// published, and is then read without the lock by threads that have read that flag with acquiring ordering.
+/// A thread that has the only reference to a link, which is in no list, accesses it without the lock
+/// (`isUnreachable`, and `deinit`). A new link is accessed without the lock until another thread can reach it.
 @usableFromInline
 final class Link: @unchecked Sendable {
-    /// The lock, the flags and the list of those that wait for this link; see `Link+Lock.swift`.
+    /// The lock, the flags and the list of consumers; see `Link+Word.swift`.
     let word: Atomic<UInt>
 
-    /// The next in the list that this link stands in; the last one's is the first. Under the lock of the
-    /// list's link, or the frame's own once it has taken the list. (A source stands in none: see `fired`.)
+    /// The next in the list that this link is in; that of the last is the first. Under the lock of the list's
+    /// link, or owned by the drain loop that has taken the list. (A source that is completed explicitly is in no
+    /// list: see `completionSite`.)
     @exclusivity(unchecked) var next: Unmanaged<Link>?
 
-    /// What this link waits for, while that is pending. Under this link's lock. (A source waits for none: see
-    /// `fired`.)
+    /// What this link waits for. Under this link's lock. (A source waits for nothing: see `completionSite`.)
     @exclusivity(unchecked) var upstream: Upstream
 
-    /// What few links need. Made once, under this link's lock.
-    @exclusivity(unchecked) var rare: Rare?
+    /// State that few links need. Set once, under this link's lock.
+    @exclusivity(unchecked) var coldState: ColdState?
 
-    /// Where the link was made.
+    /// The reference that a source's producers share. Set before others know of the link, or under its lock;
+    /// never cleared.
+    @exclusivity(unchecked) var sourceReference: SourceReference?
+
+    /// Where the link was created.
     let file: UnsafePointer<UInt8>
 
-    /// First what there is to do, then the outcome. Under this link's lock until settled.
-    @usableFromInline @exclusivity(unchecked) var content: Content
+    /// The pending step until settled, then the outcome. Under this link's lock until settled.
+    @usableFromInline @exclusivity(unchecked) var payload: Payload
 
     /// Under this link's lock.
     @exclusivity(unchecked) var phase: Phase
@@ -79,55 +160,55 @@ final class Link: @unchecked Sendable {
     /// Under this link's lock.
     @exclusivity(unchecked) var flags: Flags
 
-    /// What is asked without this link's lock, in the lowest three bits: see `withdrawn`, `onlyObserves` and
-    /// `hasFollowed`. The others are the link's number in recordings, which no other link has; 0 until it is
-    /// asked for.
+    /// Flags that may be read without the lock, in the lowest three bits: `isDetached`, `onlyObserves` and
+    /// `hasFollowed`. The other bits are the link's unique number in recordings, 0 until there is one.
     private let marks = Atomic<UInt32>(0)
 
-    /// The thread that runs its step, or tells those in its list; while it waits for one that has fired, that
-    /// one's. Or 0, or out of date where nothing of that is so. Under this link's lock. For
-    /// `waits(forWhatRunsOn:)`.
-    @exclusivity(unchecked) var teller: UInt
+    /// The thread that runs its step while it is `running`, or that notifies its consumers while it is
+    /// `draining`; 0 while a pause further up suspends that. May be 0 or stale otherwise. Under this link's
+    /// lock. For `waits(forWhatRunsOn:)`.
+    @exclusivity(unchecked) var activeThread: UInt
 
-    /// Where the link was made; the highest bit says whether it is owned by handles that may fire it.
+    /// Where the link was created; the highest bit is set if its handles may complete it.
     let lineAndOwner: UInt32
 
     @usableFromInline
     init(
-        _ phase: Phase, _ content: consuming Content, _ site: DeferredDiagnostic.Location,
-        firedByHandles: Bool = false
+        _ phase: Phase, _ payload: consuming Payload, _ site: DeferredDiagnostic.Location,
+        completedByHandles: Bool = false
     ) {
         word = Atomic(phase == .settled ? Word.settled : 0)
         next = nil
         upstream = .none
-        rare = nil
+        coldState = nil
+        sourceReference = nil
         file = site.file
-        self.content = content
+        self.payload = payload
         self.phase = phase
         flags = []
-        teller = 0
+        activeThread = 0
 
-        lineAndOwner = site.storedLine | (firedByHandles ? Link.firedByHandlesBit : 0)
+        lineAndOwner = site.storedLine | (completedByHandles ? Link.completedByHandlesBit : 0)
         if Recording.isOn { Recording.made(self, phase) }
     }
 
-    static let firedByHandlesBit: UInt32 = 1 << 31
+    static let completedByHandlesBit: UInt32 = 1 << 31
 
-    /// It has left the list that it still stands in: a consumer no more. Never taken back. Under the lock of
-    /// the list's link.
-    var withdrawn: Bool {
+    /// Whether it was logically removed from its upstream's list; it is unlinked lazily. Never reset. Set
+    /// under the lock of the link whose list it is in.
+    var isDetached: Bool {
         get { marks.load(ordering: .relaxed) & 1 != 0 }
         set { if newValue { marks.bitwiseOr(1, ordering: .relaxed) } }
     }
 
-    /// It is told as a consumer is, and is none: it neither protects from a cancel nor handles a failure. Set
-    /// before it is attached.
+    /// Whether it receives the outcome but does not count as a consumer: it neither protects upstream from a
+    /// cancel nor handles a failure. Set before it is attached.
     var onlyObserves: Bool {
         get { marks.load(ordering: .relaxed) & 4 != 0 }
         set { if newValue { marks.bitwiseOr(4, ordering: .relaxed) } }
     }
 
-    /// It has followed another, as a source may: it may wait for more than its handles. Never taken back.
+    /// Whether this source has followed another link, and so may wait for more than its handles. Never reset.
     var hasFollowed: Bool {
         get { marks.load(ordering: .acquiring) & 2 != 0 }
         set { if newValue { marks.bitwiseOr(2, ordering: .releasing) } }
@@ -146,7 +227,7 @@ final class Link: @unchecked Sendable {
         return self.number
     }
 
-    /// Gives the link a number, if it has none.
+    /// Numbers the link, if it has no number.
     func take(number: UInt32) {
         var seen = marks.load(ordering: .relaxed)
         while seen >> 3 == 0 {
@@ -157,9 +238,9 @@ final class Link: @unchecked Sendable {
         }
     }
 
-    /// Where the link was made.
+    /// Where the link was created.
     var made: DeferredDiagnostic.Location {
-        DeferredDiagnostic.Location(file: file, storedLine: lineAndOwner & ~Link.firedByHandlesBit)
+        DeferredDiagnostic.Location(file: file, storedLine: lineAndOwner & ~Link.completedByHandlesBit)
     }
 
     deinit {
@@ -168,7 +249,7 @@ final class Link: @unchecked Sendable {
             if word.load(ordering: .acquiring) & ~Word.flags != 0 { flushAfterPause() }
             reportIfUnhandled()
         case .source:
-            if word.load(ordering: .acquiring) & ~Word.flags != 0 || rare != nil { abandonAtEnd() }
+            if word.load(ordering: .acquiring) & ~Word.flags != 0 || coldState != nil { abandonAtEnd() }
         default:
             break
         }
@@ -176,51 +257,149 @@ final class Link: @unchecked Sendable {
 }
 
 extension Link {
-    /// What a link is doing as a consumer of another; see the protocol above.
+    /// The state of a link as a consumer; see the description above.
     @usableFromInline
     enum Phase: UInt8 {
-        /// Fired by hand, or by the list or the links it follows.
+        /// Completed explicitly, by a list, or by the links that it follows.
         case source
-        /// In the list of what it waits for, or taken from it by a frame that has not come to it yet.
+        /// In its upstream's list, or taken from it by a drain loop that has not notified it yet.
         case waiting
-        /// Handed to a dispatcher that has not begun it.
-        case handedOver
-        /// Its step runs, or somebody is about to run or settle it.
+        /// Its step was submitted to a dispatcher that has not begun it.
+        case dispatched
+        /// Its step runs, or a thread is about to run or settle it.
         case running
-        /// Its step gave a link, and it is being put into that one's list.
+        /// Its step returned a link, and it is being put into that one's list.
         case linking
-        /// Has its outcome.
+        /// It has its outcome.
         case settled
-        /// Nobody held it when it began to wait for another link, and what waited for it now waits for that
-        /// one (L6).
+        /// It had no other references when it began to wait for another link, and its consumer now waits for
+        /// that one (L6).
         case bypassed
     }
 
     struct Flags: OptionSet {
         let rawValue: UInt8
 
-        /// Cancelled while it could not be withdrawn: remembered until its turn, or until its callback has
-        /// run.
+        /// Cancelled while it could not be detached: remembered until it is dequeued, or until its callback
+        /// has run. Removed and acted upon by `deliver`, `DispatchedStep.begin`, `runSubmitted`, `enlist` and
+        /// `follow(_:by:)`; only removed by `wait`, from consumers whose own link is cancelled, too.
         static let cancelPending = Flags(rawValue: 1)
         /// A source that was cancelled (`Resolver.isCancelled`).
         static let cancelled = Flags(rawValue: 2)
-        /// A source that was cancelled: its producer's first late result is dropped in silence (C2).
-        static let absorbsLateResult = Flags(rawValue: 4)
-        /// Its failure has reached somebody (U1).
+        /// The link of a Task that awaits, which is never a source, is in its upstream's list, or was.
+        static let isAttached = cancelled
+        /// The Task that awaits was cancelled before the outcome arrived. A source never has this flag in this sense.
+        static let awaitCancelled = dropsLateResult
+        /// A source that was cancelled: the first late result is dropped without a report (C2).
+        static let dropsLateResult = Flags(rawValue: 4)
+        /// Its failure was handled (U1).
         static let handled = Flags(rawValue: 8)
-        /// A source whose canceller runs: cancelling it again from inside does nothing (C1). Taken back by
-        /// another thread that fires it meanwhile: the cancel lost that race, and goes on where the chain
-        /// then stands (C5).
+        /// A source whose canceller runs: cancelling it again from inside does nothing (C1). Removed by
+        /// another thread that completes it meanwhile: the cancel has lost that race, and takes effect where
+        /// the chain then stands (C5).
         static let cancellerRuns = Flags(rawValue: 32)
-        /// A follower whose source fired while it was `linking`: it leaves the list as soon as it stands in
-        /// it.
-        static let withdrawsOnceLinked = Flags(rawValue: 64)
-        /// A source whose producers have a claim on it.
-        static let hasClaim = Flags(rawValue: 128)
+        /// A follower whose source was settled while it was `linking`: it is detached as soon as it is in the
+        /// list.
+        static let detachesOnceLinked = Flags(rawValue: 64)
         /// A source that does not pass its cancel on to what it follows.
         static let shielded = Flags(rawValue: 16)
     }
 
     @usableFromInline
-    typealias Step = Content.Step
+    typealias Step = Payload.Step
+}
+
+/// An unowned pointer from a link to what it waits for, accessed under the link's lock.
+///
+/// It is set while the link is in, or about to be put into, the list of an upstream that something else
+/// retains, and cleared under the same lock before that ends:
+///
+/// - A pending upstream is retained by what will settle it: the list of its own upstream, the drain loop that runs
+///   its step, its dispatcher's work, its producers, the ``ListState`` or the follower that completes it. Each
+///   settles it before releasing it, and draining its list clears the pointers.
+/// - A draining upstream is retained by the drain loop, which clears the pointer when it dequeues the link,
+///   or clears all when a pause suspends it.
+///
+/// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exception is a source
+/// that its handles own: it may be in its `deinit`, which has nothing left to retain. That `deinit` changes
+/// the pointer under this lock before the memory is freed (`repoint`); until then the memory is valid, and a
+/// weak reference formed to an object in its `deinit` is `nil`.
+struct Upstream {
+    private let bits: UInt
+
+    static var none: Upstream { Upstream(bits: 0) }
+
+    private init(bits: UInt) { self.bits = bits }
+
+    @inline(__always)
+    init(_ link: Link) {
+        let address = UInt(bitPattern: Unmanaged.passUnretained(link).toOpaque())
+        bits = link.isCompletedByHandles ? address | 1 : address
+    }
+
+    var isNone: Bool { bits == 0 }
+
+    /// A number that identifies upstream. Not to be dereferenced.
+    var identity: UInt { bits & ~1 }
+
+    /// Whether upstream is a source that waits for nothing but its handles. Under the link's lock.
+    ///
+    /// Searches then need no weak reference to it, which would make every later retain and release of the
+    /// source slower. Sound: under the lock the memory of upstream is valid (see above).
+    var isPlainSource: Bool {
+        guard bits & 1 != 0, let address = UnsafeRawPointer(bitPattern: identity) else { return false }
+        return Unmanaged<Link>.fromOpaque(address)._withUnsafeGuaranteedRef { !$0.hasFollowed }
+    }
+
+    /// Returns upstream, retained; `nil` if there is none or it is being deallocated. Under the link's lock.
+    ///
+    /// Sound: under the lock the memory of upstream is valid (see above).
+    func retained() -> Link? {
+        guard let address = UnsafeRawPointer(bitPattern: identity) else { return nil }
+        let link = Unmanaged<Link>.fromOpaque(address)
+        if bits & 1 == 0 { return link.takeUnretainedValue() }
+        // Retained from here on, and released by the caller after the lock, so that no reference that the
+        // compiler makes for the weak one is the last. Retaining and releasing an object in its `deinit` has no
+        // effect.
+        let held = link.takeUnretainedValue()
+        weak var alive: Link?
+        alive = held
+        return alive == nil ? nil : held
+    }
+}
+
+extension Link {
+    /// Whether this is a source that its handles may complete: that of `Deferred()` or
+    /// `Deferred(canceller:)`.
+    @usableFromInline
+    var isCompletedByHandles: Bool { lineAndOwner & Link.completedByHandlesBit != 0 }
+}
+
+extension Link {
+    /// Makes this consumer, in the list of `new`, point to that one if it points to `old`.
+    func repoint(from old: Link, to new: Link) {
+        locked {
+            guard phase == .waiting || phase == .linking, upstream.identity == Upstream(old).identity else {
+                return
+            }
+            upstream = Upstream(new)
+        }
+    }
+
+    /// Makes this consumer, in the list of a link that nothing need retain any more, point to nothing.
+    func clearUpstream() {
+        locked { if phase == .waiting || phase == .linking { upstream = .none } }
+    }
+
+    /// Makes this consumer, in the list of `link`, which is being drained, point to that one.
+    func point(to link: Link) {
+        locked { if phase == .waiting || phase == .linking { upstream = Upstream(link) } }
+    }
+}
+
+/// For `completionSite`. Sound: see there.
+extension Upstream {
+    init(file: UnsafePointer<UInt8>) { self.init(bits: UInt(bitPattern: file)) }
+
+    var fileBits: UInt { bits }
 }

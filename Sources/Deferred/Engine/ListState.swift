@@ -1,8 +1,9 @@
-/// What a list knows of its inputs: it fires its own Deferred when they have decided the outcome.
+/// Observes the inputs of a list and settles the list's Deferred when they have decided its outcome.
 ///
-/// Each input is watched by a link, which takes that one's outcome and tells the list; so the watches, in the
-/// inputs' order, are the results. The inputs hold the list, by their watches, for as long as they are
-/// pending; so once it has fired it lets go of its Deferred, whose handles are then all that keeps that.
+/// Each input is observed by a link, which takes the input's outcome and notifies this object; the observers, in
+/// the order of the inputs, are therefore the results. The inputs retain this object, through their observers,
+/// while they are pending. Once the list is settled this object releases the list's Deferred, which is then kept
+/// alive by its handles alone.
 @usableFromInline
 final class ListState: Sendable {
     @usableFromInline
@@ -11,13 +12,13 @@ final class ListState: Sendable {
         case all
         /// Waits for all, or for the first failure.
         case untilFailure
-        /// Waits for the first value; fails when all have failed, with the error that came last.
+        /// Waits for the first value; fails when all have failed, with the last error.
         case untilValue
-        /// Passes each on as it settles, then fires.
+        /// Passes each input to the closure when it settles; resolves after the last.
         case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
-    /// Whether it can't fire before each of its inputs has.
+    /// Whether the list cannot settle before all of its inputs have settled.
     var waitsForAll: Bool {
         switch rule {
         case .all, .each: true
@@ -25,153 +26,319 @@ final class ListState: Sendable {
         }
     }
 
-    /// Makes the list's value out of its settled inputs, or of the one at `index`, which decided.
+    /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` of the
+    /// one that decided, whose index in the list is `index`.
     @usableFromInline
-    typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Content
+    typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
+
+    /// What settles the list.
+    private enum Decision {
+        /// All inputs have settled as the rule requires.
+        case all
+        /// This input has the first value.
+        case value(Link, index: Int)
+        /// This input's failure is the list's.
+        case failure(Link)
+        case error(any Error)
+    }
 
     private struct State {
-        /// The list's own Deferred, until it fires.
+        /// The list's own Deferred, until it is settled.
         var link: Link?
+        /// How many inputs are pending.
         var remaining: Int
-        /// The input that decided, and whether by failing the list.
-        var decision: (index: Int, isFailure: Bool)?
-        /// Those watched, while they are needed.
-        var watches: [Link] = []
-        var isStarting = true
-        /// Runs once: when the list has failed or been cancelled, or needs what remains no more, before
-        /// anything is cancelled.
-        var onStop: (@Sendable () -> Void)?
+        var decision: Decision?
+        /// The links that observe the inputs which were there from the start, while they are needed.
+        var observers: [Link] = []
+        /// Whether an input is being attached: the thread that attaches it then settles the list.
+        var isAttaching = true
+        /// Whether the list's Deferred was cancelled.
+        var isDetached = false
+        /// Runs once: when the list is settled or cancelled, before any input is cancelled.
+        var onStop: (@Sendable (ListState) -> Void)?
+    }
+
+    /// What only a list needs to which inputs are added one by one.
+    ///
+    /// Sound as `@unchecked Sendable`: its variables are read and written under the lock of the list's state alone.
+    private final class Additions: @unchecked Sendable {
+        /// How many inputs are in progress at the same time.
+        let limit: Int
+        /// Whether inputs may yet be added.
+        var isOpen = true
+        /// How many inputs were added.
+        var count = 0
+        /// The links that observe the inputs, by index, while they are needed.
+        var observers: [Int: Link] = [:]
+        /// Whether the input being added settled before its observer was stored.
+        var hasNewestSettled = false
+        /// The input that failed last, while the list is open and waits for a value.
+        var lastFailure: Link?
+
+        init(limit: Int) { self.limit = limit }
     }
 
     private let rule: Rule
-    /// How many inputs are under way at the same time, if each waits for its turn.
-    let limit: Int?
+    private let additions: Additions?
     private let consumesErrors: Bool
     private let cancelsRemaining: Bool
     private let finish: Finish
-    private let state: Guarded<State>
+    private let state: SpinLocked<State>
 
     init(
         _ rule: Rule, count: Int, limit: Int? = nil, consumesErrors: Bool, cancelsRemaining: Bool,
-        onStop: (@Sendable () -> Void)? = nil, _ site: DeferredDiagnostic.Location, _ finish: @escaping Finish
+        onStop: (@Sendable (ListState) -> Void)? = nil, _ site: DeferredDiagnostic.Location,
+        _ finish: @escaping Finish
     ) {
         self.rule = rule
-        self.limit = limit
+        additions = limit.map { Additions(limit: $0) }
         self.consumesErrors = consumesErrors
         self.cancelsRemaining = cancelsRemaining
         self.finish = finish
-        state = Guarded(State(link: Link(.source, .none, site), remaining: count, onStop: onStop))
+        state = SpinLocked(State(link: Link(.source, .none, site), remaining: count, onStop: onStop))
     }
 
-    /// Watches the inputs, which may fire meanwhile: all are attached before the list fires, and before any
-    /// is cancelled (D3).
+    /// Observes the inputs, which may settle meanwhile: all are attached before the list is settled, and before
+    /// any is cancelled (D3).
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         guard let link = state.withLock({ $0.link }) else { preconditionFailure("a list starts once") }
-        var frame = Frame()
+        var loop = DrainLoop()
         if inputs.isEmpty {
             if case .untilValue = rule {
-                _ = frame.fire(link, .failure(DeferredError.empty))
+                _ = loop.complete(link, .failure(DeferredError.empty))
             } else {
-                _ = frame.fire(link, finish([], 0))
+                _ = loop.complete(link, finish([], 0))
             }
-            frame.run()
+            loop.run()
             return link
         }
-        link.ensureRare().list = self
-        var watches: [Link] = []
-        watches.reserveCapacity(inputs.count)
-        for (index, input) in inputs.enumerated() {
-            let watch = Link(.waiting, .watch(self, index: index), site.of(.hidden))
-            watches.append(watch)
-            input.attach(watch)
+        link.ensureColdState().list = self
+        // Sound: each element is initialised once, and counted as soon as it is. (There is at least one: for none,
+        // this would write to the empty array that all threads share, which ThreadSanitizer reports.)
+        var observers = [Link](unsafeUninitializedCapacity: inputs.count) { buffer, count in
+            for index in inputs.indices {
+                let observer = Link(.waiting, .observer(self, index: index), site.of(.hidden))
+                inputs[index].attach(observer)
+                buffer.initializeElement(at: index, to: observer)
+                count = index + 1
+            }
         }
         let isDecided = state.withLock { state in
-            state.isStarting = false
-            swap(&state.watches, &watches)
+            state.isAttaching = false
+            swap(&state.observers, &observers)
             return state.decision != nil
         }
         if isDecided {
-            decide(in: &frame)
-            frame.run()
+            decide(in: &loop)
+            loop.run()
         }
         return link
     }
 
-    /// Takes notice of an input that has settled; true if its failure is the list's from now on.
-    func receive(at index: Int, by watch: Link, in frame: inout Frame) -> Bool {
-        let isFailure = watch.content.isFailure
+    /// Records that an input has settled. Returns whether its failure counts as handled.
+    func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
+        let isFailure = observer.payload.isFailure
         var passesEach = false
         if case .each(let pass) = rule {
-            pass(index, watch)
+            pass(index, observer)
             passesEach = true
         }
-        let (isInTime, decides): (Bool, Bool) = state.withLock { state in
-            guard state.link != nil, state.decision == nil else { return (false, false) }
+        let (isInTime, decides, replaced): (Bool, Bool, Link?) = state.withLock { state in
+            var replaced: Link?
+            if !needsSettled, let additions, additions.observers.removeValue(forKey: index) == nil {
+                additions.hasNewestSettled = true
+            }
+            guard state.link != nil, state.decision == nil else { return (false, false, nil) }
             state.remaining -= 1
-            let isDecided =
-                switch rule {
-                case .all, .each: state.remaining == 0
-                case .untilFailure: isFailure || state.remaining == 0
-                case .untilValue: !isFailure || state.remaining == 0
+            let isOpen = additions?.isOpen ?? false
+            let isLast = state.remaining == 0 && !isOpen
+            switch rule {
+            case .all, .each: if isLast { state.decision = .all }
+            case .untilFailure:
+                if isFailure { state.decision = .failure(observer) } else if isLast { state.decision = .all }
+            case .untilValue:
+                if !isFailure {
+                    state.decision = .value(observer, index: index)
+                } else if isLast {
+                    state.decision = .failure(observer)
+                } else if let additions, isOpen {
+                    replaced = additions.lastFailure
+                    additions.lastFailure = observer
                 }
-            guard isDecided else { return (true, false) }
-            let failsList =
-                switch rule {
-                case .all, .each: false
-                case .untilFailure, .untilValue: isFailure
-                }
-            state.decision = (index, failsList)
-            return (true, !state.isStarting)
+            }
+            return (true, state.decision != nil && !state.isAttaching, replaced)
         }
-        if decides { decide(in: &frame) }
+        _ = consume replaced
+        if decides { decide(in: &loop) }
         return isInTime || passesEach || consumesErrors
     }
 
-    /// Fires the list as its inputs have decided.
-    private func decide(in frame: inout Frame) {
-        let (link, decision, watches) = state.withLock { state in
-            let link = state.link.take()
-            let watches = state.watches
-            // A cancel that came first needs them.
-            if link != nil && !cancelsRemaining { state.watches = [] }
-            return (link, state.decision, watches)
+    /// Whether the list's value is made of inputs that settled earlier.
+    private var needsSettled: Bool {
+        switch rule {
+        case .all, .untilFailure: true
+        case .untilValue, .each: false
         }
-        guard let link, let (index, isFailure) = decision else { return }
-        if isFailure || cancelsRemaining { stop() }
-        _ = frame.fire(link, isFailure ? watches[index].content.copy() : finish(watches, index))
-        if cancelsRemaining { frame.enqueue(.cancelInputs(self)) }
     }
 
-    /// The list's Deferred is being cancelled. False if it is about to fire.
+    /// Settles the list as its inputs have decided.
+    private func decide(in loop: inout DrainLoop) {
+        let (link, decision, observers, added, last) = state.withLock { state in
+            let link = state.link.take()
+            let (observers, added) = (state.observers, additions?.observers)
+            // `cancelInputs` needs them.
+            if link != nil && !cancelsRemaining {
+                state.observers = []
+                additions?.observers = [:]
+            }
+            return (link, state.decision.take(), observers, added, additions?.lastFailure.take())
+        }
+        _ = consume last
+        guard let link, let decision else { return }
+        stop()
+        switch decision {
+        case .all: _ = loop.complete(link, finish(Self.ordered(observers, added), 0))
+        case .value(let input, let index): _ = loop.complete(link, finish([input], index))
+        case .failure(let input): _ = loop.complete(link, input.payload.copy())
+        case .error(let error): _ = loop.complete(link, .failure(error))
+        }
+        if cancelsRemaining { loop.enqueue(.cancelInputs(self)) }
+    }
+
+    /// Detaches the list's Deferred, which is being cancelled. Returns false if it is about to settle.
     func detach() -> Bool {
-        let link = state.withLock { $0.link.take() }
+        let (link, last) = state.withLock { state in
+            let link = state.link.take()
+            if link != nil { state.isDetached = true }
+            return (link, additions?.lastFailure.take())
+        }
+        _ = consume last
         if link != nil { stop() }
         return link != nil
     }
 
     private func stop() {
         let onStop = state.withLock { $0.onStop.take() }
-        onStop?()
+        onStop?(self)
     }
 
-    /// Cancels what the inputs still pending do for this list, in their order (D3, D4).
-    func cancelInputs(in frame: inout Frame) {
-        var watches: [Link] = []
-        state.withLock { swap(&watches, &$0.watches) }
+    /// Cancels the inputs still pending as far as this list consumes them, in their order (D3, D4).
+    func cancelInputs(in loop: inout DrainLoop) {
+        let observers = takeObservers()
         // An input that stands in the list twice is one consumer's, and its place is the first.
         var seen: Set<UInt> = []
-        for watch in watches {
-            let input = watch.locked { watch.phase == .waiting ? watch.upstream.identity : 0 }
-            if input != 0, !seen.insert(input).inserted { frame.withdraw(watch) }
+        for observer in observers {
+            let input = observer.locked { observer.phase == .waiting ? observer.upstream.identity : 0 }
+            if input != 0, !seen.insert(input).inserted { loop.detach(observer) }
         }
-        for watch in watches { frame.cancel(watch) }
+        for observer in observers { loop.cancel(observer) }
+    }
+
+    // MARK: Adding inputs one by one
+
+    /// Opens a list without inputs; ``add(_:_:)`` adds them, one call at a time, until ``close(_:_:)``.
+    func open() -> Link {
+        guard let link = state.withLock({ $0.link }) else { preconditionFailure("a list starts once") }
+        link.ensureColdState().list = self
+        state.withLock { $0.isAttaching = false }
+        return link
+    }
+
+    /// Observes one more input. If the list was cancelled, or is settled and cancels what remains, the input is
+    /// cancelled as far as this list consumes it.
+    func add(_ input: Link, _ site: DeferredDiagnostic.Location) {
+        guard let additions else { preconditionFailure("the list was created with its inputs") }
+        let index = state.withLock { state in
+            state.isAttaching = true
+            state.remaining += 1
+            additions.hasNewestSettled = false
+            additions.count += 1
+            return additions.count - 1
+        }
+        let observer = Link(.waiting, .observer(self, index: index), site.of(.hidden))
+        input.attach(observer)
+        let (isDecided, isCancelled) = state.withLock { state in
+            state.isAttaching = false
+            let isPending = state.link != nil
+            if isPending && !additions.hasNewestSettled { additions.observers[index] = observer }
+            return (isPending && state.decision != nil, !isPending && (cancelsRemaining || state.isDetached))
+        }
+        var loop = DrainLoop()
+        // Searched for after the observer is in both places, so that of two threads that close a cycle one sees it.
+        if !isDecided, !isCancelled, let link, input.closesCycle(with: link) {
+            loop.fail(observer, with: DeferredError.cycle)
+            return loop.run()
+        }
+        guard isDecided || isCancelled else { return }
+        if isDecided { decide(in: &loop) }
+        if isCancelled { loop.cancel(observer) }
+        loop.run()
+    }
+
+    /// Ends the adding of inputs.
+    ///
+    /// - Parameters:
+    ///   - isCutOff: Whether the list was cancelled before its sequence of inputs had ended.
+    ///   - missing: Stand for inputs that were never started, in the result of `.all`.
+    func close(isCutOff: Bool, missing: [Link]) {
+        let isDecided = state.withLock { state in
+            guard let additions, additions.isOpen else { return false }
+            additions.isOpen = false
+            if case .all = rule, state.link != nil {
+                for (offset, link) in missing.enumerated() {
+                    additions.observers[additions.count + offset] = link
+                }
+            }
+            guard state.link != nil, state.decision == nil else { return false }
+            switch rule {
+            case .untilFailure where isCutOff:
+                state.decision = .error(CancellationError())
+            case _ where state.remaining > 0:
+                return false
+            case .all, .each, .untilFailure:
+                state.decision = .all
+            case .untilValue where isCutOff:
+                state.decision = .error(CancellationError())
+            case .untilValue:
+                state.decision = additions.lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
+            }
+            return !state.isAttaching
+        }
+        guard isDecided else { return }
+        var loop = DrainLoop()
+        decide(in: &loop)
+        loop.run()
+    }
+
+    /// Whether all places are taken by pending inputs, or no further input will be added.
+    var isFull: Bool {
+        guard let additions else { return true }
+        return state.withLock { $0.remaining >= additions.limit || !additions.isOpen }
     }
 
     // MARK: For searches
 
-    /// The list's own Deferred, until it fires.
+    /// The list's own Deferred, until it is settled.
     var link: Link? { state.withLock { $0.link } }
 
-    /// The links by which the list watches its inputs.
-    var watches: [Link] { state.withLock { $0.watches } }
+    /// The links by which the list observes its inputs.
+    var observers: [Link] {
+        // Ordered under the lock, so that nothing reads the dictionary while it is changed in place.
+        state.withLock { Self.ordered($0.observers, additions?.observers) }
+    }
+
+    private func takeObservers() -> [Link] {
+        let (given, added) = state.withLock { state in
+            let taken = (state.observers, additions?.observers)
+            state.observers = []
+            additions?.observers = [:]
+            return taken
+        }
+        return Self.ordered(given, added)
+    }
+
+    private static func ordered(_ given: [Link], _ added: [Int: Link]?) -> [Link] {
+        guard let added else { return given }
+        return added.sorted { $0.key < $1.key }.map(\.value)
+    }
 }

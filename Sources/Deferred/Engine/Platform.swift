@@ -1,4 +1,4 @@
-// The C library, for things that Swift's own libraries do not offer: who the current thread is, giving way to
+// The C library, for what Swift's own libraries do not offer: the identity of the current thread, yielding to
 // another thread, and writing a line to standard error.
 internal import Synchronization
 
@@ -10,17 +10,23 @@ internal import Glibc
 internal import Musl
 #elseif canImport(Android)
 internal import Android
+#else
+#error("Deferred needs Dispatch and POSIX threads: see Documentation/Platforms.md")
 #endif
 
-enum Platform {
+package enum Platform {
     /// A number that no other running thread has.
+    ///
+    /// Sound: on all platforms a `pthread_t` is a pointer or an integer of a word.
     static var currentThread: UInt {
         let thread = pthread_self()
         return withUnsafeBytes(of: thread) { $0.load(as: UInt.self) }
     }
 
-    /// A number that no other thread has or had. (`currentThread` may be another's when the thread has gone.)
-    static var threadNumber: UInt32 {
+    /// A number that no other thread has or had. (`currentThread` may be another thread's once this one has ended.)
+    ///
+    /// Sound: the slot has the number in place of a pointer, which is never dereferenced.
+    package static var threadNumber: UInt32 {
         if let known = threadNumberSlot.value { return UInt32(UInt(bitPattern: known)) }
         let number = lastThreadNumber.add(1, ordering: .relaxed).newValue
         threadNumberSlot.value = UnsafeMutableRawPointer(bitPattern: UInt(number))
@@ -30,26 +36,45 @@ enum Platform {
     private static let lastThreadNumber = Atomic<UInt32>(0)
     private static let threadNumberSlot = ThreadSlot()
 
-    /// What the current thread is called, "" if nothing.
-    static var currentThreadName: String {
+    /// The name of the current thread, "" if it has none.
+    package static var currentThreadName: String {
         #if canImport(Darwin)
         if pthread_main_np() != 0 { return "main thread" }
         return text { pthread_getname_np(pthread_self(), $0, $1) == 0 ? strlen($0) : 0 }
         #else
-        // Its name has no way out of the C library that Swift can see. The link reads `PROCESS/task/THREAD`.
+        // Swift imports no function of the C library that returns it. The link reads `PROCESS/task/THREAD`.
         let parts = text { readlink("/proc/thread-self", $0, $1) }.split(separator: "/")
         if parts.count == 3 && parts[0] == parts[2] { return "main thread" }
-        return text { start, count in
+        let name = text { start, count in
             let file = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
             guard file >= 0 else { return 0 }
             defer { close(file) }
             // Without the line break at its end.
             return read(file, start, count) - 1
         }
+        return workerName(name) ?? name
         #endif
     }
 
-    /// What `fill` writes, and says the length of; "" if it can't.
+    #if !canImport(Darwin)
+    /// The name of a worker thread of libdispatch, which names it by its queue. Linux keeps the last 15
+    /// bytes: "com.apple.root.default-qos" becomes "oot.default-qos".
+    private static func workerName(_ name: String) -> String? {
+        if name.hasSuffix("qos.cooperative") { return "task worker" }
+        if name.hasSuffix("qos.overcommit") { return "dispatch worker" }
+        let qualities = [
+            "maintenance", "background", "utility", "default", "user-initiated", "user-interactive",
+        ]
+        guard let quality = qualities.first(where: { "com.apple.root.\($0)-qos".hasSuffix(name) }),
+            name.hasSuffix("-qos")
+        else { return nil }
+        return "dispatch worker, \(quality)"
+    }
+    #endif
+
+    /// Returns the text that `fill` writes into a buffer, and of which it returns the length; "" if it fails.
+    ///
+    /// Sound: `fill` writes no more than the size that it receives, and only what it has written is read.
     private static func text(_ fill: (UnsafeMutablePointer<CChar>, Int) -> Int) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             guard let start = buffer.baseAddress else { return "" }
@@ -60,6 +85,8 @@ enum Platform {
     }
 
     /// Writes a line to standard error in one piece.
+    ///
+    /// Sound: the bytes are valid within `withUTF8`, and `write` reads no more than the count that it receives.
     static func writeToStandardError(_ line: String) {
         var text = line + "\n"
         text.withUTF8 { bytes in
@@ -74,7 +101,9 @@ enum Platform {
     }
 }
 
-/// A pointer that each thread has of its own; nil until it sets one.
+/// A pointer of which each thread has its own; `nil` until the thread sets it.
+///
+/// Sound: nothing is dereferenced here. The code that sets a pointer keeps its memory valid while it is set.
 struct ThreadSlot: Sendable {
     private let key: pthread_key_t
 
@@ -91,8 +120,8 @@ struct ThreadSlot: Sendable {
     }
 }
 
-/// How a thread waits for a lock that is held for a few nanoseconds: it spins, gives way, and in the end
-/// sleeps, so that a holder of lower priority that lost its processor gets one.
+/// How a thread waits for a spin lock: it spins, then yields, then sleeps for 50 us at a time, so that a
+/// preempted thread of lower priority that owns the lock gets a processor.
 struct Backoff {
     private var rounds: UInt32 = 0
 

@@ -1,72 +1,78 @@
-/// The right to fire a source, for those that are not fired by their handles: shared by the copies of a
-/// ``Resolver``. When the last of them goes nothing is left that could fire the source, and it fails with
+/// The right to complete a source that its handles may not complete, shared by the copies of a ``Resolver``.
+/// When the last copy is released, nothing is left that could complete the source, and it fails with
 /// ``DeferredError/abandoned`` (A1).
 @usableFromInline
 final class Producer: Sendable {
-    private let claim: Claim
+    private let sourceReference: SourceReference
 
-    /// A canceller's own right to fire ends with the cancel, which settles the source in any case.
-    private let abandons: Bool
+    /// Whether it was made for a canceller. Such a right to complete the source ends with the cancel, which
+    /// settles the source in any case.
+    private let isCancellers: Bool
 
     /// The producer of a new source.
     @usableFromInline
     init(_ link: Link) {
-        claim = Claim(link)
-        abandons = true
-        link.keep(claim)
+        sourceReference = SourceReference(link)
+        isCancellers = false
+        // No other thread has a reference to a new source.
+        link.sourceReference = sourceReference
     }
 
-    @usableFromInline
-    init(forCancellerOf link: Link) {
-        // The producers' own, where there is one: of their late results and the canceller's one is dropped
-        // (C2).
-        claim = link.locked { link.claim } ?? Claim(link)
-        abandons = false
+    /// The producer that a canceller receives.
+    init(forCanceller sourceReference: SourceReference) {
+        self.sourceReference = sourceReference
+        isCancellers = true
     }
 
     deinit {
-        if abandons { source?.abandon() }
+        if !isCancellers { source?.abandon() }
     }
 
     /// The source, while it is pending.
     @usableFromInline
-    var source: Link? { claim.source }
+    var source: Link? { sourceReference.source }
 
     /// Whether the source was cancelled (C2).
     @usableFromInline
-    var isCancelled: Bool { claim.isCancelled }
+    var isCancelled: Bool { sourceReference.isCancelled }
 
-    /// Fires the source; see `Link.fire`.
+    /// Completes the source; see `Link.complete`.
     @usableFromInline
-    func fire(_ outcome: consuming Link.Content, _ site: DeferredDiagnostic.Location) -> Bool {
+    func complete(_ outcome: consuming Link.Payload, _ site: DeferredDiagnostic.Location) -> Bool {
         guard let source else {
-            claim.reportLate(site)
+            sourceReference.reportLate(site)
             return false
         }
-        return source.fire(outcome, site)
+        return source.complete(outcome, site, byCanceller: isCancellers)
     }
 }
 
-/// What keeps a source alive for its producers while it is pending. The source knows its claim, and ends it
-/// when it settles, whoever it was that fired it: from then on its handles are all that keeps it.
-final class Claim: Sendable {
+/// The reference to a source that its producers share. It retains the source while that is pending, and then
+/// knows whether a late result is to be reported.
+///
+/// The source retains this object. The thread that settles the source calls `end` in the critical section in
+/// which that is decided. From then on only handles retain the source; and of all late results, from whichever
+/// resolver or handle, one is dropped without a report after a cancel (C2).
+///
+/// Lock order: this object's lock is taken under the source's, never the other way round.
+final class SourceReference: Sendable {
     private enum State {
         case pending(Link)
         case settled(Late)
     }
 
-    /// What is to be known when a source that has settled is fired again.
+    /// What a report of a late result needs, and whether there is to be one.
     private struct Late {
         let made: DeferredDiagnostic.Location
-        let fired: DeferredDiagnostic.Location?
+        let completionSite: DeferredDiagnostic.Location?
         let wasCancelled: Bool
-        /// The first late result after a cancel is dropped without a word (C2).
-        var isAbsorbed: Bool
+        /// The next late result is dropped without a report (C2).
+        var dropsNext: Bool
     }
 
-    private let state: Guarded<State>
+    private let state: SpinLocked<State>
 
-    init(_ link: Link) { state = Guarded(.pending(link)) }
+    init(_ link: Link) { state = SpinLocked(.pending(link)) }
 
     var source: Link? {
         state.withLock { if case .pending(let link) = $0 { link } else { nil } }
@@ -77,52 +83,55 @@ final class Claim: Sendable {
         return state.withLock { if case .settled(let late) = $0 { late.wasCancelled } else { false } }
     }
 
-    /// The source has settled, with these flags.
-    func end(_ source: Link, _ flags: Link.Flags, fired: DeferredDiagnostic.Location?) {
+    /// Notes that the source is settled, and returns the reference to it, which is to be released after the
+    /// source's lock. Under that lock.
+    func end(_ source: Link, completedAt site: DeferredDiagnostic.Location?) -> Link? {
         let late = Late(
-            made: source.made, fired: fired, wasCancelled: flags.contains(.cancelled),
-            isAbsorbed: flags.contains(.absorbsLateResult))
-        let before = state.withLock { state in
-            let before = state
+            made: source.made, completionSite: site, wasCancelled: source.flags.contains(.cancelled),
+            dropsNext: source.flags.contains(.dropsLateResult))
+        return state.withLock { state in
+            guard case .pending(let link) = state else { return nil }
             state = .settled(late)
-            return before
+            return link
         }
-        // What it held goes after the lock: it may be the last reference.
-        _ = consume before
     }
 
+    /// Returns whether a late result is dropped without a report (C2): true once.
+    func dropsLateResult() -> Bool { takeLate()?.dropsNext ?? false }
+
     func reportLate(_ site: DeferredDiagnostic.Location) {
-        let late: Late? = state.withLock { state in
-            guard case .settled(var late) = state else { return nil }
-            let answer = late
-            late.isAbsorbed = false
-            state = .settled(late)
-            return answer
+        guard let late = takeLate(), !late.dropsNext else { return }
+        DeferredDiagnostics.report(
+            .alreadyFired(made: late.made, firedFirst: late.completionSite, again: site))
+    }
+
+    /// Takes what the next late result needs; the one after it is reported in any case. `nil` while pending.
+    private func takeLate() -> Late? {
+        state.withLock { state in
+            guard case .settled(let late) = state else { return nil }
+            if late.dropsNext {
+                var next = late
+                next.dropsNext = false
+                state = .settled(next)
+            }
+            return late
         }
-        guard let late, !late.isAbsorbed else { return }
-        DeferredDiagnostics.report(.alreadyFired(made: late.made, firedFirst: late.fired, again: site))
     }
 }
 
 extension Link {
-    /// Gives a new source the claim of its producers, to be ended when it settles.
-    ///
-    /// A pending source stands in no list, so this is kept, retained, in the word that others use for that.
-    fileprivate func keep(_ claim: Claim) {
-        next = Unmanaged.fromOpaque(Unmanaged.passRetained(claim).toOpaque())
-        flags.insert(.hasClaim)
+    /// Whether a late result is the one to be dropped without a report (C2). Under the lock of this settled
+    /// source.
+    func dropsThisLateResult() -> Bool {
+        if let sourceReference { return sourceReference.dropsLateResult() }
+        return flags.remove(.dropsLateResult) != nil
     }
+}
 
-    /// The claim, while the source is pending. Under its lock.
-    fileprivate var claim: Claim? {
-        guard flags.contains(.hasClaim), let kept = next else { return nil }
-        return Unmanaged<Claim>.fromOpaque(kept.toOpaque()).takeUnretainedValue()
-    }
-
-    /// Takes the claim, for the one who settles the source. Under its lock.
-    func takeClaim() -> Claim? {
-        guard flags.remove(.hasClaim) != nil, let kept = next else { return nil }
-        next = nil
-        return Unmanaged<Claim>.fromOpaque(kept.toOpaque()).takeRetainedValue()
+extension Link {
+    /// Sets the canceller of a new source.
+    @usableFromInline
+    func setCanceller(_ canceller: @escaping @Sendable (Producer) -> Void) {
+        ensureColdState().canceller = canceller
     }
 }

@@ -1,6 +1,6 @@
 extension DeferredDiagnostic.Location {
-    /// How a Deferred was made, in the bits of a location that no line number needs: so a link knows it, at
-    /// no cost.
+    /// How a Deferred was created, in the bits of a location that no line number needs, so that storing it costs a link
+    /// nothing.
     @usableFromInline
     struct OriginBits: Equatable {
         @usableFromInline let bits: UInt32
@@ -12,8 +12,8 @@ extension DeferredDiagnostic.Location {
         @inlinable static var source: OriginBits { OriginBits(1) }
         @inlinable static var resolver: OriginBits { OriginBits(2) }
         @inlinable static var settled: OriginBits { OriginBits(3) }
-        @inlinable static var then: OriginBits { OriginBits(4) }
-        @inlinable static var fail: OriginBits { OriginBits(5) }
+        @inlinable static var map: OriginBits { OriginBits(4) }
+        @inlinable static var recover: OriginBits { OriginBits(5) }
         @inlinable static var both: OriginBits { OriginBits(6) }
         @inlinable static var pair: OriginBits { OriginBits(7) }
         @inlinable static var task: OriginBits { OriginBits(8) }
@@ -23,7 +23,14 @@ extension DeferredDiagnostic.Location {
         @inlinable static var list: OriginBits { OriginBits(12) }
         @inlinable static var awaiting: OriginBits { OriginBits(13) }
         @inlinable static var blocking: OriginBits { OriginBits(14) }
-        /// No position of a chain: it is there for another link.
+        @inlinable static var then: OriginBits { OriginBits(15) }
+        @inlinable static var done: OriginBits { OriginBits(16) }
+        @inlinable static var orElse: OriginBits { OriginBits(17) }
+        @inlinable static var fail: OriginBits { OriginBits(18) }
+        @inlinable static var mapResult: OriginBits { OriginBits(19) }
+        @inlinable static var thenResult: OriginBits { OriginBits(20) }
+        @inlinable static var always: OriginBits { OriginBits(21) }
+        /// No position of a chain: a link that works for another one.
         @inlinable static var hidden: OriginBits { OriginBits(31) }
     }
 
@@ -37,21 +44,22 @@ extension DeferredDiagnostic.Location {
         self.init(file: plain.file, storedLine: plain.storedLine | origin.bits)
     }
 
-    /// The same place, for a link made there in another way.
+    /// Returns the same location, for a link created there in another way.
     func of(_ origin: OriginBits) -> DeferredDiagnostic.Location {
         DeferredDiagnostic.Location(file: file, storedLine: storedLine & Self.lineBits | origin.bits)
     }
 
     var isHidden: Bool { storedLine & Self.originBits == OriginBits.hidden.bits }
 
-    var origin: DeferredRecording.Origin {
+    package var origin: DeferredDiagnostic.Origin {
         let number = Int((storedLine & Self.originBits) >> 26)
         return number < Self.origins.count ? Self.origins[number] : .other
     }
 
     /// By the numbers in `OriginBits`.
-    private static let origins: [DeferredRecording.Origin] = [
-        .other, .source, .resolver, .settled, .then, .fail, .both, .pair, .task, .after, .timeout, .shielded,
-        .list, .awaiting, .blocking,
+    private static let origins: [DeferredDiagnostic.Origin] = [
+        .other, .source, .resolver, .settled, .map, .recover, .both, .pair, .task, .after, .timeout,
+        .shielded,
+        .list, .awaiting, .blocking, .then, .done, .orElse, .fail, .mapResult, .thenResult, .always,
     ]
 }

@@ -1,59 +1,94 @@
 internal import Dispatch
 internal import Synchronization
 
-/// What the engine calls when something happens that a recording would show. While nothing records, each of
-/// those places costs a relaxed load of `activity` and a branch that is not taken; none of them is in
-/// inlinable code.
+/// The engine's hooks for recordings, which the module `DeferredTracing` makes.
 ///
-/// A recording changes nothing that it looks at: it holds numbers in place of links, runs no callback, and
-/// takes the lock of nothing but itself. Some of this is called under a link's lock, so that what two threads
-/// do to a link is noted in the order in which they did it; a recorder's lock is always the inner one.
-enum Recording {
+/// While nothing records, each hook costs a relaxed load of `activity` and a branch that is not taken; none of
+/// them is in inlinable code.
+///
+/// A recording changes nothing that it observes: it stores numbers in place of links, runs no callback, and takes
+/// no lock but its own. Some hooks are called under a link's lock, so that what two threads do to a link is
+/// recorded in the order in which they did it; a recorder's lock is always the inner one.
+package enum Recording {
+    /// Receives what happens to Deferreds, on any thread, some of it under a link's lock: it must not call into
+    /// the library.
+    package protocol Recorder: AnyObject, Sendable {
+        func record(_ event: Event, of subject: Subject)
+        /// Adds the description of a failure that was recorded as `settled`. Not called under a lock.
+        func describeFailure(of subject: Subject, _ text: String)
+    }
+
+    /// Something that happens to a subject.
+    package enum Event {
+        case created
+        case attached(to: Subject)
+        case waits(for: Subject)
+        case follows(Subject)
+        case bypassed(by: Subject)
+        case began(Activity, queue: String)
+        case ended
+        case dispatched(to: String)
+        case settled(Outcome)
+        case paused
+        case unpaused
+    }
+
+    /// What runs on a thread for a Deferred, from its start to its end.
+    package enum Activity {
+        case callback, canceller, finalizer, cancelling, unpausing
+        case completing(at: DeferredDiagnostic.Location)
+    }
+
+    package enum Outcome {
+        case value, failure, cancelled
+    }
+
     private static let activity = Atomic<Bool>(false)
-    private static let recorders = Guarded<[Recorder]>([])
+    private static let recorders = SpinLocked<[any Recorder]>([])
     private static let lastNumber = Atomic<UInt64>(0)
 
     /// Whether anything records.
     @inline(__always)
     static var isOn: Bool { activity.load(ordering: .relaxed) }
 
-    static func start(_ recorder: Recorder) {
+    /// Sends what happens from now on to `recorder`, until ``stop(_:)``.
+    package static func start(_ recorder: any Recorder) {
         recorders.withLock { all in
             all.append(recorder)
             activity.store(true, ordering: .relaxed)
         }
     }
 
-    static func stop(_ recorder: Recorder) {
+    package static func stop(_ recorder: any Recorder) {
         let before = recorders.withLock { all in
             let before = all
             all.removeAll { $0 === recorder }
             activity.store(!all.isEmpty, ordering: .relaxed)
             return before
         }
-        // What goes, goes after the lock.
+        // Recorders are released outside the lock.
         _ = consume before
-        recorder.stop()
     }
 
-    /// A number that no link has had before; 0 when there are no more, after half a billion.
+    /// Returns a number that no link has had before; 0 when there are no more, after half a billion.
     static func nextNumber() -> UInt32 {
         let number = lastNumber.add(1, ordering: .relaxed).newValue
         return number <= UInt64(Link.greatestNumber) ? UInt32(number) : 0
     }
 
-    /// A Deferred, as recorders are told of it.
-    struct Subject {
-        /// Of the whole process, and of this Deferred alone. 0 if it could not be given one.
-        let number: UInt32
+    /// A Deferred, as recorders identify it.
+    package struct Subject {
+        /// Unique in the process. 0 if no number was left.
+        package let number: UInt32
         /// Whether it has its outcome by now.
-        let hasFired: Bool
-        let made: DeferredDiagnostic.Location
+        package let isSettled: Bool
+        /// Where and how the Deferred was created.
+        package let made: DeferredDiagnostic.Location
 
-        /// Nil for a link that is no position of a chain: it watches, or follows, for another.
+        /// Returns nil for a link that is no position of a chain: one that observes, or follows, for another.
         init?(_ link: Link) {
             made = link.made
-            hasFired = link.word.load(ordering: .relaxed) & Word.settled != 0
+            isSettled = link.word.load(ordering: .relaxed) & Word.settled != 0
             if made.isHidden {
                 number = link.number
                 if number == 0 { return nil }
@@ -63,53 +98,38 @@ enum Recording {
         }
     }
 
-    /// What happens to a subject: `DeferredRecording.Action`, with other subjects in place of their numbers.
-    enum Deed {
-        case made
-        case attached(to: Subject)
-        case waits(for: Subject)
-        case follows(Subject)
-        case bypassed(by: Subject)
-        case began(DeferredRecording.Activity, queue: String)
-        case ended
-        case dispatched(to: String)
-        case fired(DeferredRecording.Outcome)
-        case paused
-        case unpaused
+    private static func note(_ subject: Subject, _ event: Event) {
+        for recorder in recorders.withLock({ $0 }) { recorder.record(event, of: subject) }
     }
 
-    private static func note(_ subject: Subject, _ deed: Deed) {
-        for recorder in recorders.withLock({ $0 }) { recorder.note(subject, deed) }
-    }
-
-    private static func note(_ link: Link, _ deed: Deed) {
-        if let subject = Subject(link) { note(subject, deed) }
+    private static func note(_ link: Link, _ event: Event) {
+        if let subject = Subject(link) { note(subject, event) }
     }
 }
 
-// MARK: - What the engine tells
+// MARK: - The hooks
 
 extension Recording {
     @inline(never)
     static func made(_ link: Link, _ phase: Link.Phase) {
         switch phase {
         case .source:
-            note(link, .made)
+            note(link, .created)
         case .settled:
             guard let subject = Subject(link) else { return }
-            note(subject, .made)
-            note(subject, .fired(outcome(of: link.content)))
+            note(subject, .created)
+            note(subject, .settled(outcome(of: link.payload)))
             describeFailure(of: link, subject)
         default:
-            // One that waits is told of when it is attached.
+            // A link that waits is recorded when it is attached.
             break
         }
     }
 
-    /// `consumer`, of which nobody else knows yet, is about to be attached to `link`.
+    /// `consumer`, which no other thread can reach yet, is about to be attached to `link`.
     @inline(never)
     static func attached(_ consumer: Link, to link: Link) {
-        let listed = consumer.content.kind == .watch ? consumer.content.reference(as: ListState.self) : nil
+        let listed = consumer.payload.kind == .observer ? consumer.payload.reference(as: ListState.self) : nil
         let position = listed == nil ? consumer : listed?.link
         guard let position, let subject = Subject(position), let upstream = Subject(link) else { return }
         note(subject, .attached(to: upstream))
@@ -133,51 +153,54 @@ extension Recording {
     static func paused(_ link: Link) { note(link, .paused) }
     static func unpaused(_ link: Link) { note(link, .unpaused) }
 
-    static func dispatched(_ link: Link, to dispatcher: any Dispatcher) {
-        note(link, .dispatched(to: dispatcher.nameInWords))
+    static func dispatched(_ link: Link, to name: String) {
+        note(link, .dispatched(to: name))
     }
 
-    /// `link` is about to have its outcome. Under its lock.
+    /// `link` is about to be settled. Called under its lock.
     @inline(never)
-    static func fired(_ link: Link, _ outcome: borrowing Link.Content) {
-        note(link, .fired(Self.outcome(of: outcome)))
+    static func settled(_ link: Link, _ outcome: borrowing Link.Payload) {
+        note(link, .settled(Self.outcome(of: outcome)))
     }
 
-    /// Says what a failure is that `fired` has told of. Not under a lock: the error's description is its
-    /// author's code.
+    /// Describes a failure that `fired` has recorded. Not called under a lock: an error's description is the
+    /// user's code.
     @inline(never)
     static func describeFailure(of link: Link) {
         if let subject = Subject(link) { describeFailure(of: link, subject) }
     }
 
+    /// Characters of an error's description that are recorded.
+    private static let longestDescription = 300
+
     private static func describeFailure(of link: Link, _ subject: Subject) {
-        guard let error = link.content.error, !(error is CancellationError) else { return }
-        let text = String(String(describing: error).prefix(DeferredRecording.Outcome.longestDescription))
+        guard let error = link.payload.error, !(error is CancellationError) else { return }
+        let text = String(String(describing: error).prefix(longestDescription))
         for recorder in recorders.withLock({ $0 }) { recorder.describeFailure(of: subject, text) }
     }
 
-    private static func outcome(of content: borrowing Link.Content) -> DeferredRecording.Outcome {
-        guard let error = content.error else { return .value }
-        return error is CancellationError ? .cancelled : .failure("")
+    private static func outcome(of payload: borrowing Link.Payload) -> Outcome {
+        guard let error = payload.error else { return .value }
+        return error is CancellationError ? .cancelled : .failure
     }
 
-    /// Runs a step, and notes from when to when, unless the outcome passes it by.
+    /// Runs a step and records its start and end, unless the outcome bypasses it.
     @inline(never)
     static func run(
-        _ step: Link.Step, of link: Link, _ outcome: borrowing Link.Content
-    ) -> Link.Content {
+        _ step: consuming Link.Payload, of link: Link, _ outcome: borrowing Link.Payload
+    ) -> Link.Payload {
         guard link.made.origin.runs(onFailure: outcome.isFailure), let subject = Subject(link) else {
-            return step(outcome)
+            return step.run(outcome)
         }
         begin(.callback, of: subject)
-        let answer = step(outcome)
+        let answer = step.run(outcome)
         note(subject, .ended)
         return answer
     }
 
-    /// Runs `body`, and notes from when to when.
+    /// Runs `body` and records its start and end.
     static func during<R>(
-        _ activity: DeferredRecording.Activity, of link: Link, _ body: () -> R
+        _ activity: Activity, of link: Link, _ body: () -> R
     ) -> R {
         guard let subject = Subject(link) else { return body() }
         begin(activity, of: subject)
@@ -186,7 +209,7 @@ extension Recording {
         return answer
     }
 
-    /// `finalizer`, noted when it runs. It keeps nothing of `link` but its number.
+    /// Returns a finalizer that runs `finalizer` and records its start and end. It retains nothing of `link`.
     static func noting(_ finalizer: @escaping Finalizer, of link: Link) -> Finalizer {
         guard let subject = Subject(link) else { return finalizer }
         return { outcome in
@@ -196,7 +219,7 @@ extension Recording {
         }
     }
 
-    private static func begin(_ activity: DeferredRecording.Activity, of subject: Subject) {
+    private static func begin(_ activity: Activity, of subject: Subject) {
         note(subject, .began(activity, queue: DispatchQueue.currentLabel))
     }
 }

@@ -1,20 +1,22 @@
-/// A Swift `Clock` as a ``DelayedDispatcher``.
+/// A dispatcher that keeps the time of a Swift `Clock`.
 ///
 /// ```swift
 /// let answer = request.timeout(.seconds(5), on: .clock(.continuous))
 /// ```
 ///
-/// Work runs in a Task of its own, on the global executor, and what is delayed sleeps there: a pending delay
-/// costs some memory and no thread. If the clock's sleep throws of its own accord, the work is let go unrun,
-/// and a Deferred that waits for it fails with ``DeferredError/abandoned``.
+/// Work runs in a Task of its own, on the global executor. Delayed work sleeps in its Task: a pending delay takes some
+/// memory and no thread. If the clock's sleep throws by itself, the work is released without running, and a Deferred
+/// that waits for it fails with ``DeferredError/abandoned``.
 public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duration == Duration {
     private let clock: Base
     private let priority: TaskPriority?
     private let start: Base.Instant
 
-    /// A dispatcher that keeps the time of `clock`.
+    /// Creates a dispatcher that keeps the time of `clock`.
     ///
-    /// - Parameter priority: That of the Tasks; the priority of whoever dispatches if left out.
+    /// - Parameters:
+    ///   - clock: The clock.
+    ///   - priority: The priority of the Tasks; that of the code that dispatches if left out.
     public init(_ clock: Base, priority: TaskPriority? = nil) {
         self.clock = clock
         self.priority = priority
@@ -26,12 +28,11 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
         Task(priority: priority) { work() }
     }
 
-    /// Runs `work` in a Task that has slept for `delay`.
+    /// Runs `work` in a Task, after a sleep of `delay`.
     ///
-    /// Cancelled, it lets go of the work and ends the Task at once. What Swift's own sleep leaves behind
-    /// until the time comes, some 700 bytes, is not in its hands; a `DispatchQueue` leaves nothing. A delay of
-    /// more than a hundred years counts as that: the standard clocks stop the program at what is too long for
-    /// them.
+    /// A cancel releases the work and ends the Task at once. Swift's own sleep keeps some 700 bytes until the time has
+    /// come; a timer of a `DispatchQueue` keeps nothing. A delay is clamped to a hundred years: the standard clocks stop
+    /// the program at longer ones.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
         let deadline = clock.now.advanced(by: min(max(delay, .zero), Self.longestDelay))
         let sleeping = SleepingWork(work)
@@ -47,15 +48,15 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
 
     private static var longestDelay: Duration { .seconds(100 * 366 * 86_400) }
 
-    /// The time on the clock, since this dispatcher was made.
+    /// The time on the clock since this dispatcher was created.
     public var elapsed: Duration { start.duration(to: clock.now) }
 }
 
-/// Lets go of the work as soon as it is cancelled, however long the clock takes to wake the Task.
+/// Releases its work as soon as it is cancelled, however long the clock takes to wake the Task.
 private final class SleepingWork: DelayedWork {
-    private let state: Guarded<(work: (@Sendable () -> Void)?, task: Task<Void, Never>?)>
+    private let state: SpinLocked<(work: (@Sendable () -> Void)?, task: Task<Void, Never>?)>
 
-    init(_ work: @escaping @Sendable () -> Void) { state = Guarded((work, nil)) }
+    init(_ work: @escaping @Sendable () -> Void) { state = SpinLocked((work, nil)) }
 
     func start(_ task: Task<Void, Never>) {
         state.withLock { $0.task = task }
@@ -74,7 +75,7 @@ private final class SleepingWork: DelayedWork {
 }
 
 extension Dispatcher {
-    /// A Swift `Clock` as a dispatcher; see ``ClockDispatcher``.
+    /// Returns a dispatcher that keeps the time of a Swift `Clock`; see ``ClockDispatcher``.
     public static func clock<Base: Clock>(_ clock: Base) -> Self where Self == ClockDispatcher<Base> {
         ClockDispatcher(clock)
     }

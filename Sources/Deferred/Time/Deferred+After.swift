@@ -1,49 +1,89 @@
 public import Dispatch
 
 extension Deferred {
-    /// A Deferred that fires with `value` after `delay`, on `dispatcher`'s thread.
+    /// Returns a Deferred that is resolved with `value` after `delay`, on `dispatcher`'s thread.
     ///
     /// ```swift
     /// let late = Deferred.after(.seconds(2), value: cachedPage)
     /// let page = Deferred.after(.seconds(1), on: .main).then { fetchPage() }   // Twisted's deferLater
     /// ```
     ///
-    /// Cancelled before, it stops its timer, lets go of the value and fails with `CancellationError`. If the
-    /// dispatcher goes without having run it, it fails with ``DeferredError/abandoned``.
+    /// A cancel before that stops the timer, releases the value and fails the Deferred with `CancellationError`. If
+    /// the dispatcher is released before the delay has passed, the Deferred fails with
+    /// ``DeferredError/abandoned``. A callback that is attached after the delay has passed runs on the thread that
+    /// attaches it (F3); name a dispatcher at the callback where that matters.
     ///
-    /// - Parameter delay: How long from now. Zero or less is as soon as possible, but not before this call
-    ///   returns.
+    /// - Parameters:
+    ///   - delay: How long from now. Zero or less is as soon as possible, but not before this call returns.
+    ///   - dispatcher: Keeps the time.
+    ///   - value: The value of the Deferred.
     public static func after(
         _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(), value: Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred {
-        let timer = Timer()
-        let (deferred, resolver) = withResolver(DeferredDiagnostic.Location(.after, fileID, line)) { _ in
-            timer.stop()
-        }
-        timer.set(delay, on: dispatcher) { resolver.resolve(value, fileID: fileID, line: line) }
+        let (deferred, start) = delayed(value, fileID, line)
+        start(delay, dispatcher)
         return deferred
     }
 
-    /// As ``after(_:on:value:fileID:line:)``, for a value that says by itself what it is.
+    /// Returns a Deferred that is resolved with `value` after `delay`; as ``after(_:on:value:fileID:line:)``, without
+    /// the label.
     ///
     /// ```swift
     /// let late = Deferred.after(.seconds(2), cachedPage)
     /// ```
+    ///
+    /// - Parameters:
+    ///   - delay: How long from now.
+    ///   - dispatcher: Keeps the time.
+    ///   - value: The value of the Deferred.
     public static func after(
         _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(), _ value: Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred {
         after(delay, on: dispatcher, value: value, fileID: fileID, line: line)
     }
+
+    /// Returns a Deferred and a closure that starts its timer.
+    fileprivate static func delayed(
+        _ value: Value, _ fileID: StaticString, _ line: UInt
+    ) -> (Deferred, start: (Duration, any DelayedDispatcher) -> Void) {
+        let timer = Timer()
+        let (deferred, resolver) = withResolver(DeferredDiagnostic.Location(.after, fileID, line)) { _ in
+            timer.stop()
+        }
+        return (
+            deferred,
+            { delay, dispatcher in
+                timer.set(delay, on: dispatcher) { resolver.resolve(value, fileID: fileID, line: line) }
+            }
+        )
+    }
 }
 
 extension Deferred where Value == Void {
-    /// A Deferred that fires after `delay`; as ``after(_:on:value:fileID:line:)``.
+    /// Returns a Deferred that is resolved after `delay`; as ``after(_:on:value:fileID:line:)``, without a value.
+    ///
+    /// - Parameters:
+    ///   - delay: How long from now.
+    ///   - dispatcher: Keeps the time.
     public static func after(
         _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred {
         after(delay, on: dispatcher, value: (), fileID: fileID, line: line)
+    }
+
+    /// Runs `body` on `dispatcher` after `delay`, and returns the outcome of the Deferred that it returns.
+    ///
+    /// `after(delay).then(body)` would run `body` on this thread if the timer expired before `then` attached it.
+    static func running<R: DeferredConvertible>(
+        after delay: Duration, on dispatcher: any DelayedDispatcher,
+        _ body: @escaping @Sendable () throws -> R, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        let (deferred, start) = delayed((), fileID, line)
+        let result = deferred.then(body, fileID: fileID, line: line)
+        start(delay, dispatcher)
+        return result
     }
 }

@@ -1,7 +1,7 @@
 public import Dispatch
 
 extension Deferred {
-    /// The outcome of the first attempt that succeeds.
+    /// Makes attempts until one succeeds, and returns its value.
     ///
     /// ```swift
     /// let page = Deferred.retry(attempts: 5, delay: .exponential(), when: { $0 is Unavailable }) {
@@ -9,115 +9,131 @@ extension Deferred {
     /// }
     /// ```
     ///
-    /// When there is no further attempt, for want of attempts or because of the error, it fails with a
-    /// ``RetryError``, which keeps each attempt's error. A cancel takes effect at any point: it cancels the
-    /// attempt under way, or stops the wait for the next one, and no other is made. A `CancellationError` is
-    /// never tried again, and comes as it is.
+    /// If no further attempt is made, the Deferred fails with the last attempt's error, unchanged. A cancel takes
+    /// effect at any time: it cancels the attempt in progress, or stops the wait for the next one, and no further
+    /// attempt is made. After a `CancellationError` no further attempt is made either. Earlier attempts' errors are
+    /// released, so that any number of attempts takes constant memory.
+    ///
+    /// To limit an attempt, put a `timeout` inside `body`; to cut off the attempt in progress as well when the total
+    /// time is up, put one after `retry`.
     ///
     /// - Parameters:
-    ///   - attempts: How many at most, the first among them; at least 1.
+    ///   - attempts: The largest number of attempts, the first included; at least 1.
+    ///   - limit: The total time. No further attempt is made that would start later than this after the first one;
+    ///     the last attempt may take longer. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
     ///   - dispatcher: Keeps the time, and runs all attempts but the first, which runs at once, on this thread.
-    ///   - isWorthRetrying: Which errors to try again after; all, if left out. Runs on the thread on which the attempt failed.
+    ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
+    ///     Runs on the thread on which the attempt failed.
     ///   - body: Makes an attempt. What it throws is that attempt's error.
     public static func retry(
-        attempts: Int = 3, delay: RetryDelay = .exponential(),
+        attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
         on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable () throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         retry(
-            attempts: attempts, delay: delay, on: dispatcher, when: isWorthRetrying, { _ in try body() },
-            fileID: fileID, line: line)
+            attempts: attempts, within: limit, delay: delay, on: dispatcher, when: isWorthRetrying,
+            { _ in try body() }, fileID: fileID, line: line)
     }
 
-    /// As the form above, for a `body` that wants to know the number of the attempt, from 1.
+    /// Makes attempts until one succeeds, and returns its value; `body` receives the number of the attempt, from 1.
+    ///
+    /// Otherwise behaves as the form whose `body` takes no argument.
     public static func retry(
-        attempts: Int = 3, delay: RetryDelay = .exponential(),
+        attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
         on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable (_ attempt: Int) throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        let flaw = attempts < 1 ? "attempts must be 1 or more, is \(attempts)" : delay.flaw
+        var flaw = attempts < 1 ? "attempts must be 1 or more, is \(attempts)" : delay.flaw
+        if let limit, limit < .zero { flaw = "the total time must not be negative, is \(limit)" }
         if let flaw {
             return .rejected(DeferredError.invalidArgument("retry: \(flaw)"), fileID: fileID, line: line)
         }
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
-        let retrying = Retrying(
-            attempts: attempts, delay: delay, dispatcher: dispatcher, isWorthRetrying: isWorthRetrying,
-            body: body, resolver: resolver)
+        let retrying = RetryAttempts(
+            attempts: attempts, deadline: limit.map { dispatcher.elapsed + $0 }, delay: delay,
+            dispatcher: dispatcher, isWorthRetrying: isWorthRetrying, body: body, resolver: resolver)
         resolver.follow(only: retrying.attempt(1))
         return deferred
     }
 
-    /// As the form above, for an asynchronous `body`.
+    /// Makes asynchronous attempts until one succeeds, and returns its value.
     ///
     /// ```swift
-    /// let page = Deferred.retry(attempts: 5) { try await session.page(at: address) }
+    /// let page = Deferred.asyncRetry(attempts: 5) { try await session.page(at: address) }
     /// ```
     ///
     /// Each attempt runs in a Task of its own, on the global executor or on the actor that `body` names
-    /// (`{ @MainActor in … }`); a cancel cancels that of the attempt under way.
-    @_disfavoredOverload
-    public static func retry(
-        attempts: Int = 3, delay: RetryDelay = .exponential(),
+    /// (`{ @MainActor in … }`). A cancel cancels the Task of the attempt in progress. Otherwise behaves as
+    /// `retry`.
+    ///
+    /// - Parameters:
+    ///   - attempts: The largest number of attempts, the first included; at least 1.
+    ///   - limit: The total time after which no further attempt starts. No limit if nil.
+    ///   - delay: How long to wait before each further attempt.
+    ///   - dispatcher: Keeps the time, and starts the Tasks of all attempts but the first.
+    ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
+    ///   - body: Makes an attempt. What it throws is that attempt's error.
+    public static func asyncRetry(
+        attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
         on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         retry(
-            attempts: attempts, delay: delay, on: dispatcher, when: isWorthRetrying,
+            attempts: attempts, within: limit, delay: delay, on: dispatcher, when: isWorthRetrying,
             { _ throws -> Deferred<Value> in Deferred(operation: body, fileID: fileID, line: line) },
             fileID: fileID, line: line)
     }
 
-    /// As the form above, for an asynchronous `body` that wants to know the number of the attempt, from 1.
-    @_disfavoredOverload
-    public static func retry(
-        attempts: Int = 3, delay: RetryDelay = .exponential(),
+    /// Makes asynchronous attempts until one succeeds, and returns its value; `body` receives the number of the
+    /// attempt, from 1.
+    public static func asyncRetry(
+        attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
         on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         retry(
-            attempts: attempts, delay: delay, on: dispatcher, when: isWorthRetrying,
+            attempts: attempts, within: limit, delay: delay, on: dispatcher, when: isWorthRetrying,
             { number throws -> Deferred<Value> in
                 Deferred(operation: { try await body(number) }, fileID: fileID, line: line)
             }, fileID: fileID, line: line)
     }
 }
 
-/// The attempts, each nested in the errback of the one before.
-private struct Retrying<Value: Sendable>: Sendable {
+/// The attempts of a `retry`, each nested in the errback of the one before (L6: in constant memory).
+private struct RetryAttempts<Value: Sendable>: Sendable {
     let attempts: Int
+    /// The latest time, by the dispatcher, at which an attempt may start.
+    let deadline: Duration?
     let delay: RetryDelay
     let dispatcher: any DelayedDispatcher
     let isWorthRetrying: @Sendable (any Error) -> Bool
     let body: @Sendable (Int) throws -> Deferred<Value>
     let resolver: Resolver<Value>
-    let errors = Guarded<[any Error]>([])
 
     func attempt(_ number: Int) -> Deferred<Value> {
-        Deferred(catching: { () throws -> Deferred<Value> in try body(number) })
-            .fail { error throws -> Deferred<Value> in
+        Deferred(following: { () throws -> Deferred<Value> in try body(number) })
+            .orElse { error throws -> Deferred<Value> in
                 if resolver.isCancelled {
-                    // Whatever a cancelled attempt answers it was the last. If the cancel is over, this is
-                    // too late, and is dropped there without a word; down this chain it might be reported as
-                    // unhandled.
+                    // A cancelled attempt is the last, whatever its error. If the cancel has settled the Deferred
+                    // already, this result is late and dropped silently; passed down this chain it could be
+                    // reported as unhandled.
                     resolver.reject(error)
                     throw CancellationError()
                 }
                 if error is CancellationError { throw error }
-                errors.withLock { $0.append(error) }
-                guard number < attempts, isWorthRetrying(error) else {
-                    throw RetryError(errors.withLock { $0 })
-                }
-                return Deferred<Void>.after(delay.next(number, error), on: dispatcher)
-                    .then { attempt(number + 1) }
+                guard number < attempts, isWorthRetrying(error) else { throw error }
+                let pause = max(delay.next(number, error), .zero)
+                if let deadline, dispatcher.elapsed + pause > deadline { throw error }
+                return Deferred<Void>.running(after: pause, on: dispatcher) { attempt(number + 1) }
             }
     }
 }

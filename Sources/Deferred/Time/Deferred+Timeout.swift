@@ -1,24 +1,29 @@
 public import Dispatch
 
 extension Deferred {
-    /// This outcome, if it comes in time; otherwise what came before this position is cancelled, and the
-    /// outcome is ``DeferredError/timedOut`` or what `onTimeout` gives.
+    /// Limits how long to wait for the outcome. After that, cancels what precedes this position in the chain and
+    /// fails with ``DeferredError/timedOut``, or takes the outcome of `onTimeout`.
     ///
     /// ```swift
     /// fetchPage()
     ///     .timeout(.seconds(5))
-    ///     .then { show($0) }      // the timer is off: this may take its time
+    ///     .done { show($0) }      // the timer is stopped: this may take longer
     /// ```
     ///
-    /// Expiry is as ``cancel()`` on this position: it reaches what only this position waits for, and nothing
-    /// that others consume. If a canceller upstream answers with a result of its own, that counts. A cancel
-    /// before the time is up stays a `CancellationError`. The timer is stopped, and lets go of all it held,
-    /// as soon as this position has its outcome.
+    /// Expiry acts as ``cancel()`` on this position: it reaches what only this position waits for, and nothing that
+    /// others consume. If a canceller upstream completes its Deferred with a result of its own, that is the outcome.
+    /// `onTimeout` runs only if the time limit is what ended this Deferred: not after a cancel from elsewhere, which
+    /// stays a `CancellationError`, and not if the outcome came first.
+    ///
+    /// A callback upstream that is running when the time is up is allowed to finish, and its outcome counts (C5): a
+    /// synchronous callback that runs longer than the limit is not interrupted. The timer is stopped, and all that
+    /// it retains is released, as soon as this position is settled.
     ///
     /// - Parameters:
-    ///   - delay: How long to wait, from now. Zero or less is as soon as possible; a Deferred that has fired is always in time.
-    ///   - dispatcher: Keeps the time; on its thread the cancel happens and what follows from it runs.
-    ///   - onTimeout: Runs when time is up, on the dispatcher's thread; what it returns or throws is the outcome.
+    ///   - delay: How long to wait, from now. Zero or less is as soon as possible. A Deferred that is settled when
+    ///     this is called is always in time.
+    ///   - dispatcher: Keeps the time. The cancel, and what follows from it, happens on its thread.
+    ///   - onTimeout: Runs when the time is up, on the dispatcher's thread; what it returns or throws is the outcome.
     public func timeout(
         _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
         _ onTimeout: (@Sendable () throws -> Value)? = nil,
@@ -39,5 +44,24 @@ extension Deferred {
         }
         timer.set(delay, on: dispatcher) { limited.cancel() }
         return limited
+    }
+
+    /// Limits how long to wait for the outcome by a deadline that several steps share.
+    ///
+    /// ```swift
+    /// let deadline = Deadline(after: .seconds(10))
+    /// logIn().timeout(until: deadline)
+    ///     .then { user in fetchPage(of: user).timeout(until: deadline) }
+    /// ```
+    ///
+    /// Behaves as ``timeout(_:on:_:fileID:line:)`` with the time that is left until then. Once the deadline has
+    /// passed, the cancel is submitted to the deadline's dispatcher at once: an outcome that comes before the dispatcher runs it
+    /// is in time.
+    public func timeout(
+        until deadline: Deadline, _ onTimeout: (@Sendable () throws -> Value)? = nil,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        timeout(
+            deadline.remaining, on: deadline.dispatcher, onTimeout, fileID: fileID, line: line)
     }
 }

@@ -1,7 +1,7 @@
-/// How long ``Deferred/retry(attempts:delay:on:when:_:fileID:line:)`` waits before it tries again.
+/// How long ``Deferred/retry(attempts:within:delay:on:when:_:fileID:line:)`` waits before a further attempt.
 public struct RetryDelay: Sendable {
     let next: @Sendable (_ attempt: Int, _ error: any Error) -> Duration
-    /// What is wrong with the numbers it was made of.
+    /// What is wrong with the arguments it was created with; nil if nothing is.
     let flaw: String?
 
     private init(flaw: String? = nil, _ next: @escaping @Sendable (Int, any Error) -> Duration) {
@@ -9,24 +9,25 @@ public struct RetryDelay: Sendable {
         self.flaw = flaw
     }
 
-    /// None: as soon as the dispatcher gets to it.
+    /// No delay: the next attempt is made as soon as the dispatcher gets to it.
     public static let none = RetryDelay { _, _ in .zero }
 
-    /// The same each time.
+    /// Returns a delay that is the same each time.
     public static func constant(_ delay: Duration) -> RetryDelay {
         RetryDelay(flaw: delay < .zero ? "delay must not be negative, is \(delay)" : nil) { _, _ in delay }
     }
 
-    /// The same each time, in seconds.
+    /// Returns a delay that is the same each time, in seconds.
     public static func seconds(_ count: Double) -> RetryDelay {
         if count.isFinite { return .constant(Duration(clampedSeconds: count)) }
         return RetryDelay(flaw: "delay must be a number, is \(count)") { _, _ in .zero }
     }
 
-    /// The same each time, in milliseconds.
+    /// Returns a delay that is the same each time, in milliseconds.
     public static func milliseconds(_ count: Double) -> RetryDelay { .seconds(count / 1000) }
 
-    /// `first`, then `factor` times as long from one attempt to the next, but never more than `maximum`.
+    /// Returns a delay that is `first` at first, then `factor` times as long from one attempt to the next, but never more
+    /// than `maximum`.
     ///
     /// ```swift
     /// .exponential()                                     // 1 s, 2 s, 4 s, 8 s … 60 s, each less up to a half
@@ -34,10 +35,12 @@ public struct RetryDelay: Sendable {
     /// ```
     ///
     /// - Parameters:
+    ///   - first: The first delay.
     ///   - factor: At least 1.
-    ///   - jitter: How much of a delay is left to chance, from 0, none, to 1, all of it: so that many who failed together don't
-    ///     come back together. The delay is shortened, never made longer.
-    ///   - random: Gives numbers from 0 up to 1, any thread. What is less or more counts as that, and no number as 0.
+    ///   - maximum: The longest delay.
+    ///   - jitter: Which part of a delay is random, from 0 (none) to 1 (all of it), so that many clients that failed
+    ///     together do not retry together. It shortens the delay, and never extends it.
+    ///   - random: Returns a number in 0..<1; runs on any thread. Other numbers are clamped to 0...1; NaN counts as 0.
     public static func exponential(
         first: Duration = .seconds(1), factor: Double = 2, maximum: Duration = .seconds(60),
         jitter: Double = 0.5, random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
@@ -54,7 +57,7 @@ public struct RetryDelay: Sendable {
             }
         return RetryDelay(flaw: flaw) { attempt, _ in
             let most = maximum / .seconds(1)
-            // None grows to none, however often: infinitely many times nothing would be no number.
+            // 0 times an infinite power would be NaN.
             let grown = first == .zero ? 0 : min(first / .seconds(1) * power(factor, attempt - 1), most)
             let drawn = random()
             let chance = drawn.isNaN ? 0 : min(max(drawn, 0), 1)
@@ -62,14 +65,30 @@ public struct RetryDelay: Sendable {
         }
     }
 
-    /// As `delay` says, given the number of the attempt that failed, from 1, and its error: a server's
-    /// `Retry-After`, say.
+    /// Returns a delay that a closure computes from the number of the attempt that failed, from 1, and its error: for a
+    /// server's `Retry-After`, for example.
     ///
-    /// It runs on the thread on which the attempt failed. Less than zero counts as zero.
+    /// The closure runs on the thread on which the attempt failed. Negative delays count as zero.
     public static func custom(
         _ delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration
     ) -> RetryDelay {
         RetryDelay(delay)
+    }
+
+    /// Returns how long to wait after attempt number `attempt`, counted from 1, failed with `error`.
+    ///
+    /// For a ``custom(_:)`` delay that is made from another one, or that records the delays of another one:
+    ///
+    /// ```swift
+    /// let delays = RetryDelay.exponential()
+    /// let logged = RetryDelay.custom { attempt, error in
+    ///     let delay = delays.delay(afterAttempt: attempt, error)
+    ///     print("\(error); next attempt in \(delay)")
+    ///     return delay
+    /// }
+    /// ```
+    public func delay(afterAttempt attempt: Int, _ error: any Error) -> Duration {
+        max(.zero, next(attempt, error))
     }
 
     private static func power(_ base: Double, _ exponent: Int) -> Double {
@@ -84,7 +103,8 @@ public struct RetryDelay: Sendable {
 }
 
 extension Duration {
-    /// As `.seconds(count)`, which stops the program at what is too long. Not for what is no number.
+    /// Creates a duration of `count` seconds, clamped: `.seconds(count)` stops the program where that is too long.
+    /// `count` must not be NaN.
     fileprivate init(clampedSeconds count: Double) {
         let longest = 9e18
         self = .seconds(min(max(count, -longest), longest))

@@ -1,8 +1,8 @@
-/// A timer that is set once and stopped once, in either order, on whatever threads.
+/// A timer that is set once and stopped once, in either order, on any thread.
 ///
-/// It is what a chain holds of the work that it has scheduled. The work holds the chain and this timer; the
-/// ring is open again when the timer has expired or been stopped, and every chain that has one ends with the
-/// one or the other.
+/// A chain refers to the work that it has scheduled by a timer. The scheduled work retains the chain and this
+/// timer, and the timer retains the scheduled work; that cycle ends when the timer expires or is stopped. Whatever
+/// owns a timer stops it when it needs it no longer, at the latest in its `deinit`.
 final class Timer: Sendable {
     private enum State {
         case new
@@ -11,27 +11,27 @@ final class Timer: Sendable {
         case expired
     }
 
-    private let state = Guarded(State.new)
+    private let state = SpinLocked(State.new)
 
-    /// Runs `work` on `dispatcher` when `delay` has passed, unless the timer is stopped by then.
+    /// Runs `work` on `dispatcher` when `delay` has passed, unless the timer is stopped before.
     func set(_ delay: Duration, on dispatcher: any DelayedDispatcher, _ work: @escaping @Sendable () -> Void)
     {
         guard case .new = state.withLock({ $0 }) else { return }
-        let pending = dispatcher.dispatch(after: delay) { [self] in
+        let scheduled = dispatcher.dispatch(after: delay) { [self] in
             if expire() { work() }
         }
         let isStopped = state.withLock { state in
             switch state {
-            case .new: state = .set(pending)
+            case .new: state = .set(scheduled)
             case .stopped: return true
             case .set, .expired: break
             }
             return false
         }
-        if isStopped { pending.cancel() }
+        if isStopped { scheduled.cancel() }
     }
 
-    /// Stops it and lets go of its work. False if it has expired.
+    /// Stops the timer and releases its work. Returns false if it has expired.
     @discardableResult
     func stop() -> Bool {
         let before = state.withLock { state in
@@ -40,7 +40,7 @@ final class Timer: Sendable {
             return before
         }
         switch before {
-        case .set(let pending): pending.cancel()
+        case .set(let scheduled): scheduled.cancel()
         case .expired: return false
         case .new, .stopped: break
         }

@@ -1,27 +1,31 @@
 extension Channel: AsyncSequence {
-    /// The messages posted from now on, every one kept until it is asked for.
+    /// Returns an iterator of the messages that are posted from now on. Every one is buffered until it is
+    /// consumed.
     ///
-    /// For another way of keeping them, see ``messages(for:priority:buffering:)``.
+    /// For another buffering policy, use ``messages(for:priority:buffering:)``.
     public func makeAsyncIterator() -> AsyncStream<Message>.Iterator {
         messages().makeAsyncIterator()
     }
 
-    /// The messages posted from now on (from this call, not from the first `await`), as a sequence.
+    /// Returns a sequence of the messages that are posted from now on (from this call, not from the first
+    /// `await`).
     ///
     /// ```swift
     /// let latest = channel.messages(buffering: .bufferingNewest(1))
     /// for await message in latest { await draw(message) }
     /// ```
     ///
-    /// It listens until the sequence and its iterators are let go of or the Task that iterates is cancelled.
-    /// It ends when it is removed, when its owner has gone (which shows at the next post), or when the
-    /// channel has.
+    /// A retained message comes first; see ``post(_:from:retained:)``. The sequence listens until it and its
+    /// iterators are released or the Task that iterates is cancelled. It ends at once when it is removed,
+    /// when the channel is finished (``finish()``) or has no handle left. When only its owner is deallocated,
+    /// it ends at the next post: let the owner remove itself in its `deinit` to end it earlier.
     ///
     /// - Parameters:
-    ///   - owner: The object this listens for: a post `from:` it is left out, removing it ends the sequence. Held
-    ///     weakly. Nil if nobody in particular.
-    ///   - priority: When it is given a message, among the channel's listeners.
-    ///   - policy: What is kept of messages that come faster than they are taken: all, the oldest, or the newest.
+    ///   - owner: The object that this sequence listens for: a post `from:` it is left out, and removing it
+    ///     ends the sequence. A weak reference. Nil if there is none.
+    ///   - priority: When it receives a message, among the channel's listeners.
+    ///   - policy: Which messages are kept if they are posted faster than they are consumed: all, the oldest,
+    ///     or the newest.
     public func messages(
         for owner: AnyObject? = nil,
         priority: Int = 0,
@@ -29,27 +33,49 @@ extension Channel: AsyncSequence {
     ) -> AsyncStream<Message> {
         let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: policy)
         let tap = MessageTap(continuation)
-        let listener = MessageListener<Message>(owner ?? tap.nobody) { _, message in tap.give(message) }
-        let registration = Registration(listener, on: nil, priority: priority)
-        // Neither the channel nor the registration is held from here: if they go, the tap ends the stream.
+        let registration = Registration(
+            StreamListener(owner ?? tap.standIn, tap), on: nil, priority: priority)
+        // Neither the channel nor the registration is retained here: when they are released, the tap ends the
+        // stream.
         continuation.onTermination = {
-            [nobody = tap.nobody, weak storage = storage, weak registration] _ in
-            withExtendedLifetime(nobody) {
+            [standIn = tap.standIn, weak storage = storage, weak registration] _ in
+            withExtendedLifetime(standIn) {
                 if let registration { storage?.registry.remove([registration]) }
             }
         }
-        storage.registry.add(registration)
+        let admission = storage.registry.add(registration)
+        if let retained = admission?.retained {
+            // Soundness: a channel retains nothing else.
+            tap.yieldRetained(unsafeDowncast(retained, to: RetainedMessage<Message>.self).message)
+        }
         return stream
     }
 }
 
-/// The listener's end of a stream: when the listener is let go of, for whatever reason, the stream ends.
-private final class MessageTap<Message: Sendable>: Sendable {
-    final class Nobody: Sendable {}
+/// A channel's listener that adds messages to a stream, and ends it when it gets no more.
+///
+/// Soundness of `@unchecked Sendable`: as for ``Listener``.
+private final class StreamListener<Message: Sendable>: MessageListener<Message>, @unchecked Sendable {
+    private let tap: MessageTap<Message>
 
-    /// Stands in for an owner, for as long as somebody may iterate.
-    let nobody = Nobody()
+    init(_ owner: AnyObject, _ tap: MessageTap<Message>) {
+        self.tap = tap
+        super.init(owner) { _, message in tap.yield(message) }
+    }
+
+    override func didEnd() {
+        tap.finish()
+    }
+}
+
+/// The listener's end of a stream. When the listener is released, for whatever reason, the stream ends.
+private final class MessageTap<Message: Sendable>: Sendable {
+    final class StandIn: Sendable {}
+
+    /// The owner of a listener that has no other, for as long as the stream can be iterated.
+    let standIn = StandIn()
     private let continuation: AsyncStream<Message>.Continuation
+    private let hasReceivedPost = LockedState(false)
 
     init(_ continuation: AsyncStream<Message>.Continuation) {
         self.continuation = continuation
@@ -59,7 +85,21 @@ private final class MessageTap<Message: Sendable>: Sendable {
         continuation.finish()
     }
 
-    func give(_ message: Message) {
+    func yield(_ message: Message) {
+        hasReceivedPost.withLock { $0 = true }
         continuation.yield(message)
+    }
+
+    /// Adds the retained message, unless a later one came first. Called before the stream can be iterated, so
+    /// that no Task is resumed under the lock; a message that the policy drops is released after it.
+    func yieldRetained(_ message: Message) {
+        let result = hasReceivedPost.withLock { hasReceivedPost in
+            hasReceivedPost ? nil : continuation.yield(message)
+        }
+        withExtendedLifetime(result) {}
+    }
+
+    func finish() {
+        continuation.finish()
     }
 }

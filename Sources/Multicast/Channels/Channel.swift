@@ -10,30 +10,33 @@ public import Deferred
 /// chat.post(LineSaid(speaker: "ada", text: "hello"), from: ada)
 /// ```
 ///
-/// A channel is told by its name and the type of its messages: `Channel<Int>("x")` is the same one wherever
+/// The name and the type of the messages identify a channel: `Channel<Int>("x")` is the same channel wherever
 /// it is written, and another than `Channel<String>("x")`; see ``ChannelDirectory``. A `Channel` is a handle;
-/// a channel is there for as long as it has a handle or a listener.
+/// the channel exists for as long as it has a handle, a listener or a retained message.
 ///
-/// - A listener belongs to an object, its owner, which is held weakly: when that has gone, the listener has.
-///   While a message is being delivered the owner is kept alive.
-/// - Listeners of higher priority are called, or handed to their dispatcher, first; those of one priority in
-///   the order added. A listener's own messages come in the order posted, if its dispatcher keeps order. (A
-///   listener that is called at once and posts to the same channel gets in ahead of the listeners after it.)
-/// - A delivery that was not begun when the listener was removed is not made.
+/// - A listener belongs to an object, its owner, by a weak reference, and is removed once that is deallocated.
+///   The owner is retained while a message is checked for it and delivered to it; so the last reference to it
+///   may be released, and its `deinit` run, on the thread that posts.
+/// - Listeners of higher priority are called, or submitted to their dispatcher, first; those of one priority
+///   in the order added. Each listener receives the messages in the order posted, if its dispatcher keeps
+///   order. (If a listener that is called at once posts to the same channel, the listeners after it receive
+///   that message first.)
+/// - A delivery that has not begun when the listener is removed is not made.
 /// - Everything may be called from any thread, also from inside a listener. Nothing runs under a lock.
 public struct Channel<Message: Sendable>: Sendable {
     let storage: ChannelStorage<Message>
-    private let anchor: ChannelAnchor?
+    /// Nil for a channel without a name.
+    let anchor: ChannelAnchor?
 
-    /// The channel of this name, and of messages of this type.
+    /// Returns a handle of the channel with this name and type of messages, which it creates if there is none.
     public init(_ name: String, in directory: ChannelDirectory = .shared) {
         let anchor = directory.anchor(named: name, of: Message.self)
         self.anchor = anchor
-        // The type is part of what the directory looks up, so the cast holds.
+        // The type is part of the directory's key, so the cast succeeds.
         storage = anchor.storage as! ChannelStorage<Message>
     }
 
-    /// A channel of its own, that only copies of this handle reach.
+    /// Creates a channel without a name, which only copies of this handle reach.
     public init() {
         storage = ChannelStorage(name: nil)
         anchor = nil
@@ -42,79 +45,86 @@ public struct Channel<Message: Sendable>: Sendable {
     /// The name; nil if it was made without one.
     public var name: String? { storage.name }
 
-    /// Has `body` called with every message posted from now on, for as long as `owner` is there.
+    /// Calls `body` with every message that is posted from now on, for as long as `owner` exists.
+    ///
+    /// If a message is retained (see ``post(_:from:retained:)``), `body` is called with that first.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly. `body` should not hold it strongly, or it would keep itself there; take it from
-    ///     the other form of this method instead, which gives it to `body`.
-    ///   - priority: Higher is called earlier.
-    ///   - dispatcher: Where `body` runs; nil for at once, on the thread of whoever posts.
+    ///   - owner: A weak reference. `body` should not retain it, or it would never be released; use the other
+    ///     form of this method, which passes it to `body`.
+    ///   - priority: Listeners of higher priority are called earlier.
+    ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
+    /// - Returns: A token that removes this one listener. It may be ignored.
+    @discardableResult
     public func listen(
         _ owner: AnyObject,
         priority: Int = 0,
         on dispatcher: (any Dispatcher)? = nil,
         _ body: @escaping @Sendable (Message) -> Void
-    ) {
-        storage.registry.add(
-            Registration(MessageListener(owner) { body($1) }, on: dispatcher, priority: priority)
-        )
+    ) -> ListenerToken {
+        add(MessageListener(owner) { body($1) }, priority, dispatcher)
     }
 
-    /// Has `body` called with its owner and every message posted from now on, for as long as the owner is
-    /// there.
+    /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
+    /// exists.
+    ///
+    /// If a message is retained (see ``post(_:from:retained:)``), `body` is called with that first.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly, and given to `body`.
-    ///   - priority: Higher is called earlier.
-    ///   - dispatcher: Where `body` runs; nil for at once, on the thread of whoever posts.
+    ///   - owner: A weak reference, passed to `body`.
+    ///   - priority: Listeners of higher priority are called earlier.
+    ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
+    /// - Returns: A token that removes this one listener. It may be ignored.
+    @discardableResult
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         priority: Int = 0,
         on dispatcher: (any Dispatcher)? = nil,
         _ body: @escaping @Sendable (Owner, Message) -> Void
-    ) {
-        // What is delivered to is what was added, so the cast holds.
-        let listener = MessageListener(owner) { body($0 as! Owner, $1) }
-        storage.registry.add(Registration(listener, on: dispatcher, priority: priority))
+    ) -> ListenerToken {
+        // The owner that is passed is the one that was added, so the cast succeeds.
+        add(MessageListener(owner) { body($0 as! Owner, $1) }, priority, dispatcher)
     }
 
-    /// Gives a message to everyone who listens now.
+    private func add(
+        _ listener: MessageListener<Message>, _ priority: Int, _ dispatcher: (any Dispatcher)?
+    ) -> ListenerToken {
+        let registration = Registration(listener, on: dispatcher, priority: priority)
+        let admission = storage.registry.add(registration)
+        if let retained = admission?.retained {
+            // Soundness: a channel retains nothing else, and puts nothing else into its registry.
+            let message = unsafeDowncast(retained, to: RetainedMessage<Message>.self).message
+            registration.deliver(from: storage.registry, isFound: true) { owner, listener in
+                unsafeDowncast(listener, to: MessageListener<Message>.self)
+                    .receiveRetained(message, for: owner)
+            }
+        }
+        return ListenerToken(registration, in: storage.registry)
+    }
+
+    /// Removes an owner's listeners and ends its ``messages(for:priority:buffering:)``.
     ///
-    /// Returns when those without a dispatcher have been called and the others handed over.
+    /// May be called in the owner's `deinit`.
     ///
     /// - Parameters:
-    ///   - message: What they get.
-    ///   - poster: Left out, if it listens itself.
-    /// - Returns: How many it was given or handed to.
-    @discardableResult
-    public func post(_ message: Message, from poster: AnyObject? = nil) -> Int {
-        let delivery: @Sendable (AnyObject, Listener) -> Void = { owner, listener in
-            // Soundness: a channel puts nothing else into its registry.
-            unsafeDowncast(listener, to: MessageListener<Message>.self).body(owner, message)
-        }
-        let poster = poster.map { ObjectIdentifier($0) }
-        var count = 0
-        for case let registration? in storage.registry.snapshot()
-        where registration.listener.identity != poster {
-            if registration.deliver(from: storage.registry, delivery) { count += 1 }
-        }
-        return count
+    ///   - owner: The object that the listeners belong to.
+    ///   - dispatcher: Removes only the listeners on this dispatcher; `nil`: all of them. Dispatchers that are objects are
+    ///     compared by identity, others by `==`. One that is neither stops the program with a message.
+    public func remove(
+        _ owner: AnyObject,
+        on dispatcher: (any Dispatcher)? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) {
+        let site = CallSite(fileID: fileID, line: line)
+        storage.registry.remove(ObjectIdentifier(owner), on: dispatcher, site)
     }
 
-    /// Removes an owner's listeners and ends its ``messages(for:priority:buffering:)``: those on one
-    /// dispatcher, or (nil) all. Also from inside the owner's `deinit`.
-    ///
-    /// Dispatchers that are objects are compared by identity, others by `==`; removing by a dispatcher that
-    /// is neither stops the program with a message.
-    public func remove(_ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil) {
-        storage.registry.remove(ObjectIdentifier(owner), on: dispatcher)
-    }
-
-    /// Removes every listener and ends every sequence of messages.
+    /// Removes every listener and ends every sequence of messages. A retained message stays.
     public func removeAll() {
         storage.registry.removeAll()
     }
 
-    /// The listeners as they are now, for a person to look at.
+    /// The listeners as they are now, for debugging.
     public var listing: ChannelListing { storage.listing }
 }

@@ -1,9 +1,9 @@
-/// A channel and its listeners at one moment, for a person to look at; see ``Channel/listing`` and
+/// A channel and its listeners at one moment, for debugging; see ``Channel/listing`` and
 /// ``ChannelDirectory/listing``.
 public struct ChannelListing: Sendable, CustomStringConvertible {
-    /// One who listens.
+    /// A listener.
     public struct Listener: Sendable, CustomStringConvertible {
-        /// The type of the object that listens.
+        /// The type of the object that the listener belongs to.
         public let owner: String
         /// Higher is called earlier.
         public let priority: Int

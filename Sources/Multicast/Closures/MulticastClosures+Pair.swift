@@ -1,3 +1,5 @@
+internal import Deferred
+
 extension MulticastClosures {
     /// A success and a failure closure that were read from a ``MulticastClosures``.
     public struct Pair: Sendable {
@@ -5,19 +7,19 @@ extension MulticastClosures {
         let registry: ListenerRegistry
         let taken: TakenRegistration?
 
-        /// The object that the closures belong to; nil if it has gone or has removed them.
+        /// The object that the closures belong to; nil if it was deallocated or the closures were removed.
         public var owner: AnyObject? {
             registration.listener.recipient(in: registry)
         }
 
-        /// Calls the success closure, on its dispatcher or at once, unless the owner has gone or removed it
-        /// by then.
+        /// Calls the success closure, on its dispatcher or at once, unless the owner was deallocated or the
+        /// closures were removed by then.
         public func succeed(_ value: Success) {
             deliver { owner, closures in closures.success(owner, value) }
         }
 
-        /// Calls the failure closure, on its dispatcher or at once, unless the owner has gone or removed it
-        /// by then.
+        /// Calls the failure closure, on its dispatcher or at once, unless the owner was deallocated or the
+        /// closures were removed by then.
         public func fail(_ failure: Failure) {
             deliver { owner, closures in closures.failure(owner, failure) }
         }
@@ -25,7 +27,7 @@ extension MulticastClosures {
         private func deliver(
             _ body: @escaping @Sendable (AnyObject, ClosuresListener<Success, Failure>) -> Void
         ) {
-            registration.deliver(from: registry) { [taken] owner, listener in
+            registration.deliver(from: registry, isFound: true) { [taken] owner, listener in
                 // Soundness: a MulticastClosures puts nothing else into its registry.
                 let closures = unsafeDowncast(listener, to: ClosuresListener<Success, Failure>.self)
                 withExtendedLifetime(taken) { body(owner, closures) }
@@ -50,20 +52,20 @@ final class ClosuresListener<Success: Sendable, Failure: Sendable>: Listener, @u
     }
 }
 
-/// Keeps a registration that was taken out findable, so that it can be removed until nobody can call it any
-/// more.
+/// Keeps a registration that was taken out of its registry's slots in the registry's index, so that it can be
+/// removed for as long as it can be called.
 final class TakenRegistration: Sendable {
-    /// Weak, both: work that waits on a dispatcher holds this, and they hold the dispatcher. The registry
-    /// holds the registration, and a pair holds the registry.
-    private weak let registration: Registration?
-    private weak let registry: ListenerRegistry?
+    /// Both are weak: work that waits on a dispatcher retains this, and they retain the dispatcher. The
+    /// registry retains the registration, and a pair retains the registry.
+    private let registration: WeakReference<Registration>
+    private let registry: WeakReference<ListenerRegistry>
 
     init(_ registration: Registration, of registry: ListenerRegistry) {
-        self.registration = registration
-        self.registry = registry
+        self.registration = WeakReference(registration)
+        self.registry = WeakReference(registry)
     }
 
     deinit {
-        if let registration { registry?.remove([registration]) }
+        if let registration = registration.object { registry.object?.remove([registration]) }
     }
 }

@@ -1,6 +1,6 @@
 public import Deferred
 
-/// Those who wait for the outcome of one job, each with a closure for success and one for failure.
+/// Pairs of closures, one for success and one for failure, that wait for the outcome of one job.
 ///
 /// ```swift
 /// func avatar(for owner: View, then show: @escaping @Sendable (View, Image) -> Void) {
@@ -13,30 +13,30 @@ public import Deferred
 /// }
 /// ```
 ///
-/// Each pair of closures belongs to an object, its owner, which is held weakly: when that has gone, the pair
-/// is skipped and forgotten. Reading them takes them (``take()``; what comes later waits for the next job) or
+/// Each pair of closures belongs to an object, its owner, by a weak reference: once that is deallocated, the
+/// pair is skipped and removed. Reading them takes them (``take()``; what comes later waits for the next job) or
 /// keeps them (``pairs()``, for progress or for jobs that end more than once). Pairs are called in the order
 /// added.
 ///
-/// - An owner's pair that was removed is not called any more, also if it was taken before, or queued.
-/// - While a pair's closure runs its owner is kept alive.
+/// - A pair that was removed is not called, even if it was taken or queued before.
+/// - An owner is retained while its closure runs.
 /// - Everything may be called from any thread, also from inside the closures. Nothing runs under a lock.
 public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Sendable {
     let registry = ListenerRegistry()
 
-    /// Nobody yet.
+    /// Creates an object without pairs.
     public init() {}
 
-    /// Adds a pair of closures for as long as `owner` is there.
+    /// Adds a pair of closures, for as long as `owner` exists.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly. The closures should not hold it strongly, or they would keep it there; take it from the
-    ///     other form of this method instead, which gives it to them.
+    ///   - owner: A weak reference. The closures should not retain it, or it would never be released; use the
+    ///     other form of this method, which passes it to them.
     ///   - dispatcher: Where they run; nil for at once, on the thread that delivers.
     ///   - success: Called with a value.
     ///   - failure: Called with what went wrong.
     /// - Returns: True if this is the first pair since the last ``take()``, ``complete(with:)`` or
-    ///   ``removeAll()``: the one whose adder starts the job. Exactly one of several threads is told so.
+    ///   ``removeAll()``: the caller then starts the job. Exactly one of several threads receives true.
     @discardableResult
     public func add(
         _ owner: AnyObject,
@@ -47,10 +47,10 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         add(ClosuresListener(owner, success: { success($1) }, failure: { failure($1) }), dispatcher)
     }
 
-    /// Adds a pair of closures for as long as `owner` is there, which are given it as well.
+    /// Adds a pair of closures that take their owner as well, for as long as `owner` exists.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly.
+    ///   - owner: A weak reference, passed to the closures.
     ///   - dispatcher: Where the closures run; nil for at once, on the thread that delivers.
     ///   - success: Called with the owner and a value.
     ///   - failure: Called with the owner and what went wrong.
@@ -63,7 +63,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         success: @escaping @Sendable (Owner, Success) -> Void,
         failure: @escaping @Sendable (Owner, Failure) -> Void
     ) -> Bool {
-        // What is delivered to is what was added, so the casts hold.
+        // The owner that is passed is the one that was added, so the casts succeed.
         add(
             ClosuresListener(
                 owner, success: { success($0 as! Owner, $1) }, failure: { failure($0 as! Owner, $1) }),
@@ -73,16 +73,25 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
 
     private func add(_ listener: ClosuresListener<Success, Failure>, _ dispatcher: (any Dispatcher)?) -> Bool
     {
-        registry.add(Registration(listener, on: dispatcher))
+        registry.add(Registration(listener, on: dispatcher))?.isFirst ?? false
     }
 
-    /// Removes an owner's pairs, taken ones included: those on one dispatcher, or (nil) all. Also from inside
-    /// the owner's `deinit`.
+    /// Removes an owner's pairs, including those that were taken.
     ///
-    /// Dispatchers that are objects are compared by identity, others by `==`; removing by a dispatcher that
-    /// is neither stops the program with a message.
-    public func remove(_ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil) {
-        registry.remove(ObjectIdentifier(owner), on: dispatcher)
+    /// May be called in the owner's `deinit`.
+    ///
+    /// - Parameters:
+    ///   - owner: The object that the pairs belong to.
+    ///   - dispatcher: Removes only the pairs on this dispatcher; `nil`: all of them. Dispatchers that are objects are
+    ///     compared by identity, others by `==`. One that is neither stops the program with a message.
+    public func remove(
+        _ owner: AnyObject,
+        on dispatcher: (any Dispatcher)? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) {
+        let site = CallSite(fileID: fileID, line: line)
+        registry.remove(ObjectIdentifier(owner), on: dispatcher, site)
     }
 
     /// Removes every pair, taken ones included.
@@ -90,12 +99,12 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         registry.removeAll()
     }
 
-    /// How many pairs with a living owner wait.
+    /// The number of waiting pairs whose owner exists.
     public var count: Int {
         pairs().count
     }
 
-    /// The pairs that wait, in the order added; they go on waiting.
+    /// Returns the waiting pairs, in the order added, and keeps them.
     public func pairs() -> [Pair] {
         registry.snapshot().compactMap { registration in
             guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }
@@ -103,7 +112,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         }
     }
 
-    /// The pairs that wait, in the order added; they wait no more. Of several threads, one gets each.
+    /// Returns the waiting pairs, in the order added, and takes them: one caller only receives each.
     public func take() -> [Pair] {
         registry.take().compactMap { registration in
             guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }

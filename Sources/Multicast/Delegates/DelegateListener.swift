@@ -1,6 +1,6 @@
-/// A weakly held delegate, as the `Delegate` it came as.
+/// A weak reference to a delegate, which returns it as the `Delegate` that it was added as.
 ///
-/// To get that back from the object by a cast, `as! Delegate`, looks up the object's conformances each time:
+/// A cast of the object, `as! Delegate`, looks up the object's conformances each time:
 /// measured, 50 of the 140 nanoseconds of a call. So the bytes of the `Delegate` are kept beside the weak
 /// reference, unowned.
 ///
@@ -8,7 +8,7 @@
 /// class, is the reference to the object and constants besides (type metadata, witness tables): a class
 /// reference or an existential container; to copy it is to retain the object. (A container with a box of its
 /// own, as `any Error` is, begins with the address of something of another type, and is refused.) So its
-/// bytes are a `Delegate` for as long as the object lives, and are made into one only by a caller that holds
+/// bytes are a `Delegate` for as long as the object lives, and are made into one only by a caller that retains
 /// the object. The memory is written before anybody else sees this, and freed in `deinit` without being
 /// deinitialised, since it owns nothing. `@unchecked Sendable` as for ``Listener``.
 final class DelegateListener<Delegate>: Listener, @unchecked Sendable {
@@ -36,7 +36,7 @@ final class DelegateListener<Delegate>: Listener, @unchecked Sendable {
         unowned.deallocate()
     }
 
-    /// The delegate, of the object that the caller holds.
+    /// Returns the delegate, whose object the caller retains.
     func delegate(_ object: AnyObject) -> Delegate {
         withExtendedLifetime(object) { unowned.pointee }
     }

@@ -1,14 +1,16 @@
 public import Deferred
 
-/// Asking one delegate after the other, each on its own dispatcher.
+/// Questions that are put to one delegate after the other, each on its own dispatcher.
 ///
-/// Nobody waits for an answer but the Deferred. The delegates are those that were there at the call, in the
-/// order added; one that has gone or was removed when its turn comes is passed over. The first error fails
-/// the whole, as it is, and nobody else is asked; nor is anybody once it is cancelled, which also cancels the
-/// answer that it waits for. If a dispatcher lets go of its work without running it, it fails with
-/// `DeferredError.abandoned`. What follows runs where the last delegate answered.
+/// No thread waits for an answer. The delegates are those of the moment of the call, in the order added; one
+/// that has been deallocated or removed before it is asked is skipped. The first error fails the result,
+/// unchanged, and no other delegate is asked; nor is any once the result is cancelled, which also cancels the
+/// promised answer that it waits for. If a dispatcher releases its work without running it, or is released
+/// together with it, the result fails with `DeferredError.abandoned`. What is attached to the result without
+/// a dispatcher runs where the last delegate answered; attached after that, it runs at once, as with every
+/// Deferred.
 extension MulticastDelegate {
-    /// Asks one delegate after the other until one stops it, handing on the result so far.
+    /// Asks one delegate after the other until one ends the question, and passes each the result so far.
     ///
     /// ```swift
     /// bidders.reduce(over: 0) { highest, bidder in
@@ -22,134 +24,48 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Answer> {
-        reduce(over: initial, { .resolved(try body($0, $1)) }, fileID: fileID, line: line)
+        let site = CallSite(fileID: fileID, line: line)
+        return SequentialQuestion<Delegate, Answer>(registry, initial, site) { answer, delegate in
+            switch try body(answer, delegate) {
+            case .next(let next):
+                answer = next
+                return .next
+            case .stop(let last):
+                answer = last
+                return .stop
+            }
+        }.ask()
     }
 
-    /// Asks one delegate after the other until one stops it, waiting for what each promises.
-    @_disfavoredOverload
-    public func reduce<Answer: Sendable>(
+    /// Asks one delegate after the other until one ends the question, and waits for the Deferred that each
+    /// returns.
+    public func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
         over initial: Answer,
-        _ body: @escaping @Sendable (Answer, Delegate) throws -> Deferred<MulticastTurn<Answer>>,
+        _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn,
         fileID: StaticString = #fileID,
         line: UInt = #line
-    ) -> Deferred<Answer> {
-        let site = Site(fileID: fileID, line: line)
-        return askInTurn(registry.snapshot().compactMap { $0 }[...], initial, body, site)
+    ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
+        let site = CallSite(fileID: fileID, line: line)
+        return SequentialQuestion<Delegate, Answer>(registry, initial, site) { answer, delegate in
+            .wait(try body(answer, delegate).deferred)
+        }.ask()
     }
 
-    /// Asks every delegate, one after the other, each adding to the result.
+    /// Asks every delegate, one after the other, each of which changes the result in place.
     ///
     /// ```swift
     /// checks.reduce(into: []) { problems, check in problems += check.problems() }
     /// ```
     public func reduce<Answer: Sendable>(
-        into initial: Answer,
+        into initial: consuming Answer,
         _ body: @escaping @Sendable (inout Answer, Delegate) throws -> Void,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Answer> {
-        reduce(
-            over: initial,
-            { answer, delegate -> MulticastTurn<Answer> in
-                var answer = answer
-                try body(&answer, delegate)
-                return .next(answer)
-            },
-            fileID: fileID,
-            line: line
-        )
-    }
-
-    /// Whether all delegates say yes: the first no decides, and nobody is asked after it. True if nobody is
-    /// there.
-    public func all(
-        _ body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
-    ) -> Deferred<Bool> {
-        all({ .resolved(try body($0)) }, fileID: fileID, line: line)
-    }
-
-    /// Whether all delegates say yes, in answers that they promise: the first no decides, and nobody is asked
-    /// after it. True if nobody is there.
-    ///
-    /// ```swift
-    /// delegates.all { $0.mayClose() }.then { if $0 { close() } }    // any "no" keeps it open
-    /// ```
-    @_disfavoredOverload
-    public func all(
-        _ body: @escaping @Sendable (Delegate) throws -> Deferred<Bool>,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
-    ) -> Deferred<Bool> {
-        reduce(
-            over: true, { try body($1).then { $0 ? .next(true) : .stop(false) } }, fileID: fileID, line: line)
-    }
-
-    /// Whether any delegate says yes: the first yes decides, and nobody is asked after it. False if nobody is
-    /// there.
-    public func any(
-        _ body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
-    ) -> Deferred<Bool> {
-        any({ .resolved(try body($0)) }, fileID: fileID, line: line)
-    }
-
-    /// Whether any delegate says yes, in answers that they promise: the first yes decides, and nobody is
-    /// asked after it. False if nobody is there.
-    ///
-    /// ```swift
-    /// delegates.any { $0.handle(query) }.then { handled in if !handled { reply(.notImplemented) } }
-    /// ```
-    @_disfavoredOverload
-    public func any(
-        _ body: @escaping @Sendable (Delegate) throws -> Deferred<Bool>,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
-    ) -> Deferred<Bool> {
-        reduce(
-            over: false, { try body($1).then { $0 ? .stop(true) : .next(false) } }, fileID: fileID, line: line
-        )
-    }
-
-    private struct Site: Sendable {
-        let fileID: StaticString
-        let line: UInt
-    }
-
-    /// A loop as long as answers are there at once, so that any number of delegates without a dispatcher
-    /// costs no stack; where one has to be waited for, the loop goes on in a callback, whose Deferred the
-    /// chain then waits for.
-    private func askInTurn<Answer: Sendable>(
-        _ registrations: ArraySlice<Registration>,
-        _ initial: Answer,
-        _ body: @escaping @Sendable (Answer, Delegate) throws -> Deferred<MulticastTurn<Answer>>,
-        _ site: Site
-    ) -> Deferred<Answer> {
-        var answer = initial
-        for index in registrations.indices {
-            let turn = ask(registrations[index]) { [answer] in try body(answer, $0) }
-            let rest = registrations[(index + 1)...]
-            switch turn.currentResult {
-            case .success(.next(let next)): answer = next
-            case .success(.stop(let last)): return .resolved(last, fileID: site.fileID, line: site.line)
-            case .success(nil): continue
-            case .failure(let error): return .rejected(error, fileID: site.fileID, line: site.line)
-            case nil:
-                return turn.then(
-                    { [answer] turn -> Deferred<Answer> in
-                        switch turn {
-                        case .next(let next): self.askInTurn(rest, next, body, site)
-                        case .stop(let last): .resolved(last)
-                        case nil: self.askInTurn(rest, answer, body, site)
-                        }
-                    },
-                    fileID: site.fileID,
-                    line: site.line
-                )
-            }
-        }
-        return .resolved(answer, fileID: site.fileID, line: site.line)
+        let site = CallSite(fileID: fileID, line: line)
+        return SequentialQuestion<Delegate, Answer>(registry, consume initial, site) { answer, delegate in
+            try body(&answer, delegate)
+            return .next
+        }.ask()
     }
 }

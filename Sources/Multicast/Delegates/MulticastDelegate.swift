@@ -1,6 +1,6 @@
 public import Deferred
 
-/// One event, many delegates: each held weakly, each called on the dispatcher it asked for.
+/// Delegates that are notified and asked together, each on the dispatcher that it was added with.
 ///
 /// ```swift
 /// protocol RoomDelegate: AnyObject {
@@ -17,10 +17,10 @@ public import Deferred
 /// message otherwise. The same object may be added more than once, on one dispatcher or several, and is
 /// called as often.
 ///
-/// - A delegate that has gone when its turn comes is skipped and forgotten. One that is being called is kept
-///   alive until the call returns; so the last reference to it may be let go of, and its `deinit` run, on the
-///   thread that called it.
-/// - A call that was not begun when the delegate was removed is not made. One that is under way on another
+/// - References to delegates are weak. A delegate that is deallocated before it is called is skipped and
+///   removed. A delegate is retained while it is checked and called; so the last reference to it may be
+///   released, and its `deinit` run, on the thread that does so.
+/// - A call that has not begun when the delegate is removed is not made. One that is in progress on another
 ///   thread may still be running when ``remove(_:on:fileID:line:)`` returns; removed on the (serial) queue it
 ///   is called on, a delegate is not called again.
 /// - Everything may be called from any thread, also from inside a delegate's method and from its `deinit`.
@@ -32,34 +32,39 @@ public import Deferred
 /// check it. Let the protocol inherit from `Sendable` to have it checked. The methods of a protocol bound to
 /// the main actor are called, for delegates added on `.main`, as `notify { delegate in
 /// MainActor.assumeIsolated { delegate.update() } }`.
-///
-/// Soundness of `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing
-/// follows from `Delegate` is argued above and at `Listener`.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
+    // Soundness of `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing
+    // follows from `Delegate` is argued above and at `Listener`.
     let registry = ListenerRegistry()
 
-    /// Nobody yet.
+    /// Creates an object without delegates.
     public init() {}
 
     /// Adds a delegate, to be called after those added before it.
     ///
     /// - Parameters:
-    ///   - delegate: An object. It is held weakly.
-    ///   - dispatcher: Where it is called; nil for at once, on the thread of whoever notifies or asks.
+    ///   - delegate: An object. The reference to it is weak.
+    ///   - dispatcher: Where it is called; nil for at once, on the thread that notifies or asks.
+    /// - Returns: A token that removes this one registration. It may be ignored.
+    @discardableResult
     public func add(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)?,
         fileID: StaticString = #fileID,
         line: UInt = #line
-    ) {
+    ) -> ListenerToken {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
-        registry.add(Registration(DelegateListener(delegate, object), on: dispatcher))
+        let registration = Registration(DelegateListener(delegate, object), on: dispatcher)
+        registry.add(registration)
+        return ListenerToken(registration, in: registry)
     }
 
-    /// Removes a delegate, as often as it was added: on one dispatcher, or (nil) on any.
+    /// Removes a delegate, however often it was added. Does nothing if it was not added.
     ///
-    /// Dispatchers that are objects are compared by identity, others by `==`; removing by a dispatcher that
-    /// is neither stops the program with a message. Removing what is not there does nothing.
+    /// - Parameters:
+    ///   - delegate: The delegate to remove.
+    ///   - dispatcher: Removes it only where it was added with this dispatcher; `nil`: everywhere. Dispatchers that are
+    ///     objects are compared by identity, others by `==`. One that is neither stops the program with a message.
     public func remove(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)? = nil,
@@ -67,7 +72,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         line: UInt = #line
     ) {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
-        registry.remove(ObjectIdentifier(object), on: dispatcher)
+        registry.remove(ObjectIdentifier(object), on: dispatcher, CallSite(fileID: fileID, line: line))
     }
 
     /// Removes every delegate.
@@ -75,21 +80,20 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         registry.removeAll()
     }
 
-    /// How many calls a ``notify(_:)`` would make now.
+    /// The number of calls that ``notify(_:)`` would make now.
     public var count: Int {
         snapshot().count
     }
 
-    /// How many calls a ``notify(_:)`` would make now to delegates that `predicate` chooses.
+    /// Returns the number of calls that ``notify(_:)`` would make now to delegates that `predicate` accepts.
     ///
-    /// It is called at once, on this thread, whatever dispatcher the delegate was added with: look only at
-    /// what may be looked at from here, such as the delegate's type (`count { $0 is any AudibleDelegate }`).
+    /// `predicate` is called at once, on this thread, whatever dispatcher the delegate was added with: use only
+    /// what is safe to use from here, such as the delegate's type (`count { $0 is any AudibleDelegate }`).
     public func count(where predicate: (Delegate) throws -> Bool) rethrows -> Int {
         try snapshot().count { try predicate($0.delegate) }
     }
 
-    /// The delegates as they are now, in the order added, each with its dispatcher, held for as long as you
-    /// hold this.
+    /// Returns the present delegates, in the order added, each with its dispatcher. The array retains them.
     public func snapshot() -> [(delegate: Delegate, dispatcher: (any Dispatcher)?)] {
         registry.snapshot().compactMap { registration in
             guard let registration, let object = registration.listener.recipient(in: registry) else {
@@ -107,14 +111,14 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         let type = type(of: delegate as Any)
         fatalError(
             type is AnyClass
-                ? "\(Self.self) can't hold a \(type) weakly, since \(Delegate.self) keeps it in a box: use a class-bound protocol"
-                : "A delegate is held weakly, so it must be an object; \(type), given to \(Self.self), is not a class",
+                ? "\(Self.self) can't refer to a \(type) weakly, since \(Delegate.self) stores it in a box: use a class-bound protocol"
+                : "A delegate is referred to weakly, so it must be an object; \(type), added to \(Self.self), is not a class",
             file: fileID,
             line: line
         )
     }
 
-    /// The delegate of a listener, whose object the caller holds. Soundness of `unsafeDowncast`: nothing else
+    /// Returns the delegate of a listener, whose object the caller retains. Soundness of `unsafeDowncast`: nothing else
     /// is put into the registry.
     static func delegate(of listener: Listener, _ object: AnyObject) -> Delegate {
         unsafeDowncast(listener, to: DelegateListener<Delegate>.self).delegate(object)

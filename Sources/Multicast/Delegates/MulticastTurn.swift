@@ -1,8 +1,8 @@
-/// What a delegate's turn in ``MulticastDelegate/reduce(over:_:fileID:line:)`` comes to.
+/// A delegate's answer in ``MulticastDelegate/reduce(over:_:fileID:line:)``.
 public enum MulticastTurn<Result> {
     /// The result so far; the next delegate is asked.
     case next(Result)
-    /// The result; nobody else is asked.
+    /// The final result; no other delegate is asked.
     case stop(Result)
 }
 

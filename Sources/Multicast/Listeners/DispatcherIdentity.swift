@@ -1,18 +1,20 @@
 import Deferred
 import Dispatch
 
-/// Whether two dispatchers are one: objects by identity, values by `==`.
+/// Returns whether two dispatchers are the same: objects by identity, values by `==`.
 ///
-/// Values that have no `==` can't be told apart, and a removal that quietly does nothing, or removes too
-/// much, would be worse than being told.
-func isSameDispatcher(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool {
+/// Values without `==` can't be distinguished. A removal that silently does nothing, or removes too much,
+/// would be worse than one that stops the program, with a message that names the caller.
+func isSameDispatcher(_ first: any Dispatcher, _ second: any Dispatcher, _ site: CallSite) -> Bool {
     guard type(of: first) == type(of: second) else { return false }
     if type(of: first) is AnyClass {
         return first as AnyObject === second as AnyObject || isSameQueue(first, second)
     }
     guard let value = first as? any Equatable else {
         fatalError(
-            "Removing by dispatcher needs dispatchers that can be compared: make \(type(of: first)) a class or Equatable"
+            "Removing by dispatcher needs dispatchers that can be compared: make \(type(of: first)) a class or Equatable",
+            file: site.fileID,
+            line: site.line
         )
     }
     return isEqual(value, second)
@@ -25,8 +27,8 @@ private func isEqual<Value: Equatable>(_ value: Value, _ other: Any) -> Bool {
 #if canImport(ObjectiveC)
 private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool { false }
 #else
-/// Off Darwin a `DispatchQueue` is a wrapper, and `DispatchQueue.main` and `.global()` make a new one each
-/// time they are asked. The queue itself can be told by a token that is left with it.
+/// Off Darwin a `DispatchQueue` is a wrapper, and `DispatchQueue.main` and `.global()` return a new one each
+/// time. A token that is stored in the queue itself identifies it.
 private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool {
     guard let first = first as? DispatchQueue, let second = second as? DispatchQueue else { return false }
     return QueueToken.find(in: first) === QueueToken.find(in: second)
@@ -34,10 +36,10 @@ private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> B
 
 private final class QueueToken: Sendable {
     private static let key = DispatchSpecificKey<QueueToken>()
-    private static let finding = LockedState(())
+    private static let lookUp = LockedState(())
 
     static func find(in queue: DispatchQueue) -> QueueToken {
-        finding.withLock { _ in
+        lookUp.withLock { _ in
             if let token = queue.getSpecific(key: key) { return token }
             let token = QueueToken()
             queue.setSpecific(key: key, value: token)

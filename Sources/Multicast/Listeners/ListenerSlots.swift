@@ -1,23 +1,51 @@
 /// What a ``ListenerRegistry`` keeps behind its lock.
 ///
-/// `slots` are those whom the next post goes to. `index` has everyone who may still be delivered to, by the
-/// identity of its object: those in slots, and those taken out of them whose turn has not come. A
-/// registration knows its place in both, so that adding and removing take constant time, whatever the number;
-/// when half of the slots stand empty the others move up. Sorting waits for the next post: it is then one
-/// pass over what is sorted already but for a tail.
+/// `slots` has the listeners of the next post. `index` has all listeners that may still be called, by the
+/// identity of their object: those in slots, and those taken out of them that were not called yet. A
+/// registration knows its place in both, so that adding and removing take constant time. When half of the
+/// slots are empty, they are compacted. Sorting is delayed until the next post: it is then one pass over
+/// registrations that are sorted already except for a tail.
 struct ListenerSlots {
     private(set) var slots: [Registration?] = []
     private(set) var index: [ObjectIdentifier: [Registration]] = [:]
     private(set) var occupied = 0
-    /// Somebody was added since all were last taken out or removed.
+    /// Whether a listener was added since all were last taken out or removed.
     var isAwaited = false
+    /// Whether no listener is added any more.
+    var isFinished = false
+    /// What later listeners receive when they are added.
+    var retained: (any AnyObject & Sendable)?
 
+    /// Whether a copy of `slots` was made since it last got a buffer of its own.
+    private var isShared = false
     private var isSorted = true
     private var lowestPriority = Int.max
     private var sweepAt = Self.smallestSweep
     private static var smallestSweep: Int { 64 }
 
+    /// A copy of the slots, in constant time. The next change copies them.
+    ///
+    /// An array without other references could be changed in place. But only its reference count orders the
+    /// reads of other threads before the change, and ThreadSanitizer does not see that.
+    mutating func sharedSlots() -> [Registration?] {
+        isShared = true
+        return slots
+    }
+
+    /// The registrations of an object, in a buffer of their own.
+    func registrations(of identity: ObjectIdentifier) -> [Registration] {
+        index[identity]?.withUnsafeBufferPointer { Array($0) } ?? []
+    }
+
+    /// Copies the slots into a buffer of their own, at most once for each snapshot.
+    private mutating func makeUnshared() {
+        guard isShared else { return }
+        isShared = false
+        slots = slots.withUnsafeBufferPointer { Array($0) }
+    }
+
     mutating func append(_ registration: Registration) {
+        makeUnshared()
         registration.slot = slots.count
         slots.append(registration)
         registration.placeInIndex = index[registration.listener.identity]?.count ?? 0
@@ -27,35 +55,39 @@ struct ListenerSlots {
         lowestPriority = min(lowestPriority, registration.priority)
     }
 
-    /// True, once, when there are twice as many as at the last time: whoever is told looks for those that
-    /// have gone, so that these never outnumber the rest for long and the search costs each adding a constant
-    /// share.
+    /// Returns true, once, when there are twice as many registrations as after the last sweep. The caller then
+    /// sweeps, so that deallocated objects never outnumber the others for long, and each added listener costs
+    /// a constant share of the sweeps.
     mutating func claimSweep() -> Bool {
         guard occupied >= sweepAt else { return false }
         sweepAt = 2 * occupied
         return true
     }
 
-    /// Takes registrations out, wherever they are. The caller holds them until after the lock.
+    /// Removes registrations from slots and index. The caller retains them until after the lock.
     mutating func unlink(_ registrations: [Registration]) {
         for registration in registrations {
             vacateSlot(of: registration)
             removeFromIndex(registration)
         }
         sweepAt = max(Self.smallestSweep, min(sweepAt, 2 * occupied))
-        if slots.count > 2 * occupied + 8 { moveUp() }
+        if slots.count > 2 * occupied + 8 { compact() }
     }
 
     private mutating func vacateSlot(of registration: Registration) {
         guard slots.indices.contains(registration.slot), slots[registration.slot] === registration else {
             return
         }
+        makeUnshared()
         slots[registration.slot] = nil
         occupied -= 1
+        while case .some(nil) = slots.last { slots.removeLast() }
     }
 
-    /// Its place among the registrations of its object, whose order says nothing, is filled by the last of
-    /// them.
+    /// The registration in the last slot, which is never empty.
+    var last: Registration? { slots.last ?? nil }
+
+    /// The last registration of the same object takes its place; their order has no meaning.
     private mutating func removeFromIndex(_ registration: Registration) {
         let place = registration.placeInIndex
         guard let entry = index.index(forKey: registration.listener.identity),
@@ -73,14 +105,15 @@ struct ListenerSlots {
 
     mutating func sort() {
         guard !isSorted else { return }
-        moveUp { $0.sort { $0.priority > $1.priority } }
+        compact { $0.sort { $0.priority > $1.priority } }
         isSorted = true
         lowestPriority = slots.last??.priority ?? .max
     }
 
-    /// Leaves the listeners in the index alone.
+    /// Removes all registrations from slots, and leaves them in the index.
     mutating func emptySlots() {
         slots = []
+        isShared = false
         occupied = 0
         isAwaited = false
         isSorted = true
@@ -88,18 +121,22 @@ struct ListenerSlots {
         sweepAt = Self.smallestSweep
     }
 
-    /// Takes out everything and gives it back, to be let go of after the lock.
+    /// Removes all registrations and returns them, to be released after the lock.
     mutating func removeAll() -> ListenerSlots {
-        defer { self = ListenerSlots() }
-        return self
+        let removed = self
+        self = ListenerSlots()
+        isFinished = removed.isFinished
+        retained = removed.retained
+        return removed
     }
 
-    private mutating func moveUp(_ arrange: (inout [Registration]) -> Void = { _ in }) {
+    private mutating func compact(_ arrange: (inout [Registration]) -> Void = { _ in }) {
         var registrations = slots.compactMap { $0 }
         arrange(&registrations)
         for (slot, registration) in registrations.enumerated() {
             registration.slot = slot
         }
         slots = registrations
+        isShared = false
     }
 }

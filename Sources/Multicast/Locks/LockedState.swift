@@ -8,20 +8,19 @@ import Musl
 import Android
 #endif
 
-/// State behind an exclusive lock, on which waiting threads sleep: unlike the engine's `Guarded`, which spins
-/// and is held for nanoseconds, this one is held while a registry sorts or closes ranks, or while a writer
-/// writes.
+/// State behind an exclusive lock on which waiting threads sleep. The engine's locks spin and are held for
+/// nanoseconds; this one is held while a registry is sorted or compacted, or while a writer writes.
 ///
 /// Not `Synchronization.Mutex`: when it is contended on Linux the kernel passes it on, which ThreadSanitizer
-/// does not see, so that correct code is reported as racing. A pthread mutex is understood by the sanitizer,
-/// puts waiting threads to sleep on every platform, and costs the same when nobody waits.
+/// does not see, so that correct code is reported as racing. The sanitizer understands a pthread mutex, which
+/// puts waiting threads to sleep on every platform and costs the same when uncontended.
 ///
 /// No code from outside the module may run inside: no delivery, no dispatcher's `==`, no `deinit`. What a
-/// critical section takes out of the state is therefore given back by it and let go of by the caller, after
-/// the lock; and a weak reference is never loaded inside, since giving it back may be what ends its object.
+/// critical section takes out of the state is therefore returned by it and released by the caller, after the
+/// lock; and a weak reference is never loaded inside, since releasing it may deallocate its object.
 ///
 /// Soundness of `@unchecked Sendable`: the two pointers never change, what they point to lives until
-/// `deinit`, which runs when nobody can call any more; the state is touched only between lock and unlock.
+/// `deinit`, which runs when no caller is left; the state is touched only between lock and unlock.
 struct LockedState<State>: ~Copyable, @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
@@ -49,7 +48,7 @@ struct LockedState<State>: ~Copyable, @unchecked Sendable {
 
     /// For a critical section that doesn't fit a closure; the same thread unlocks.
     ///
-    /// Tries a few times before it goes to sleep, as the sections are short.
+    /// Tries a few times before the thread sleeps, as the sections are short.
     func lock() {
         for _ in 0..<64 where pthread_mutex_trylock(mutex) == 0 { return }
         pthread_mutex_lock(mutex)

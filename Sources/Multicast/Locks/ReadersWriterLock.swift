@@ -1,29 +1,32 @@
 import Dispatch
 import Synchronization
 
-/// A lock that many readers hold together or one writer alone, and that neither kind can keep from the other.
+/// A lock that many readers or one writer can hold at a time, and that starves neither kind.
 ///
 /// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a
-/// writer holds it or waits for it. So whoever adds one and finds it negative must wait for that writer, and
-/// whoever takes one off and finds it negative must tell it. A writer first takes `writers`, so there is one
+/// writer holds it or waits for it. So a reader that adds one and finds it negative must wait for that writer,
+/// and a reader that subtracts one and finds it negative must report its departure to the writer. A writer first takes `writers`, so there is one
 /// mark at most; then it sets the mark and learns in the same step how many readers it has to wait for. Those
 /// count themselves off in `departuresAwaited`, which may go below zero before the writer adds their number;
-/// at zero all have left. A writer that goes to sleep before that adds `sleepMark`, and the reader that
-/// leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers came meanwhile, and all
+/// at zero all have left. A writer that has to sleep before that adds `sleepMark`, and the reader whose
+/// departure leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers came meanwhile, and all
 /// of them are let in before another writer can set it.
 ///
-/// That settles starvation both ways: a waiting writer is passed by no reader that comes later, and a reader
-/// that has been counted by one writer at most.
+/// That prevents starvation both ways: no reader that comes later overtakes a waiting writer, and at most one
+/// writer overtakes a reader that has been counted.
 ///
-/// Who has to wait looks for some microseconds whether it is over before it goes to sleep: that, and being
-/// woken, takes longer than most reads and writes, and without it reads of 2 us were measured to run no
-/// faster than one by one as soon as there was a write among a hundred. The semaphores only put threads to
+/// A thread that has to wait spins for some microseconds before it sleeps: sleeping and being woken takes
+/// longer than most reads and writes. Without it, reads of 2 us were measured to run no faster than one by
+/// one as soon as there was a write among a hundred. The semaphores only put threads to
 /// sleep. What one holder wrote is visible to the next through the atomics, read again after each wait;
 /// ThreadSanitizer sees those, and does not see semaphores on every platform.
 @usableFromInline
 final class ReadersWriterLock: Sendable {
-    private static let writerMark = 1 << 40
-    private static let sleepMark = 1 << 40
+    private static let writerMark = 1 << markBit(of: Int.bitWidth)
+    private static let sleepMark = 1 << markBit(of: Int.bitWidth)
+
+    /// The bit of a mark: above any number of threads, and low enough that twice the mark is an `Int`.
+    static func markBit(of bitWidth: Int) -> Int { bitWidth - 4 }
 
     private let arrivals = Atomic(0)
     private let departuresAwaited = Atomic(0)
@@ -34,10 +37,10 @@ final class ReadersWriterLock: Sendable {
     @usableFromInline
     init() {}
 
-    /// A writer holds the lock or waits for it.
+    /// Whether a writer holds the lock or waits for it.
     var isWanted: Bool { arrivals.load(ordering: .relaxed) < 0 }
 
-    /// The readers that hold the lock or wait for it.
+    /// The number of readers that hold the lock or wait for it.
     var readerCount: Int {
         let arrivals = arrivals.load(ordering: .relaxed)
         return arrivals < 0 ? arrivals + Self.writerMark : arrivals
@@ -78,7 +81,7 @@ final class ReadersWriterLock: Sendable {
         writers.unlock()
     }
 
-    /// For about as long as it takes to put a thread to sleep and wake it.
+    /// Spins for about as long as it takes to put a thread to sleep and wake it.
     private func spin(while isBusy: () -> Bool) {
         var rounds = 0
         while rounds < 20_000, isBusy() { rounds += 1 }

@@ -1,10 +1,10 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite("Asynchronous operations")
 struct AsyncOperationTests {
-    struct Oops: Error {}
     let clock = ManualClock()
 
     @Test("its value or error is the outcome")
@@ -16,9 +16,9 @@ struct AsyncOperationTests {
         #expect(try await value.value == 5)
         let failed = Deferred<Int> {
             await Task.yield()
-            throw Oops()
+            throw TestError()
         }
-        await #expect(throws: Oops.self) { try await failed.value }
+        await #expect(throws: TestError.self) { try await failed.value }
     }
 
     @Test("C1: a cancel cancels the Task, and the Deferred fails at once")
@@ -39,14 +39,47 @@ struct AsyncOperationTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C2: what the Task still gives after a cancel is dropped without a report")
+    /// Asynchronous work, as an operation or as a callback.
+    enum Form: CaseIterable {
+        case operation, map, recover
+
+        func start(_ body: @escaping @Sendable () async throws -> Int) -> Deferred<Int> {
+            switch self {
+            case .operation: Deferred(operation: body)
+            case .map: Deferred.resolved(0).asyncMap { _ in try await body() }
+            case .recover: Deferred<Int>.rejected(TestError()).asyncRecover { _ in try await body() }
+            }
+        }
+    }
+
+    /// The runtime keeps a Task from ending while its cancellation handlers run, so no test code can delay
+    /// the cancel at the moment that matters. The operation races with it instead, on another thread.
+    @Test(
+        "C1: an operation that ends because it is cancelled, with an outcome of its own, never decides the outcome",
+        .ownThreads, arguments: Form.allCases, [true, false])
+    func endsByCancel(form: Form, throwsError: Bool) async throws {
+        for _ in 0..<300 {
+            let begun = Deferred<Void>()
+            let deferred = form.start {
+                begun.resolve()
+                try? await Task.sleep(for: .seconds(600))
+                if throwsError { throw TestError() }
+                return 1
+            }
+            try await begun.value
+            deferred.cancel()
+            #expect(try failureResult(of: deferred) is CancellationError)
+        }
+    }
+
+    @Test("C2: the Task's outcome after a cancel is dropped without a report")
     func lateResult() async throws {
         let (gate, over) = (Deferred<Void>(), Deferred<Void>())
         try await expectNoUnhandledFailures {
             let deferred = Deferred<Int> {
                 _ = await gate.result
                 defer { over.resolve() }
-                throw Oops()
+                throw TestError()
             }
             deferred.cancel()
             gate.resolve()
@@ -58,7 +91,7 @@ struct AsyncOperationTests {
     @Test("it begins with the priority and the task-local values given")
     func inherits() async throws {
         #expect(try await Deferred(priority: .high) { await current().priority }.value == .high)
-        let seen = Guarded(0)
+        let seen = SpinLocked(0)
         await DeferredDiagnostics.withHandler { _ in
             seen.withLock { $0 += 1 }
         } _: {
@@ -75,16 +108,16 @@ struct AsyncOperationTests {
 
     private func current() async -> (priority: TaskPriority, Void) { (Task.currentPriority, ()) }
 
-    @Test("A2: when it has ended, nothing that it captured is held")
+    @Test("A2: when it has ended, its captures are released")
     func lifetime() async throws {
-        weak var watched: EventLog?
+        weak var watched: SharedLog<String>?
         do {
-            let object = EventLog()
+            let object = SharedLog<String>()
             watched = object
             let deferred = Deferred { await object.touch() }
             try await deferred.value
         }
-        // The Task lets go of its closure after its last statement, which fired the Deferred.
+        // The Task releases its closure after its last statement, which resolved the Deferred.
         while watched != nil { await Task.yield() }
     }
 
@@ -99,11 +132,11 @@ struct AsyncOperationTests {
             resolver.resolve(sum)
         }
         #expect(try successResult(of: byLongBody) == 3)
-        let throwing = Deferred<Int> { _ in throw Oops() }
-        #expect(try failureResult(of: throwing) is Oops)
+        let throwing = Deferred<Int> { _ in throw TestError() }
+        #expect(try failureResult(of: throwing) is TestError)
         let caught = Deferred(catching: { 4 })
         #expect(try successResult(of: caught) == 4)
-        let maybe = Deferred<Int>(catching: { caught })
+        let maybe = Deferred<Int>(following: { caught })
         let unlabelled = Deferred { 4 }
         #expect(try successResult(of: unlabelled) == 4)
         let inner = Deferred<Int> { caught }
@@ -128,6 +161,6 @@ struct AsyncOperationTests {
     private func number(_ number: Int) async -> Int { number }
 }
 
-extension EventLog {
+extension SharedLog<String> {
     func touch() async {}
 }

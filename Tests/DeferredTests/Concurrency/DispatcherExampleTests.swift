@@ -3,10 +3,10 @@ import DeferredTesting
 import Dispatch
 import Testing
 
-/// Things of a user's own that callbacks can run on.
+/// Dispatchers of a user's own.
 @Suite("Dispatchers of one's own")
 struct DispatcherExampleTests {
-    /// An actor: work runs isolated to it.
+    /// An actor whose work runs isolated to it.
     actor Account: Dispatcher {
         private(set) var balance = 0
 
@@ -23,7 +23,7 @@ struct DispatcherExampleTests {
     func onActor() async throws {
         let account = Account()
         let source = Deferred<Int>()
-        let deposited = source.then(on: account) { amount in
+        let deposited = source.done(on: account) { amount in
             account.assumeIsolated { $0.deposit(amount) }
         }
         source.resolve(5)
@@ -31,7 +31,7 @@ struct DispatcherExampleTests {
         #expect(await account.balance == 5)
     }
 
-    /// As an event loop of NIO's: one thread's worth of order, and a question whether one is on it.
+    /// Like an event loop of NIO: a serial order on one thread, and a check whether the caller is on it.
     final class EventLoop: DelayedDispatcher {
         private let queue = DispatchQueue(label: "event loop")
         private let key = DispatchSpecificKey<Bool>()
@@ -51,10 +51,10 @@ struct DispatcherExampleTests {
     func onEventLoop() async throws {
         let loop = EventLoop()
         let source = Deferred<Int>()
-        let places = Guarded<[Bool]>([])
+        let places = SpinLocked<[Bool]>([])
         var last = Deferred.resolved(())
         for _ in 0..<10 {
-            last = source.then(on: loop) { _ in places.withLock { $0.append(loop.isCurrent) } }
+            last = source.done(on: loop) { _ in places.withLock { $0.append(loop.isCurrent) } }
         }
         source.resolve(1)
         try await last.value
@@ -62,7 +62,7 @@ struct DispatcherExampleTests {
 
         let attached = DispatchSemaphore(value: 0)
         loop.dispatch { attached.wait() }
-        let later = Deferred.after(.zero, on: loop).then { loop.isCurrent }
+        let later = Deferred.after(.zero, on: loop).map { loop.isCurrent }
         attached.signal()
         #expect(try await later.value)
         let never = Deferred<Bool>()

@@ -4,21 +4,19 @@ import Testing
 
 @Suite("Callbacks on the main actor")
 struct MainActorTests {
-    struct Oops: Error {}
-
-    /// As a view model would be.
+    /// A typical view model.
     @MainActor final class Model {
         var text = ""
         var failures: [String] = []
 
         func load(_ page: Deferred<String>) -> Deferred<Void> {
             page
-                .then(on: MainActor.self) { self.text = $0 }
+                .done(on: MainActor.self) { self.text = $0 }
                 .fail(on: MainActor.self) { self.failures.append("\($0)") }
         }
     }
 
-    @Test("they may touch what is isolated to it, and run there whoever fires")
+    @Test("they may access its isolated state, and run there whatever thread completes")
     @MainActor func model() async throws {
         let model = Model()
         let page = Deferred<String>()
@@ -26,8 +24,8 @@ struct MainActorTests {
         await Task.detached { _ = page.resolve("hello") }.value
         try await loaded.value
         #expect(model.text == "hello")
-        try await model.load(.rejected(Oops())).value
-        #expect(model.failures == ["Oops()"])
+        try await model.load(.rejected(TestError())).value
+        #expect(model.failures == ["TestError(number: 0)"])
     }
 
     @Test("F2: they never run before `then` returns, also on the main actor")
@@ -45,7 +43,7 @@ struct MainActorTests {
         let source = Deferred<Int>()
         var last = Deferred.resolved(())
         for number in 0..<500 {
-            last = source.then(on: MainActor.self) { _ in model.failures.append("\(number)") }
+            last = source.done(on: MainActor.self) { _ in model.failures.append("\(number)") }
         }
         await Task.detached { _ = source.resolve(1) }.value
         try await last.value
@@ -56,19 +54,19 @@ struct MainActorTests {
     @MainActor func forms() async throws {
         let model = Model()
         let source = Deferred.resolved(1)
-        let failed = Deferred<Int>.rejected(Oops())
+        let failed = Deferred<Int>.rejected(TestError())
         let inner = Deferred<Int>()
 
-        #expect(try await source.then(on: MainActor.self) { $0 + model.failures.count }.value == 1)
+        #expect(try await source.map(on: MainActor.self) { $0 + model.failures.count }.value == 1)
         let nested = source.then(on: MainActor.self) { _ in inner }
-        #expect(try await failed.fail(on: MainActor.self) { _ in 7 }.value == 7)
-        let nestedFail = failed.fail(on: MainActor.self) { _ in inner }
-        #expect(try await source.both(on: MainActor.self) { try $0.get() + 1 }.value == 2)
-        let nestedBoth = failed.both(on: MainActor.self) { _ in inner }
+        #expect(try await failed.recover(on: MainActor.self) { _ in 7 }.value == 7)
+        let nestedFail = failed.orElse(on: MainActor.self) { _ in inner }
+        #expect(try await source.mapResult(on: MainActor.self) { try $0.get() + 1 }.value == 2)
+        let nestedBoth = failed.thenResult(on: MainActor.self) { _ in inner }
         try await failed.fail(on: MainActor.self) { _ in model.failures.append("void") }.value
         try await failed.both(on: MainActor.self) { _ in model.failures.append("both") }.value
-        await #expect(throws: Oops.self) {
-            try await source.then(on: MainActor.self) { _ in throw Oops() }.value
+        await #expect(throws: TestError.self) {
+            try await source.done(on: MainActor.self) { _ in throw TestError() }.value
         }
         inner.resolve(9)
         #expect(try await nested.value == 9)
@@ -77,10 +75,10 @@ struct MainActorTests {
         #expect(model.failures == ["void", "both"])
     }
 
-    @Test("C5: cancelled before its turn there, it does not run")
+    @Test("C5: cancelled before it is dequeued there, it does not run")
     @MainActor func cancelled() async throws {
         let model = Model()
-        let loaded = Deferred.resolved("late").then(on: MainActor.self) { model.text = $0 }
+        let loaded = Deferred.resolved("late").done(on: MainActor.self) { model.text = $0 }
         loaded.cancel()
         await #expect(throws: CancellationError.self) { try await loaded.value }
         #expect(model.text == "")

@@ -2,12 +2,13 @@ import Deferred
 import DeferredTesting
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("wait: deadlocks")
 struct WaitDeadlockTests {
-    /// Whether a wait here is refused, as its caller sees it; the place is that of the call. A timeout, so that
-    /// what is not refused fails its test and does not hang.
+    /// Returns whether a wait here is refused with the location of this call. It has a timeout, so that a
+    /// wait that is not refused fails its test instead of hanging.
     private static func refusal<Value: Sendable>(
         of deferred: Deferred<Value>, timeout: Duration? = .nanoseconds(1), line: UInt = #line
     ) -> Bool {
@@ -24,17 +25,17 @@ struct WaitDeadlockTests {
         "a callback that waits for its own result, or for what comes after it, is refused, with a timeout too"
     )
     func insideCallback() throws {
-        let refusals = Chronicle<Bool>()
+        let refusals = SharedLog<Bool>()
         let source = Deferred<Int>()
         let link = Slot<Deferred<Int>>(nil)
         let last = Slot<Deferred<Int>>(nil)
         link.put(
-            source.then { value in
+            source.map { value in
                 refusals.add(Self.refusal(of: link.now!, timeout: nil))
                 refusals.add(Self.refusal(of: last.now!, timeout: .seconds(1000)))
                 return value
             })
-        last.put(link.now!.then { $0 + 1 }.then { Deferred.resolved($0) })
+        last.put(link.now!.map { $0 + 1 }.then { Deferred.resolved($0) })
         source.resolve(1)
         #expect(refusals.all == [true, true])
         #expect(try successResult(of: last.now!) == 2)
@@ -42,25 +43,25 @@ struct WaitDeadlockTests {
 
     @Test("a callback that waits for a later one of the same Deferred is refused")
     func insideCallbackForSibling() throws {
-        let refusals = Chronicle<Bool>()
+        let refusals = SharedLog<Bool>()
         let later = Slot<Deferred<Int>>(nil)
         let source = Deferred<Int>()
-        source.then { _ in refusals.add(Self.refusal(of: later.now!)) }
-        later.put(source.then { $0 })
+        source.done { _ in refusals.add(Self.refusal(of: later.now!)) }
+        later.put(source.map { $0 })
         source.resolve(1)
         let fired = Deferred.resolved(2)
-        fired.then { _ in refusals.add(Self.refusal(of: fired.then { $0 })) }
+        fired.done { _ in refusals.add(Self.refusal(of: fired.map { $0 })) }
         #expect(refusals.all == [true, true])
         #expect(try successResult(of: later.now!) == 1)
     }
 
     @Test("a callback on a queue that waits for its own result is refused")
     func insideDispatchedCallback() {
-        let refusals = Chronicle<Bool>()
+        let refusals = SharedLog<Bool>()
         let link = Slot<Deferred<Int>>(nil)
         let source = Deferred<Int>()
         link.put(
-            source.then(on: DispatchQueue(label: "own")) { value in
+            source.map(on: DispatchQueue(label: "own")) { value in
                 refusals.add(Self.refusal(of: link.now!))
                 return value
             })
@@ -73,22 +74,24 @@ struct WaitDeadlockTests {
     func insideCallbackForOthers() throws {
         let other = Deferred<Int>()
         let source = Deferred<Int>()
-        let sum = source.then { value in
+        let sum = source.map { value in
             Thread.detachNewThread { other.resolve(2) }
-            return try value + other.then { $0 }.wait() + source.wait()
+            return try value + other.map { $0 }.wait() + source.wait()
         }
         source.resolve(1)
         #expect(try sum.wait() == 4)
     }
 
-    @Test("on the main queue what needs a callback there is refused: to come, handed over, nested, in a list")
+    @Test(
+        "on the main queue a wait that needs a callback there is refused: pending, submitted, nested, in a list"
+    )
     @MainActor func mainQueue() throws {
         let pending = Deferred<Int>()
-        let onQueue = pending.then(on: .main) { $0 }
-        let onActor = pending.then(on: MainActor.self) { $0 }
-        let after = onQueue.then { $0 }
+        let onQueue = pending.map(on: .main) { $0 }
+        let onActor = pending.map(on: MainActor.self) { $0 }
+        let after = onQueue.map { $0 }
         let nested = Deferred.resolved(1).then { _ in after }
-        let handedOver = Deferred.resolved(1).then(on: .main) { $0 }
+        let handedOver = Deferred.resolved(1).map(on: .main) { $0 }
         let list = DeferredList([handedOver, Deferred.resolved(2)]).results()
         #expect(Self.refusal(of: onQueue))
         #expect(Self.refusal(of: onActor))
@@ -97,17 +100,17 @@ struct WaitDeadlockTests {
         #expect(Self.refusal(of: handedOver, timeout: .seconds(1000)))
         #expect(Self.refusal(of: list))
         #expect(Self.refusal(of: after.shielded()))
-        // A look is no wait.
+        // A peek is not a wait.
         #expect(throws: DeferredError.timedOut) { try onQueue.wait(timeout: .zero) }
         pending.cancel()
     }
 
-    /// What only a callback on the main queue gives.
+    /// Returns a Deferred that only a callback on the main queue can complete.
     private static func stuck(_ value: Int = 1) -> Deferred<Int> {
-        Deferred.resolved(value).then(on: .main) { $0 }
+        Deferred.resolved(value).map(on: .main) { $0 }
     }
 
-    /// Whether a wait for what nobody here will end goes on until its time is up.
+    /// Returns whether a wait for `deferred`, which nothing completes, lasts until its time limit.
     private static func waits<Value: Sendable>(for deferred: Deferred<Value>) -> Bool {
         do {
             _ = try deferred.wait(timeout: .nanoseconds(1))
@@ -120,9 +123,9 @@ struct WaitDeadlockTests {
     @Test("a list that one input may decide is refused if none of those pending can")
     @MainActor func decidedByOne() {
         let (pending, failed) = (Deferred<Int>(), Deferred<Int>.rejected(CancellationError()))
-        let later = pending.then(on: .main) { $0 }
+        let later = pending.map(on: .main) { $0 }
         #expect(Self.refusal(of: gather(Self.stuck(), Deferred.resolved("x"))))
-        #expect(Self.refusal(of: gather(gather(Self.stuck(), later), later.then { $0 })))
+        #expect(Self.refusal(of: gather(gather(Self.stuck(), later), later.map { $0 })))
         #expect(Self.refusal(of: DeferredList([Self.stuck(), later, later]).values()))
         #expect(Self.refusal(of: DeferredList([failed, Self.stuck()]).first()))
         #expect(Self.refusal(of: DeferredList([Self.stuck(), pending]).results()))
@@ -137,7 +140,7 @@ struct WaitDeadlockTests {
     @Test("what could still end early does, though an input needs the main queue")
     @MainActor func endsEarly() throws {
         let pending = Deferred<Int>()
-        let joined = gather(Self.stuck(), pending.then { $0 })
+        let joined = gather(Self.stuck(), pending.map { $0 })
         Thread.detachNewThread { pending.reject(CocoaError(.coderInvalidValue)) }
         #expect(throws: CocoaError.self) { try joined.wait() }
         let other = Deferred<Int>()
@@ -148,11 +151,11 @@ struct WaitDeadlockTests {
 
     @Test("a list of one's own result is refused inside the callback")
     func listInsideCallback() {
-        let refusals = Chronicle<Bool>()
+        let refusals = SharedLog<Bool>()
         let link = Slot<Deferred<Int>>(nil)
         let source = Deferred<Int>()
         link.put(
-            source.then { value in
+            source.map { value in
                 refusals.add(Self.refusal(of: gather(link.now!, Deferred.resolved(2))))
                 refusals.add(Self.refusal(of: DeferredList([link.now!]).first()))
                 return value
@@ -183,7 +186,9 @@ struct WaitDeadlockTests {
         pending.resolve(1)
     }
 
-    @Test("what only follows is refused as what it follows; what somebody could fire by hand is not")
+    @Test(
+        "a Deferred that can only be completed by what it follows is refused like that; one with a handle that can complete it is not"
+    )
     @MainActor func followers() {
         func following(_ other: [Deferred<Int>]) -> Deferred<Int> {
             let (deferred, resolver) = Deferred<Int>.withResolver()
@@ -192,7 +197,7 @@ struct WaitDeadlockTests {
         }
         let pending = Deferred<Int>()
         #expect(Self.refusal(of: following([Self.stuck()])))
-        #expect(Self.refusal(of: following([Self.stuck(), Self.stuck()]).then { $0 }))
+        #expect(Self.refusal(of: following([Self.stuck(), Self.stuck()]).map { $0 }))
         #expect(Self.waits(for: following([Self.stuck(), pending])))
 
         let byHand = Deferred<Int>()
@@ -221,7 +226,7 @@ struct WaitDeadlockTests {
         #expect(Self.waits(for: delayed))
         delayed.cancel()
         let shared = Self.stuck()
-        let other = shared.then { $0 }
+        let other = shared.map { $0 }
         let limited = shared.timeout(.seconds(5), on: clock)
         #expect(Self.waits(for: limited))
         clock.advance(by: .seconds(5))
@@ -232,13 +237,13 @@ struct WaitDeadlockTests {
     @Test("F6: a chain of 100,000 links is looked through without recursion")
     @MainActor func longChain() {
         var chain = Self.stuck()
-        for _ in 0..<100_000 { chain = chain.then { $0 } }
+        for _ in 0..<100_000 { chain = chain.map { $0 } }
         #expect(Self.refusal(of: chain))
     }
 
     @Test("off the main queue a callback there may be waited for")
     func mainQueueFromElsewhere() async throws {
-        let handedOver = Deferred.resolved(1).then(on: .main) { $0 + 1 }
+        let handedOver = Deferred.resolved(1).map(on: .main) { $0 + 1 }
         let result = await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: Result { try handedOver.wait() }) }
         }
@@ -251,7 +256,7 @@ struct WaitDeadlockTests {
             let source = Deferred<Int>()
             let link = Slot<Deferred<Int>>(nil)
             link.put(
-                source.then { _ -> Int in
+                source.map { _ -> Int in
                     _ = Self.refusal(of: link.now!)
                     throw CocoaError(.coderInvalidValue)
                 })
@@ -259,5 +264,99 @@ struct WaitDeadlockTests {
             link.drop()
         }
         #expect(seen.count == 1)
+    }
+
+    @Test("what is attached during a callback and suspended by a pause may be waited for")
+    func attachedAndPaused() throws {
+        let source = Deferred<Int>()
+        let attached = Slot<Deferred<Int>>(nil)
+        source.done { _ in
+            source.pause()
+            attached.put(source.map { $0 + 1 })
+        }
+        let later = Slot<Deferred<Int>>(nil)
+        later.put(source.map { $0 + 2 })
+        source.resolve(1)
+        #expect(Self.waits(for: attached.now!))
+        #expect(Self.waits(for: later.now!))
+        Thread.detachNewThread { source.unpause() }
+        #expect(try attached.now!.wait() == 2)
+        #expect(try later.now!.wait() == 3)
+    }
+
+    @Test("what is further down, and suspended with the callbacks that a pause suspends, may be waited for")
+    func heldBack() throws {
+        let source = Deferred<Int>()
+        let next = source.map { $0 + 1 }
+        let last = next.map { $0 + 1 }
+        source.done { _ in source.pause() }
+        source.done { _ in }
+        source.resolve(1)
+        #expect(next.hasFired)
+        #expect(Self.waits(for: last))
+        #expect(Self.waits(for: next.map { $0 }))
+        Thread.detachNewThread { source.unpause() }
+        #expect(try last.wait() == 3)
+    }
+
+    @Test("a callback that waits for a later one is refused after an unpause, and within an abandonment, too")
+    func afterUnpause() {
+        let refusals = SharedLog<Bool>()
+        let later = Slot<Deferred<Int>>(nil)
+        let source = Deferred<Int>()
+        source.pause()
+        source.resolve(1)
+        source.done { _ in refusals.add(Self.refusal(of: later.now!)) }
+        later.put(source.map { $0 })
+        source.unpause()
+
+        let abandonedLater = Slot<Deferred<Int>>(nil)
+        var abandoned: Deferred<Int>? = Deferred<Int>()
+        abandoned!.fail { _ in refusals.add(Self.refusal(of: abandonedLater.now!)) }
+        abandonedLater.put(abandoned!.map { $0 })
+        abandoned = nil
+        #expect(refusals.all == [true, true])
+        later.drop()
+        abandonedLater.drop()
+    }
+
+    @Test("a timeout that could only cancel the callback that waits for it is refused")
+    func timeoutBelowRunning() {
+        let clock = ManualClock()
+        for isFurtherDown in [false, true] {
+            let refusals = SharedLog<Bool>()
+            let link = Slot<Deferred<Int>>(nil)
+            let source = Deferred<Int>()
+            link.put(
+                source.map { value in
+                    let base = isFurtherDown ? link.now!.map { $0 } : link.now!
+                    refusals.add(Self.refusal(of: base.timeout(.seconds(1), on: clock) { 9 }))
+                    return value
+                })
+            source.resolve(1)
+            #expect(refusals.all == [true])
+            link.drop()
+        }
+    }
+
+    @Test("a timeout that has something else to cancel, or others that consume what it waits for, ends it")
+    func timeoutEnds() {
+        let clock = ManualClock()
+        let answers = SharedLog<Bool>()
+        let link = Slot<Deferred<Int>>(nil)
+        let source = Deferred<Int>()
+        link.put(
+            source.map { value in
+                let pending = Deferred<Int>()
+                answers.add(Self.waits(for: pending.timeout(.seconds(1), on: clock)))
+                let shared = link.now!.map { $0 }
+                let other = shared.map { $0 }
+                answers.add(Self.waits(for: shared.timeout(.seconds(1), on: clock)))
+                withExtendedLifetime((pending, other)) {}
+                return value
+            })
+        source.resolve(1)
+        #expect(answers.all == [true, true])
+        link.drop()
     }
 }

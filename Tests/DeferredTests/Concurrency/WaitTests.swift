@@ -5,12 +5,10 @@ import Testing
 
 @Suite("wait")
 struct WaitTests {
-    struct Oops: Error {}
-
-    @Test("gives the value or throws the error of what has fired, without waiting")
+    @Test("returns the value or throws the error of a settled Deferred, without waiting")
     func fired() throws {
         #expect(try Deferred.resolved(1).wait() == 1)
-        #expect(throws: Oops.self) { try Deferred<Int>.rejected(Oops()).wait(timeout: .zero) }
+        #expect(throws: TestError.self) { try Deferred<Int>.rejected(TestError()).wait(timeout: .zero) }
     }
 
     @Test("waits for what another thread fires")
@@ -19,13 +17,13 @@ struct WaitTests {
         DispatchQueue.global().async { deferred.resolve(2) }
         #expect(try deferred.wait() == 2)
         let failing = Deferred<Int>()
-        DispatchQueue.global().async { failing.reject(Oops()) }
-        #expect(throws: Oops.self) { try failing.wait(timeout: .seconds(60)) }
+        DispatchQueue.global().async { failing.reject(TestError()) }
+        #expect(throws: TestError.self) { try failing.wait(timeout: .seconds(60)) }
     }
 
     @Test("waits for a callback on a queue other than this one")
     func otherQueue() throws {
-        let chain = Deferred.resolved(1).then(on: DispatchQueue(label: "other")) { $0 + 1 }
+        let chain = Deferred.resolved(1).map(on: DispatchQueue(label: "other")) { $0 + 1 }
         #expect(try chain.wait() == 2)
     }
 
@@ -42,7 +40,7 @@ struct WaitTests {
     @Test("C3: a wait that has timed out is a consumer no more")
     func withdraws() throws {
         let source = Deferred<Int>()
-        let chain = source.then { $0 }
+        let chain = source.map { $0 }
         #expect(throws: DeferredError.timedOut) { try source.wait(timeout: .zero) }
         chain.cancel()
         #expect(try failureResult(of: source) is CancellationError)
@@ -51,13 +49,13 @@ struct WaitTests {
     @Test("U1: a failure that a wait has thrown is handled; one that came after it timed out is not")
     func handlesFailure() throws {
         try expectNoUnhandledFailures {
-            let failed = Deferred<Int>.rejected(Oops())
-            #expect(throws: Oops.self) { try failed.wait() }
+            let failed = Deferred<Int>.rejected(TestError())
+            #expect(throws: TestError.self) { try failed.wait() }
         }
         let seen = diagnostics {
             let deferred = Deferred<Int>()
             #expect(throws: DeferredError.timedOut) { try deferred.wait(timeout: .zero) }
-            deferred.reject(Oops())
+            deferred.reject(TestError())
         }
         #expect(seen.count == 1)
     }

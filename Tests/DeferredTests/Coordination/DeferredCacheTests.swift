@@ -2,17 +2,17 @@ import Deferred
 import DeferredTesting
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("DeferredCache")
 struct DeferredCacheTests {
-    struct Oops: Error {}
     let clock = ManualClock()
-    let log = EventLog()
+    let log = SharedLog<String>()
 
-    /// Requests that a test answers, by how many there were before.
+    /// Requests that a test completes, by index.
     final class Server: Sendable {
-        private let all = Guarded<[Deferred<Int>]>([])
+        private let all = SpinLocked<[Deferred<Int>]>([])
         var requests: [Deferred<Int>] { all.withLock { $0 } }
         func request() -> Deferred<Int> {
             let request = Deferred<Int>()
@@ -21,7 +21,7 @@ struct DeferredCacheTests {
         }
     }
 
-    @Test("many who ask for one key share one request; other keys have their own")
+    @Test("callers with one key share one request; other keys have their own")
     func shares() throws {
         let (cache, server) = (DeferredCache<String, Int>(), Server())
         let asked = (0..<3).map { _ in cache.value(for: "a") { server.request() } }
@@ -36,11 +36,11 @@ struct DeferredCacheTests {
         #expect(cache.underWayCount == 0 && cache.keptCount == 0)
     }
 
-    @Test("those who ask are told in the order in which they asked, and each may ask again at once")
+    @Test("callers are notified in the order in which they asked, and each may ask again at once")
     func order() throws {
         let (cache, server) = (DeferredCache<String, Int>(), Server())
         for number in 0..<3 {
-            cache.value(for: "a") { server.request() }.then { _ in log.add("\(number)") }
+            cache.value(for: "a") { server.request() }.done { _ in log.add("\(number)") }
         }
         let again = cache.value(for: "a") { server.request() }.then { _ in
             cache.value(for: "a") { server.request() }
@@ -52,7 +52,7 @@ struct DeferredCacheTests {
         #expect(try successResult(of: again) == 2)
     }
 
-    @Test("C3: each who asked may cancel alone; the last one out cancels the request")
+    @Test("C3: each caller may cancel alone; the last one to cancel cancels the request")
     func cancel() throws {
         let (cache, server) = (DeferredCache<String, Int>(), Server())
         let (first, second) = (
@@ -68,10 +68,10 @@ struct DeferredCacheTests {
         #expect(cache.underWayCount == 0)
     }
 
-    @Test("who asks after the last one left begins a new request, also from inside the canceller")
+    @Test("a call after the last one has cancelled makes a new request, also from inside the canceller")
     func askAfterCancel() throws {
         let (cache, server) = (DeferredCache<String, Int>(), Server())
-        let again = Guarded<Deferred<Int>?>(nil)
+        let again = SpinLocked<Deferred<Int>?>(nil)
         let request = Deferred<Int>(canceller: { _ in
             let asked = cache.value(for: "a") { server.request() }
             again.withLock { $0 = asked }
@@ -84,21 +84,21 @@ struct DeferredCacheTests {
         #expect(try successResult(of: second) == 5)
     }
 
-    @Test("a failure goes to all who shared it and is not kept, thrown or given")
+    @Test("a failure is passed to all who shared the request and is not kept, thrown or returned")
     func failure() throws {
         let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), on: clock), Server())
         let (first, second) = (
             cache.value(for: "a") { server.request() }, cache.value(for: "a") { server.request() }
         )
-        server.requests[0].reject(Oops())
-        #expect(try failureResult(of: first) is Oops)
-        #expect(try failureResult(of: second) is Oops)
-        #expect(try failureResult(of: cache.value(for: "a") { throw Oops() }) is Oops)
+        server.requests[0].reject(TestError())
+        #expect(try failureResult(of: first) is TestError)
+        #expect(try failureResult(of: second) is TestError)
+        #expect(try failureResult(of: cache.value(for: "a") { throw TestError() }) is TestError)
         #expect(cache.keptCount == 0)
         #expect(try successResult(of: cache.value(for: "a") { .resolved(3) }) == 3)
     }
 
-    @Test("a value is kept for the time given, then asked for anew")
+    @Test("a value is kept for the time given, then requested anew")
     func keeps() throws {
         let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock), Server())
         let first = cache.value(for: "a") { server.request() }
@@ -116,7 +116,7 @@ struct DeferredCacheTests {
     }
 
     @Test(
-        "forget drops a kept value with its timer; a request under way is answered, but neither kept nor shared"
+        "forget removes a kept value with its timer; a request in progress is completed, but neither kept nor shared"
     )
     func forget() throws {
         let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock), Server())
@@ -138,7 +138,7 @@ struct DeferredCacheTests {
         #expect(cache.keptCount == 1)
     }
 
-    @Test("C1: a canceller that answers when the last one leaves is not kept")
+    @Test("C1: the result of a canceller when the last caller cancels is not kept")
     func cancellerAnswers() throws {
         let cache = DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock)
         let request = Deferred<Int>(canceller: { $0.resolve(7) })
@@ -148,25 +148,25 @@ struct DeferredCacheTests {
         #expect(cache.keptCount == 0 && cache.underWayCount == 0)
     }
 
-    @Test("F4, C5: all who share are told before their callbacks run: to cancel one there comes too late")
+    @Test("F4, C5: all who share are notified before their callbacks run: a cancel there is too late")
     func cancelWhileTold() throws {
         let (cache, server) = (DeferredCache<String, Int>(), Server())
-        let holder = Guarded<Deferred<Int>?>(nil)
+        let holder = SpinLocked<Deferred<Int>?>(nil)
         let first = cache.value(for: "a") { server.request() }
         let second = cache.value(for: "a") { server.request() }
         holder.withLock { $0 = second }
-        first.then { _ in holder.withLock { $0 }!.cancel() }
+        first.done { _ in holder.withLock { $0 }!.cancel() }
         let seen = diagnostics { server.requests[0].resolve(1) }
         #expect(seen.isEmpty)
         #expect(try successResult(of: second) == 1)
     }
 
-    @Test("an asynchronous request is shared, and its Task cancelled by the last one out")
+    @Test("an asynchronous request is shared, and its Task cancelled by the last one to cancel")
     func asynchronous() async throws {
         let cache = DeferredCache<String, Int>()
         let clock = clock
         let asked = (0..<3).map { _ in
-            cache.value(for: "a") {
+            cache.asyncValue(for: "a") {
                 try await clock.sleep(for: .seconds(1))
                 return 5
             }
@@ -187,7 +187,7 @@ struct DeferredCacheTests {
         #expect(cache.underWayCount == 0)
     }
 
-    /// A request that asks for its own key as soon as its gate is open, by way of `count - 1` others.
+    /// A request that, once its gate is open, requests its own key through `count - 1` others.
     private func askInRing(
         _ cache: DeferredCache<Int, Int>, _ gates: [Deferred<Void>], _ key: Int
     ) -> Deferred<Int> {
@@ -207,10 +207,10 @@ struct DeferredCacheTests {
         #expect(try successResult(of: cache.value(for: 0) { .resolved(5) }) == 5)
     }
 
-    @Test("L5: a ring that two threads close, each while it makes a request")
+    @Test("L5: a cycle that two threads close, each while it makes a request")
     func ringOfThreads() throws {
         let cache = DeferredCache<String, Int>()
-        let asked = Guarded<[Deferred<Int>]>([])
+        let asked = SpinLocked<[Deferred<Int>]>([])
         let first = cache.value(for: "a") {
             let isAsked = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
@@ -227,25 +227,25 @@ struct DeferredCacheTests {
         #expect(cache.underWayCount == 0)
     }
 
-    @Test("L5: an errback inside the request may open the ring, and what it gives is the value")
+    @Test("L5: an errback inside the request may break the cycle, and its result is the value")
     func ringIsBroken() throws {
         let cache = DeferredCache<Int, Int>()
         let gate = Deferred<Void>()
         let asked = cache.value(for: 2) {
-            gate.then { cache.value(for: 2) { .resolved(5) } }.fail { _ in 7 }
+            gate.then { cache.value(for: 2) { .resolved(5) } }.recover { _ in 7 }
         }
         gate.resolve()
         #expect(try successResult(of: asked) == 7)
         #expect(cache.underWayCount == 0)
     }
 
-    @Test("U1: a failure is reported once if nobody who asked handles it, and not if all who asked have left")
+    @Test("U1: a failure is reported once if no caller handles it, and not if all have cancelled")
     func unhandled() {
         struct Late: Error {}
         let (cache, server) = (DeferredCache<String, Int>(), Server())
         let seen = diagnostics {
             _ = cache.value(for: "a") { server.request() }
-            server.requests[0].reject(Oops())
+            server.requests[0].reject(TestError())
         }
         #expect(seen.count == 1)
         let seenLater = diagnostics {
@@ -255,16 +255,16 @@ struct DeferredCacheTests {
         #expect(seenLater.isEmpty)
     }
 
-    @Test("T1: racing askers and cancels: each asker has a value or its own cancel, and no request is left")
+    @Test("T1: racing calls and cancels: each has a value or its own cancel, and no request is left")
     func threads() async throws {
         let cache = DeferredCache<Int, Int>()
-        let wrong = Guarded(0)
+        let wrong = SpinLocked(0)
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
                 group.addTask {
                     for number in 0..<500 {
                         let key = number % 3
-                        let asked = cache.value(for: key) {
+                        let asked = cache.asyncValue(for: key) {
                             await Task.yield()
                             return key
                         }
@@ -283,14 +283,14 @@ struct DeferredCacheTests {
         #expect(cache.underWayCount == 0)
     }
 
-    @Test("A2: a cache that goes lets go of what it kept; its requests are answered all the same")
+    @Test("A2: a released cache releases what it kept; its requests are completed nevertheless")
     func lifetime() throws {
-        weak var watched: EventLog?
-        weak var watchedCache: DeferredCache<String, EventLog>?
+        weak var watched: SharedLog<String>?
+        weak var watchedCache: DeferredCache<String, SharedLog<String>>?
         do {
-            let object = EventLog()
+            let object = SharedLog<String>()
             watched = object
-            let cache = DeferredCache<String, EventLog>(keepingFor: .seconds(10), on: clock)
+            let cache = DeferredCache<String, SharedLog<String>>(keepingFor: .seconds(10), on: clock)
             watchedCache = cache
             try successResult(of: cache.value(for: "a") { .resolved(object) })
         }

@@ -1,11 +1,11 @@
 import Deferred
 import DeferredTesting
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("DeferredFilesystemLock")
 final class DeferredFilesystemLockTests {
-    struct Oops: Error {}
     let clock = ManualClock()
     let folder: URL
     let path: String
@@ -25,7 +25,7 @@ final class DeferredFilesystemLockTests {
 
     private var text: String? { try? String(contentsOfFile: path, encoding: .utf8) }
 
-    @Test("names its process in the file while it is held, and removes the file")
+    @Test("names its process in the file while it is locked, and removes the file")
     func file() throws {
         let permit = try successResult(of: lock().acquire())
         #expect(text == "\(process)\n")
@@ -35,7 +35,7 @@ final class DeferredFilesystemLockTests {
         #expect(text == nil)
     }
 
-    @Test("another lock of the same file is refused by the owner's name, or waits and looks again")
+    @Test("another lock of the same file fails with the owner, or waits and tries again")
     func contended() throws {
         let permit = try lock().tryAcquire()
         let error = #expect(throws: DeferredFilesystemLock.Failure.self) { try self.lock().tryAcquire() }
@@ -51,7 +51,7 @@ final class DeferredFilesystemLockTests {
         #expect(text == nil)
     }
 
-    @Test("when the time given is up it fails with the owner, and looks no more")
+    @Test("after the timeout it fails with the owner, and tries no more")
     func timeout() throws {
         let permit = try lock().tryAcquire()
         let waiting = lock().acquire(timeout: .seconds(3))
@@ -65,11 +65,11 @@ final class DeferredFilesystemLockTests {
         permit.release()
     }
 
-    @Test("within a process those who wait at one object come in order, and only one looks")
+    @Test("within a process, those who wait for one object are served in order, and only one tries")
     func inOrder() throws {
-        let (lock, log) = (lock(), EventLog())
+        let (lock, log) = (lock(), SharedLog<String>())
         let held = try self.lock().tryAcquire()
-        let runs = (0..<3).map { number in lock.run { log.add("\(number)") } }
+        let runs = (0..<3).map { number in lock.syncRun { log.add("\(number)") } }
         #expect(clock.scheduled.count == 1)
         held.release()
         clock.advance(by: .seconds(1))
@@ -78,13 +78,14 @@ final class DeferredFilesystemLockTests {
         #expect(text == nil)
     }
 
-    @Test("run lets go on every path: value, error, throw, cancel")
+    @Test("run releases the lock on every path: value, error, throw, cancel")
     func run() async throws {
         let lock = lock()
-        try successResult(of: lock.run { [path] in #expect(FileManager.default.fileExists(atPath: path)) })
-        #expect(try failureResult(of: lock.run { throw Oops() }) is Oops)
-        #expect(try failureResult(of: lock.run { Deferred<Int>.rejected(Oops()) }) is Oops)
-        #expect(try await lock.run { await Task.yield() }.result.get() == ())
+        try successResult(
+            of: lock.syncRun { [path] in #expect(FileManager.default.fileExists(atPath: path)) })
+        #expect(try failureResult(of: lock.syncRun { throw TestError() }) is TestError)
+        #expect(try failureResult(of: lock.run { Deferred<Int>.rejected(TestError()) }) is TestError)
+        #expect(try await lock.asyncRun { await Task.yield() }.result.get() == ())
         #expect(text == nil)
         let work = Deferred<Int>()
         let running = lock.run { work }
@@ -94,7 +95,7 @@ final class DeferredFilesystemLockTests {
         #expect(text == nil)
     }
 
-    @Test("C1: cancelled while it waits, in line or looking, it leaves, and what comes after goes on")
+    @Test("C1: a cancelled wait leaves the queue, first or not, and those behind it continue")
     func cancel() throws {
         let lock = lock()
         let held = try self.lock().tryAcquire()
@@ -109,7 +110,7 @@ final class DeferredFilesystemLockTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("a permit that goes lets go of the lock")
+    @Test("a permit that is deallocated releases the lock")
     func permitGoes() throws {
         do { _ = try lock().tryAcquire() }
         #expect(text == nil)
@@ -127,15 +128,15 @@ final class DeferredFilesystemLockTests {
         #expect(try refusal(folder.path).hasSuffix("Is a directory"))
         #expect(try refusal("a\0b").hasSuffix("the path has a NUL character in it"))
         try "my diary".write(toFile: path, atomically: true, encoding: .utf8)
-        #expect(try refusal(path).hasSuffix("it is there and is not a lock file"))
+        #expect(try refusal(path).hasSuffix("it exists and is not a lock file"))
         #expect(text == "my diary")
     }
 
-    @Test("a lock held by another process is seen; one that its process died with is taken over")
+    @Test("a lock of another process is respected; that of a process that died is acquired")
     func processes() async throws {
         let other = Process()
         other.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // Holds the kernel's lock on the file by descriptor 9 as long as it lives, and says who it is.
+        // Locks the file through descriptor 9 while it runs, and writes its process number.
         other.arguments = [
             "-c", "exec 9<>\"$0\"; flock -n 9 && echo $$ >\"$0\" && echo ready; read line", path,
         ]
@@ -162,16 +163,16 @@ final class DeferredFilesystemLockTests {
         permit.release()
     }
 
-    @Test("T1: many locks of one file, on many threads, are never held by two")
+    @Test("T1: of many locks of one file, on many threads, one at a time is acquired")
     func threads() async throws {
-        let inside = Guarded((now: 0, most: 0, total: 0))
+        let inside = SpinLocked((now: 0, most: 0, total: 0))
         let path = path
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     let lock = DeferredFilesystemLock(path: path, lookingEvery: .microseconds(50))
                     for _ in 0..<50 {
-                        _ = await lock.run { () async in
+                        _ = await lock.asyncRun { () async in
                             inside.withLock {
                                 $0.now += 1; $0.most = max($0.most, $0.now); $0.total += 1
                             }

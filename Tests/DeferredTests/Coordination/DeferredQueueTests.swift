@@ -1,13 +1,13 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite("DeferredQueue")
 struct DeferredQueueTests {
-    struct Oops: Error {}
-    let log = EventLog()
+    let log = SharedLog<String>()
 
-    @Test("elements come out in order, to those who wait in the order in which they asked")
+    @Test("elements are delivered in order, to callers in the order in which they asked")
     func order() throws {
         let queue = DeferredQueue<Int>()
         try queue.put(1)
@@ -26,7 +26,9 @@ struct DeferredQueueTests {
         #expect(queue.count == 0 && queue.waitingCount == 0)
     }
 
-    @Test("a full queue throws queueOverflow and keeps nothing; one with a size of zero still hands over")
+    @Test(
+        "a full queue throws queueOverflow and keeps nothing; one with a size of zero delivers to waiting callers"
+    )
     func overflow() throws {
         let queue = DeferredQueue<Int>(size: 1)
         try queue.put(1)
@@ -39,7 +41,7 @@ struct DeferredQueueTests {
         #expect(try successResult(of: waiting) == 2)
     }
 
-    @Test("one too many who wait fails with queueUnderflow")
+    @Test("one waiting call too many fails with queueUnderflow")
     func underflow() throws {
         let queue = DeferredQueue<Int>(backlog: 1)
         let first = queue.get()
@@ -60,7 +62,7 @@ struct DeferredQueueTests {
                 == .invalidArgument("a queue's backlog must not be negative, is -2"))
     }
 
-    @Test("C1: cancelled while it waits, one leaves the line and takes no element")
+    @Test("C1: a cancelled wait leaves the queue and takes no element")
     func cancel() throws {
         let queue = DeferredQueue<Int>()
         let (leaving, staying) = (queue.get(), queue.get())
@@ -92,16 +94,7 @@ struct DeferredQueueTests {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test("run ends with the first failure, and leaves the rest in the queue")
-    func runFails() throws {
-        let queue = DeferredQueue<Int>()
-        for number in 0..<5 { try queue.put(number) }
-        let worker = queue.run { number in if number == 2 { throw Oops() } }
-        #expect(try failureResult(of: worker) is Oops)
-        #expect(queue.count == 2)
-    }
-
-    @Test("C4: a cancel of run cancels what its body gave")
+    @Test("C4: a cancel of run cancels the Deferred that its body returned")
     func cancelRun() throws {
         let queue = DeferredQueue<Int>()
         let work = Deferred<Void>()
@@ -117,7 +110,7 @@ struct DeferredQueueTests {
     @Test("C5: a worker that never waits stops when it is cancelled from inside")
     func cancelBusyRun() throws {
         let queue = DeferredQueue<Int>()
-        let holder = Guarded<Deferred<Void>?>(nil)
+        let holder = SpinLocked<Deferred<Void>?>(nil)
         let start = Deferred<Void>()
         let worker = start.then {
             queue.run { number in if number == 3 { holder.withLock { $0 }?.cancel() } }
@@ -132,7 +125,7 @@ struct DeferredQueueTests {
     @Test("an asynchronous body is waited for")
     func asynchronousRun() async throws {
         let (queue, done) = (DeferredQueue<Int>(), DeferredQueue<Int>())
-        let worker = queue.run { number in
+        let worker = queue.asyncRun { number in
             await Task.yield()
             try done.put(number)
         }
@@ -146,7 +139,7 @@ struct DeferredQueueTests {
         .timeLimit(.minutes(20)))
     func manyElements() async throws {
         let queue = DeferredQueue<Int>()
-        let sum = Guarded(0)
+        let sum = SpinLocked(0)
         for _ in 0..<50_000 { try queue.put(1) }
         try await onSmallStack {
             let worker = queue.run { number in sum.withLock { $0 += number } }
@@ -156,10 +149,10 @@ struct DeferredQueueTests {
         #expect(sum.withLock { $0 } == 100_000)
     }
 
-    @Test("T1: every element is taken once, in order for each who puts, whatever threads race")
+    @Test("T1: every element is taken once, in order for each thread that puts, whatever threads race")
     func threads() async throws {
         let queue = DeferredQueue<(putter: Int, number: Int)>()
-        let taken = Guarded<[(putter: Int, number: Int)]>([])
+        let taken = SpinLocked<[(putter: Int, number: Int)]>([])
         let (putters, each) = (4, 2000)
         await withTaskGroup(of: Void.self) { group in
             for putter in 0..<putters {
@@ -183,10 +176,11 @@ struct DeferredQueueTests {
         #expect(queue.count == 0 && queue.waitingCount == 0)
     }
 
-    @Test("A1: when the queue goes, those who wait at it get .abandoned, workers too")
+    @Test("A1: when the queue is released, waiting calls fail with .abandoned, workers too")
     func queueGoes() throws {
         var queue: DeferredQueue<Int>? = DeferredQueue()
-        weak let watched = queue
+        weak var watched: DeferredQueue<Int>?
+        watched = queue
         let waiting = queue!.get()
         let worker = queue!.run { _ in }
         queue = nil
@@ -197,7 +191,7 @@ struct DeferredQueueTests {
 }
 
 extension Deferred where Value == (putter: Int, number: Int) {
-    /// Takes part for as short a time as can be: an element that it still got goes back.
+    /// Cancels at once; puts an element back that was delivered nevertheless.
     fileprivate func cancelIfPending(putBackInto queue: DeferredQueue<Value>) {
         cancel()
         if case .success(let element) = currentResult { try? queue.put(element) }

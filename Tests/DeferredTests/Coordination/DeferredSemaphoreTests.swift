@@ -1,14 +1,14 @@
 import Deferred
 import DeferredTesting
 import Dispatch
+import TestSupport
 import Testing
 
 @Suite("DeferredSemaphore and DeferredLock")
 struct DeferredSemaphoreTests {
-    struct Oops: Error {}
-    let log = EventLog()
+    let log = SharedLog<String>()
 
-    @Test("lets in as many as its limit, the rest in the order in which they came")
+    @Test("grants as many permits as its limit, the rest in the order of the calls")
     func order() throws {
         let semaphore = DeferredSemaphore(2)
         let works = (0..<5).map { _ in Deferred<Int>() }
@@ -33,12 +33,12 @@ struct DeferredSemaphoreTests {
         for run in runs { try successResult(of: run) }
     }
 
-    @Test("run gives back on every path: value, error, throw, cancel, abandonment")
+    @Test("run releases the permit on every path: value, error, throw, cancel, abandonment")
     func releases() throws {
         let lock = DeferredLock()
-        try successResult(of: lock.run { 1 })
-        #expect(try failureResult(of: lock.run { throw Oops() }) is Oops)
-        #expect(try failureResult(of: lock.run { Deferred<Int>.rejected(Oops()) }) is Oops)
+        try successResult(of: lock.syncRun { 1 })
+        #expect(try failureResult(of: lock.syncRun { throw TestError() }) is TestError)
+        #expect(try failureResult(of: lock.run { Deferred<Int>.rejected(TestError()) }) is TestError)
         #expect(!lock.isLocked)
 
         let work = Deferred<Int>()
@@ -53,42 +53,42 @@ struct DeferredSemaphoreTests {
         #expect(!lock.isLocked)
     }
 
-    @Test("an asynchronous body holds it until its Task is done")
+    @Test("an asynchronous body has the permit until its Task has ended")
     func asynchronous() async throws {
         let lock = DeferredLock()
         let gate = Deferred<Int>()
-        let first = lock.run { try await gate.value }
-        let second = lock.run { 2 }
+        let first = lock.asyncRun { try await gate.value }
+        let second = lock.syncRun { 2 }
         #expect(lock.waitingCount == 1)
         gate.resolve(1)
         #expect(try await first.value == 1)
         #expect(try await second.value == 2)
     }
 
-    @Test("a body that gives nothing may be left alone")
+    @Test("the result of syncRun may be left unused")
     func void() {
         let lock = DeferredLock()
-        lock.run { log.add("ran") }
-        DeferredSemaphore(2).run { log.add("and ran") }
+        lock.syncRun { log.add("ran") }
+        DeferredSemaphore(2).syncRun { log.add("and ran") }
         #expect(log.all == ["ran", "and ran"])
     }
 
-    @Test("the permit is given back before callbacks further down run")
+    @Test("the permit is released before callbacks further down run")
     func releasedFirst() throws {
         let lock = DeferredLock()
         let work = Deferred<Int>()
-        let seen = lock.run { work }.then { _ in lock.isLocked }
+        let seen = lock.run { work }.map { _ in lock.isLocked }
         work.resolve(1)
         #expect(try successResult(of: seen) == false)
     }
 
-    @Test("C1: cancelled while it waits, one leaves the line and its body never runs")
+    @Test("C1: a cancelled wait leaves the queue, and its body never runs")
     func cancelWaiting() throws {
         let lock = DeferredLock()
         let first = Deferred<Int>()
         let running = lock.run { first }
-        let leaving = lock.run { log.add("never") }
-        let staying = lock.run { log.add("third") }
+        let leaving = lock.syncRun { log.add("never") }
+        let staying = lock.syncRun { log.add("third") }
         leaving.cancel()
         #expect(try failureResult(of: leaving) is CancellationError)
         #expect(lock.waitingCount == 1)
@@ -99,7 +99,7 @@ struct DeferredSemaphoreTests {
         #expect(!lock.isLocked)
     }
 
-    @Test("acquire: released once only, by hand or when the permit goes")
+    @Test("acquire: released once only, explicitly or when the permit is deallocated")
     func permits() throws {
         let semaphore = DeferredSemaphore(2)
         let permit = try successResult(of: semaphore.acquire())
@@ -115,7 +115,7 @@ struct DeferredSemaphoreTests {
         #expect(semaphore.available == 2)
     }
 
-    @Test("tryAcquire does not pass those who wait")
+    @Test("tryAcquire does not overtake those who wait")
     func tryAcquire() throws {
         let lock = DeferredLock()
         let held = lock.tryAcquire()
@@ -127,11 +127,11 @@ struct DeferredSemaphoreTests {
         #expect(lock.tryAcquire() != nil)
     }
 
-    @Test("C5: a permit that its taker was cancelled out of comes back")
+    @Test("C5: a permit whose receiver was cancelled is released")
     func lostPermit() throws {
         let lock = DeferredLock()
         let dispatcher = ManualDispatcher()
-        let taking = lock.acquire().then(on: dispatcher) { _ in log.add("never") }
+        let taking = lock.acquire().done(on: dispatcher) { _ in log.add("never") }
         taking.cancel()
         dispatcher.run()
         #expect(try failureResult(of: taking) is CancellationError)
@@ -139,13 +139,15 @@ struct DeferredSemaphoreTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("F6: a hundred thousand that wait and never wait again take no stack", .timeLimit(.minutes(20)))
+    @Test(
+        "F6: a hundred thousand waiting bodies that never wait themselves take no stack",
+        .timeLimit(.minutes(20)))
     func longLine() async throws {
         let lock = DeferredLock()
         let gate = Deferred<Int>()
         let first = lock.run { gate }
-        let counter = Guarded(0)
-        let runs = (0..<100_000).map { _ in lock.run { counter.withLock { $0 += 1 } } }
+        let counter = SpinLocked(0)
+        let runs = (0..<100_000).map { _ in lock.syncRun { counter.withLock { $0 += 1 } } }
         try await onSmallStack { gate.resolve(1) }
         #expect(counter.withLock { $0 } == 100_000)
         #expect(!lock.isLocked)
@@ -153,12 +155,12 @@ struct DeferredSemaphoreTests {
         try successResult(of: runs[99_999])
     }
 
-    @Test("a hundred thousand that leave the line from the middle leave it in order")
+    @Test("a hundred thousand cancelled in the middle of the queue leave it in order")
     func manyLeave() throws {
         let lock = DeferredLock()
         let gate = Deferred<Int>()
         let first = lock.run { gate }
-        let runs = (0..<100_000).map { number in lock.run { log.add("\(number)") } }
+        let runs = (0..<100_000).map { number in lock.syncRun { log.add("\(number)") } }
         for number in runs.indices where number % 1000 != 7 { runs[number].cancel() }
         #expect(lock.waitingCount == 100)
         gate.resolve(1)
@@ -166,10 +168,12 @@ struct DeferredSemaphoreTests {
         try successResult(of: first)
     }
 
-    @Test("T1: never more than the limit are in, whatever threads take, leave and cancel")
+    @Test(
+        "T1: the number of permits in use never exceeds the limit, whatever threads acquire, release and cancel"
+    )
     func threads() async throws {
         let semaphore = DeferredSemaphore(3)
-        let inside = Guarded((now: 0, most: 0, total: 0))
+        let inside = SpinLocked((now: 0, most: 0, total: 0))
         let queue = DispatchQueue(label: "work", attributes: .concurrent)
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
@@ -181,13 +185,13 @@ struct DeferredSemaphoreTests {
                                 $0.most = max($0.most, $0.now)
                                 $0.total += 1
                             }
-                            return Deferred.resolved(()).then(on: queue) {
+                            return Deferred.resolved(()).done(on: queue) {
                                 inside.withLock { $0.now -= 1 }
                             }
                         }
                         if (worker + number) % 7 == 0 {
-                            // Shielded from counting: what has begun goes on unseen, so let only those go who
-                            // wait.
+                            // Shielded from counting: a body that has begun continues unseen, so cancel only
+                            // callers that still wait.
                             let waiting = semaphore.acquire()
                             waiting.cancel()
                         }
@@ -205,7 +209,7 @@ struct DeferredSemaphoreTests {
     @Test("a limit below 1 is refused by name at every use")
     func invalidLimit() throws {
         let semaphore = DeferredSemaphore(0)
-        let refused = semaphore.run { log.add("never") }
+        let refused = semaphore.syncRun { log.add("never") }
         #expect(
             try failureResult(of: refused) as? DeferredError
                 == .invalidArgument("a semaphore's limit must be 1 or more, is 0"))
@@ -214,7 +218,7 @@ struct DeferredSemaphoreTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("A2: the lock goes with its last user, also when somebody waited")
+    @Test("A2: the lock is deallocated with its last user, also when somebody waited")
     func lifetime() {
         weak var watched: DeferredLock?
         do {
@@ -222,12 +226,12 @@ struct DeferredSemaphoreTests {
             watched = lock
             let work = Deferred<Int>()
             let first = lock.run { work }
-            let second = lock.run { 2 }
+            let second = lock.syncRun { 2 }
             second.cancel()
-            let third = lock.run { 3 }
+            let third = lock.syncRun { 3 }
             first.cancel()
             _ = third
-            first.fail { _ in 0 }.then { _ in }
+            first.recover { _ in 0 }.done { _ in }
         }
         #expect(watched == nil)
     }

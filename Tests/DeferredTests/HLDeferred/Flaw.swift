@@ -1,12 +1,13 @@
 import Deferred
+import TestSupport
 
-/// An error known by its text.
+/// An error identified by its text.
 enum Flaw: Error, Equatable {
     case flaw(String)
 }
 
-extension EventLog {
-    /// Adds an entry and gives `value` back, for callbacks of one line.
+extension SharedLog<String> {
+    /// Adds an entry and returns `value`, for callbacks of one line.
     func add(_ entry: String, andReturn value: String) -> String {
         add(entry)
         return value

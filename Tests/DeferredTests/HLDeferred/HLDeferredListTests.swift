@@ -1,13 +1,13 @@
 import Deferred
+import TestSupport
 import Testing
 
-/// The tests that HLDeferred had for its list, as behaviour. Where the contract answers otherwise, the test
-/// says so.
+/// HLDeferred's own tests of its list. Where the contract differs, the test states it.
 @Suite("What HLDeferred's list did")
 struct HLDeferredListTests {
     @Test("D1: an empty list that is made and dropped leaves nothing behind, and nothing to report")
     func madeAndDropped() {
-        let reports = EventLog()
+        let reports = SharedLog<String>()
         DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
             _ = DeferredList<String>([]).results()
         }
@@ -68,10 +68,10 @@ struct HLDeferredListTests {
 
     @Test("F2: a callback attached to a list before it fires runs when it does")
     func callbackBeforeResolution() {
-        let notes = EventLog()
+        let notes = SharedLog<String>()
         let input = Deferred<String>()
         let results = DeferredList([input]).results()
-        results.then { results in notes.add("\(results.map(described))") }
+        results.done { results in notes.add("\(results.map(described))") }
         #expect(notes.all == [])
         #expect(input.resolve("ok"))
         #expect(notes.all == [#"["ok"]"#])
@@ -102,7 +102,7 @@ struct HLDeferredListTests {
 
     @Test("D2: values fail with the first error that comes, which stays with its input")
     func valuesAfterCreation() {
-        let notes = EventLog()
+        let notes = SharedLog<String>()
         let inputs = [Deferred<String>(), Deferred<String>()]
         let values = DeferredList(inputs).values()
         #expect(values.currentResult == nil)
@@ -115,8 +115,8 @@ struct HLDeferredListTests {
     @Test(
         "D3: errors that a list consumes are not reported; an input keeps its own, where HLDeferred put nil")
     func consumeErrors() {
-        let reports = EventLog()
-        let notes = EventLog()
+        let reports = SharedLog<String>()
+        let notes = SharedLog<String>()
         DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
             let inputs = [Deferred<String>(), Deferred<String>()]
             let results = DeferredList(inputs, consumeErrors: true).results()
@@ -132,7 +132,7 @@ struct HLDeferredListTests {
 
     @Test("D4: cancelling a list fails it with the cancellation")
     func cancel() {
-        let notes = EventLog()
+        let notes = SharedLog<String>()
         let inputs = [Deferred<String>(), Deferred<String>()]
         let results = DeferredList(inputs).results()
         results.fail { error -> Void in notes.add("cancelled \(error is CancellationError)") }
@@ -144,7 +144,7 @@ struct HLDeferredListTests {
 
     @Test("D4: cancelling a list cancels its inputs after it; HLDeferred's list had to be asked to")
     func cancelDeferredsWhenCancelled() {
-        let notes = EventLog()
+        let notes = SharedLog<String>()
         let inputs = (1...2).map { number in
             Deferred<String>(canceller: { resolver in
                 notes.add("canceller \(number)")

@@ -1,9 +1,9 @@
-/// Runs a program on both, and says where they differ.
+/// Runs a program on the engine and on the model, and describes the first difference.
 struct Comparison {
-    /// Stands for any place: where the rules don't say which one is reported.
+    /// A wildcard location, used where the rules do not determine which one is reported.
     static let anySite = -1
 
-    /// What differs, in words; nil if nothing does.
+    /// A description of the difference; nil if there is none.
     private(set) var difference: String?
     /// Why the comparison ended before the program did.
     private(set) var undetermined: String?
@@ -11,7 +11,7 @@ struct Comparison {
 
     private let model = Model()
 
-    init(_ program: Program) {
+    init(_ program: ModelProgram) {
         let expected = Interpreter(model)
         expected.run(program, isUndetermined: { [model] in model.undetermined != nil })
         undetermined = model.undetermined
@@ -19,7 +19,7 @@ struct Comparison {
         let engine = EngineMachine()
         let seen = Interpreter(engine)
         if undetermined != nil {
-            // What follows is not compared, so it need not be the same steps: only those before count.
+            // The rest of the program is not compared, so only the steps before count.
             let steps = expected.comparableSteps
             seen.run(program, upTo: steps)
             compare(expected.trace, seen.trace, steps)
@@ -32,7 +32,8 @@ struct Comparison {
         }
         if engine.liveClosures != 0 {
             difference =
-                difference ?? "\(engine.liveClosures) closures are still held when all handles have gone (A2)"
+                difference
+                ?? "\(engine.liveClosures) closures are still retained when all handles have been released (A2)"
         }
     }
 
@@ -63,8 +64,8 @@ struct Comparison {
 
     // MARK: Events
 
-    /// The same events in the same order; finalizers that run together, in any order that Z2 allows.
-    private func areEqual(_ expected: [Event], _ seen: [Event]) -> Bool {
+    /// Compares events in order; finalizers that run together may be in any order that Z2 allows.
+    private func areEqual(_ expected: [ModelEvent], _ seen: [ModelEvent]) -> Bool {
         if expected == seen { return true }
         guard expected.count == seen.count else { return false }
         var start = 0
@@ -82,7 +83,7 @@ struct Comparison {
         return true
     }
 
-    private func isAllowed(_ expected: ArraySlice<Event>, _ seen: [Event]) -> Bool {
+    private func isAllowed(_ expected: ArraySlice<ModelEvent>, _ seen: [ModelEvent]) -> Bool {
         var places: [Int] = []
         for event in expected {
             guard let place = seen.firstIndex(of: event), let id = event.finalizer else { return false }
@@ -96,8 +97,8 @@ struct Comparison {
 
     // MARK: Reports
 
-    /// The same reports in any order, apart from those that may come or not.
-    private func areEqual(_ expected: [Report], _ seen: [Report]) -> Bool {
+    /// Compares reports in any order; optional ones may be missing.
+    private func areEqual(_ expected: [ModelReport], _ seen: [ModelReport]) -> Bool {
         var missing = expected
         for report in seen {
             if let index = missing.firstIndex(where: { $0.allows(report) }) {
@@ -110,14 +111,14 @@ struct Comparison {
     }
 }
 
-extension Event {
+extension ModelEvent {
     fileprivate var finalizer: Int? {
         if case .finalizer(let id, _) = self { id } else { nil }
     }
 }
 
-extension Report {
-    fileprivate func allows(_ report: Report) -> Bool {
+extension ModelReport {
+    fileprivate func allows(_ report: ModelReport) -> Bool {
         if case .alreadyFired(let made, Comparison.anySite?, let again) = self,
             case .alreadyFired(let otherMade, _, let otherAgain) = report
         {

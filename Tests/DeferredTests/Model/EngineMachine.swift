@@ -1,6 +1,8 @@
 import Deferred
+import DeferredTesting
+import TestSupport
 
-/// The library itself, seen as what programs run on.
+/// The library itself as a machine for programs.
 ///
 /// Sound as `@unchecked Sendable`, as all in this file: a program runs on one thread.
 final class EngineMachine: Machine, @unchecked Sendable {
@@ -8,9 +10,9 @@ final class EngineMachine: Machine, @unchecked Sendable {
     typealias Trigger = Resolver<Datum>
 
     private let dispatcher = QueueingDispatcher()
-    /// Closures that the engine has been given and still holds.
+    /// The number of closures that the engine retains.
     private(set) var liveClosures = 0
-    private var reports: [Report] = []
+    private var reports: [ModelReport] = []
 
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
         guard let canceller else { return Plain(Deferred<Datum>(line: UInt(id))) }
@@ -24,18 +26,19 @@ final class EngineMachine: Machine, @unchecked Sendable {
             return (Plain(deferred), resolver)
         }
         let held = Held(self, canceller)
-        let (deferred, resolver) = Deferred<Datum>.withResolver(canceller: { held.body($0) }, line: UInt(id))
+        let (deferred, resolver) = Deferred<Datum>.withResolver(
+            canceller: { held.body($0) }, line: UInt(id))
         return (Plain(deferred), resolver)
     }
 
-    func settled(_ id: Int, _ outcome: Outcome) -> Handle {
+    func settled(_ id: Int, _ outcome: ModelOutcome) -> Handle {
         switch outcome {
         case .value(let value): Plain(.resolved(value, line: UInt(id)))
         case .failure(let fault): Plain(.rejected(fault.error, line: UInt(id)))
         }
     }
 
-    func fire(_ handle: Handle, _ outcome: Outcome, at site: Int) -> Bool {
+    func fire(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool {
         let deferred = handle.plain
         return switch outcome {
         case .value(let value): deferred.resolve(value, line: UInt(site))
@@ -43,7 +46,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
         }
     }
 
-    func fire(_ resolver: Trigger, _ outcome: Outcome, at site: Int) -> Bool {
+    func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
         resolver.complete(with: outcome.result, line: UInt(site))
     }
 
@@ -57,8 +60,10 @@ final class EngineMachine: Machine, @unchecked Sendable {
 
     func isPlain(_ handle: Handle) -> Bool { handle is Plain }
 
-    func attach(_ id: Int, to handle: Handle, _ callback: Callback, _ body: @escaping CallbackBody) -> Handle
-    {
+    func attach(
+        _ id: Int, to handle: Handle, _ callback: Callback, _ body: @escaping CallbackBody,
+        atEnd: (() -> Void)?
+    ) -> Handle {
         let dispatcher: (any Dispatcher)? =
             switch callback.dispatcher {
             case nil: nil
@@ -66,13 +71,17 @@ final class EngineMachine: Machine, @unchecked Sendable {
             case .inline: InlineDispatcher()
             case .dropping: DroppingDispatcher()
             }
-        let attaching = Attaching(id: UInt(id), dispatcher: dispatcher, held: Held(self, body))
-        return Plain(handle.attach(callback.form, isNested: callback.isNested, attaching))
+        let attaching = Attaching(
+            id: UInt(id), dispatcher: dispatcher, held: Held(self, body, atEnd: atEnd))
+        // Objects used in this call are released at its end, whatever the optimiser does.
+        return withExtendedLifetime(attaching) {
+            Plain(handle.attach(callback.form, isNested: callback.isNested, attaching))
+        }
     }
 
     func shielded(_ id: Int, _ handle: Handle) -> Handle { handle.shielded(UInt(id)) }
 
-    func finally(_ handle: Handle, id: Int, _ finalizer: @escaping (Outcome) -> Void) {
+    func finally(_ handle: Handle, id: Int, acts: Bool, _ finalizer: @escaping (ModelOutcome) -> Void) {
         let held = Held(self, finalizer)
         handle.finally { held.body($0) }
     }
@@ -83,14 +92,16 @@ final class EngineMachine: Machine, @unchecked Sendable {
             cancelsRemaining: options.cancelsRemaining)
         switch rule {
         case .results:
-            return OfList(list.results(line: UInt(id))) { .outcomes($0.map(Outcome.init)) }
+            return OfList(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }
         case .values:
             return OfList(list.values(line: UInt(id))) { .values($0) }
         case .first:
             return OfList(list.first(line: UInt(id))) { .place($0.index, $0.value) }
         case .gather:
             guard inputs.count >= 2 else { return OfList(gather(line: UInt(id))) { _ in .values([]) } }
-            return OfList(gather(inputs[0].plain, inputs[1].plain, line: UInt(id))) { .values([$0.0, $0.1]) }
+            return OfList(gather(inputs[0].plain, inputs[1].plain, line: UInt(id))) {
+                .values([$0.0, $0.1])
+            }
         }
     }
 
@@ -99,59 +110,66 @@ final class EngineMachine: Machine, @unchecked Sendable {
     func cancel(_ handle: Handle) { handle.cancel() }
     func pause(_ handle: Handle) { handle.pause() }
     func unpause(_ handle: Handle, at site: Int) { handle.unpause(UInt(site)) }
-    func look(_ handle: Handle) -> Outcome? { handle.look() }
+    func look(_ handle: Handle) -> ModelOutcome? { handle.look() }
+    func wait(_ handle: Handle) -> Waited { handle.wait() }
     func runWork() -> Bool { dispatcher.runNext() }
     func dropWork() -> Bool { dispatcher.dropNext() }
 
-    func collectingReports(_ body: () -> Void) -> [Report] {
+    func collectingReports(_ body: () -> Void) -> [ModelReport] {
         reports = []
-        DeferredDiagnostics.withHandler({ [self] in reports.append(Report($0)) }, body)
+        DeferredDiagnostics.withHandler({ [self] in reports.append(ModelReport($0)) }, body)
         return reports
     }
 
-    /// A closure that the engine is given: counts itself as long as it is held.
+    /// The captures of a closure that is passed to the engine: counted until they are released.
     final class Held<Body>: @unchecked Sendable {
         let body: Body
         private let machine: EngineMachine
+        private let atEnd: (() -> Void)?
 
-        init(_ machine: EngineMachine, _ body: Body) {
+        init(_ machine: EngineMachine, _ body: Body, atEnd: (() -> Void)? = nil) {
             self.body = body
             self.machine = machine
+            self.atEnd = atEnd
             machine.liveClosures += 1
         }
 
-        deinit { machine.liveClosures -= 1 }
+        deinit {
+            machine.liveClosures -= 1
+            atEnd?()
+        }
     }
 }
 
 // MARK: Handles
 
-/// A `Deferred` of whatever type.
+/// A `Deferred` of any type.
 protocol Position {
     var plain: Deferred<Datum> { get }
-    func attach(_ form: Form, isNested: Bool, _ attaching: Attaching) -> Deferred<Datum>
+    func attach(_ form: CallbackForm, isNested: Bool, _ attaching: Attaching) -> Deferred<Datum>
     func shielded(_ line: UInt) -> any Position
-    func finally(_ body: @escaping @Sendable (Outcome) -> Void)
+    func finally(_ body: @escaping @Sendable (ModelOutcome) -> Void)
     func cancel()
     func pause()
     func unpause(_ line: UInt)
-    func look() -> Outcome?
+    func look() -> ModelOutcome?
+    func wait() -> Waited
 }
 
-/// What `attach` needs apart from the form.
+/// The arguments of `attach` apart from the form.
 struct Attaching: Sendable {
     let id: UInt
     let dispatcher: (any Dispatcher)?
     let held: EngineMachine.Held<EngineMachine.CallbackBody>
 
-    func plain(_ outcome: Outcome) throws -> Datum {
+    func plain(_ outcome: ModelOutcome) throws -> Datum {
         guard case .outcome(let outcome) = held.body(outcome) else {
-            preconditionFailure("only a nested callback gives a handle")
+            preconditionFailure("only a nested callback returns a handle")
         }
         return try outcome.result.get()
     }
 
-    func nested(_ outcome: Outcome) throws -> Deferred<Datum> {
+    func nested(_ outcome: ModelOutcome) throws -> Deferred<Datum> {
         switch held.body(outcome) {
         case .handle(let position): return position.plain
         case .outcome(.value(let value)): return .resolved(value, line: id)
@@ -165,25 +183,25 @@ private struct Plain: Position {
 
     init(_ deferred: Deferred<Datum>) { plain = deferred }
 
-    func attach(_ form: Form, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
+    func attach(_ form: CallbackForm, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
         let nested = it.nested
         let simple = it.plain
         switch (form, isNested) {
         case (.fail, false):
-            return plain.fail(
+            return plain.recover(
                 on: it.dispatcher,
                 { (error: any Error) throws -> Datum in try simple(.failure(Fault(error))) }, line: it.id)
         case (.fail, true):
-            return plain.fail(
+            return plain.orElse(
                 on: it.dispatcher,
                 { (error: any Error) throws -> Deferred<Datum> in try nested(.failure(Fault(error))) },
                 line: it.id)
         case (.trap, false):
-            return plain.fail(
+            return plain.recover(
                 TestError.self, on: it.dispatcher,
                 { (error: TestError) throws -> Datum in try simple(.failure(Fault(error))) }, line: it.id)
         case (.trap, true):
-            return plain.fail(
+            return plain.orElse(
                 TestError.self, on: it.dispatcher,
                 { (error: TestError) throws -> Deferred<Datum> in try nested(.failure(Fault(error))) },
                 line: it.id)
@@ -193,11 +211,14 @@ private struct Plain: Position {
     }
 
     func shielded(_ line: UInt) -> any Position { Plain(plain.shielded(line: line)) }
-    func finally(_ body: @escaping @Sendable (Outcome) -> Void) { plain.finally { body(Outcome($0)) } }
+    func finally(_ body: @escaping @Sendable (ModelOutcome) -> Void) {
+        plain.finally { body(ModelOutcome($0)) }
+    }
     func cancel() { plain.cancel() }
     func pause() { plain.pause() }
     func unpause(_ line: UInt) { plain.unpause(line: line) }
-    func look() -> Outcome? { plain.currentResult.map(Outcome.init) }
+    func look() -> ModelOutcome? { plain.currentResult.map(ModelOutcome.init) }
+    func wait() -> Waited { Waited { ModelOutcome.value(try plain.wait(timeout: .nanoseconds(1))) } }
 }
 
 private struct OfList<Value: Sendable>: Position {
@@ -211,54 +232,67 @@ private struct OfList<Value: Sendable>: Position {
 
     var plain: Deferred<Datum> { preconditionFailure("a list's Deferred is not one of a Datum") }
 
-    func attach(_ form: Form, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
+    func attach(_ form: CallbackForm, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
         attachAny(deferred, form, isNested, it, datum)
     }
 
     func shielded(_ line: UInt) -> any Position { OfList(deferred.shielded(line: line), datum) }
-    func finally(_ body: @escaping @Sendable (Outcome) -> Void) {
-        deferred.finally { [datum] in body(Outcome($0, datum)) }
+    func finally(_ body: @escaping @Sendable (ModelOutcome) -> Void) {
+        deferred.finally { [datum] in body(ModelOutcome($0, datum)) }
     }
     func cancel() { deferred.cancel() }
     func pause() { deferred.pause() }
     func unpause(_ line: UInt) { deferred.unpause(line: line) }
-    func look() -> Outcome? { deferred.currentResult.map { Outcome($0, datum) } }
+    func look() -> ModelOutcome? { deferred.currentResult.map { ModelOutcome($0, datum) } }
+    func wait() -> Waited {
+        Waited { ModelOutcome.value(datum(try deferred.wait(timeout: .nanoseconds(1)))) }
+    }
 }
 
-/// The forms that any `Deferred` can have here.
+extension Waited {
+    fileprivate init(_ body: () throws -> ModelOutcome) {
+        do {
+            self = .outcome(try body())
+        } catch DeferredError.timedOut {
+            self = .timedOut
+        } catch DeferredError.wouldDeadlock {
+            self = .wouldDeadlock
+        } catch {
+            self = .outcome(.failure(Fault(error)))
+        }
+    }
+}
+
+/// The forms that any `Deferred` has in these programs.
 private func attachAny<Value>(
-    _ deferred: Deferred<Value>, _ form: Form, _ isNested: Bool, _ it: Attaching,
+    _ deferred: Deferred<Value>, _ form: CallbackForm, _ isNested: Bool, _ it: Attaching,
     _ datum: @escaping @Sendable (Value) -> Datum
 ) -> Deferred<Datum> {
     let nested = it.nested
     let simple = it.plain
     switch (form, isNested) {
     case (.then, false):
-        return deferred.then(on: it.dispatcher, { try simple(.value(datum($0))) }, line: it.id)
+        return deferred.map(on: it.dispatcher, { try simple(.value(datum($0))) }, line: it.id)
     case (.then, true):
         return deferred.then(on: it.dispatcher, { try nested(.value(datum($0))) }, line: it.id)
     case (.both, false):
-        return deferred.both(on: it.dispatcher, { try simple(Outcome($0, datum)) }, line: it.id)
+        return deferred.mapResult(on: it.dispatcher, { try simple(ModelOutcome($0, datum)) }, line: it.id)
     case (.both, true):
-        return deferred.both(on: it.dispatcher, { try nested(Outcome($0, datum)) }, line: it.id)
+        return deferred.thenResult(on: it.dispatcher, { try nested(ModelOutcome($0, datum)) }, line: it.id)
     case (.pair, false):
-        return deferred.then(
+        return deferred.map(
             on: it.dispatcher, { try simple(.value(datum($0))) },
-            fail: { try simple(.failure(Fault($0))) }, line: it.id)
+            recover: { try simple(.failure(Fault($0))) }, line: it.id)
     case (.pair, true):
         return deferred.then(
             on: it.dispatcher, { try nested(.value(datum($0))) },
-            fail: { try nested(.failure(Fault($0))) }, line: it.id)
+            orElse: { try nested(.failure(Fault($0))) }, line: it.id)
     case (.fail, _), (.trap, _):
         preconditionFailure("fail and trap are for a Deferred of a Datum")
     }
 }
 
 // MARK: Errors, outcomes, reports
-
-struct TestError: Error, Hashable {
-    let number: Int
-}
 
 extension Fault {
     init(_ error: any Error) {
@@ -284,7 +318,7 @@ extension Fault {
     }
 }
 
-extension Outcome {
+extension ModelOutcome {
     init<Value>(_ result: Result<Value, any Error>, _ datum: (Value) -> Datum) {
         switch result {
         case .success(let value): self = .value(datum(value))
@@ -302,7 +336,7 @@ extension Outcome {
     }
 }
 
-extension Report {
+extension ModelReport {
     init(_ diagnostic: DeferredDiagnostic) {
         switch diagnostic {
         case .unhandledFailure(let error, let made):
@@ -317,7 +351,7 @@ extension Report {
 
 // MARK: Dispatchers
 
-/// Keeps what it is given until it is told to run it, or to let go of it.
+/// Stores work until the program runs or releases it.
 private final class QueueingDispatcher: Dispatcher, @unchecked Sendable {
     private var work: [@Sendable () -> Void] = []
 
@@ -336,12 +370,4 @@ private final class QueueingDispatcher: Dispatcher, @unchecked Sendable {
         _ = consume next
         return true
     }
-}
-
-private struct InlineDispatcher: Dispatcher {
-    func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
-}
-
-private struct DroppingDispatcher: Dispatcher {
-    func dispatch(_ work: @escaping @Sendable () -> Void) {}
 }

@@ -1,26 +1,26 @@
-/// Runs a program on a machine and writes down what happened.
+/// Runs a program on a machine and records the events.
 ///
-/// It is the only one to hold handles: a callback names those it uses by number, and keeps none.
+/// It alone retains handles: a callback refers to handles by number, and retains none.
 final class Interpreter<M: Machine> {
     let machine: M
     private(set) var trace: [StepTrace] = []
     private(set) var comparableSteps = 0
     private var handles: [Int: M.Handle] = [:]
     private var resolvers: [Int: M.Trigger] = [:]
-    private var events: [Event] = []
+    private var events: [ModelEvent] = []
 
     init(_ machine: M) { self.machine = machine }
 
-    /// Takes the steps, as many as `limit`, and then lets go of everything.
+    /// Performs at most `limit` steps, and then releases everything.
     ///
-    /// Stops taking steps with the one that makes `isUndetermined` true; those before are `comparableSteps`.
-    func run(_ program: Program, upTo limit: Int = .max, isUndetermined: () -> Bool = { false }) {
+    /// Stops after the step that makes `isUndetermined` true; the steps before it are `comparableSteps`.
+    func run(_ program: ModelProgram, upTo limit: Int = .max, isUndetermined: () -> Bool = { false }) {
         for action in program.steps.prefix(limit) {
             step { perform(action) }
             if isUndetermined() { break }
             comparableSteps += 1
         }
-        // What goes may run callbacks, which make handles anew.
+        // A release may run callbacks, which create handles.
         var hadWork = true
         while !handles.isEmpty || !resolvers.isEmpty || hadWork {
             for id in handles.keys.sorted() { step { dropHandle(id) } }
@@ -36,7 +36,7 @@ final class Interpreter<M: Machine> {
     }
 
     private func dropHandle(_ id: Int) {
-        // Out of the table first: what goes may run callbacks, which use that.
+        // Removed from the table first: the release may run callbacks, which use the table.
         let gone = handles.removeValue(forKey: id)
         _ = consume gone
     }
@@ -46,13 +46,13 @@ final class Interpreter<M: Machine> {
         _ = consume gone
     }
 
-    private func log(_ event: Event) { events.append(event) }
+    private func log(_ event: ModelEvent) { events.append(event) }
 
-    private func perform(_ actions: [Action]) {
+    private func perform(_ actions: [ModelAction]) {
         for action in actions { perform(action) }
     }
 
-    private func perform(_ action: Action) {
+    private func perform(_ action: ModelAction) {
         switch action {
         case .source(let id, let kind, let canceller):
             let run = canceller.map { canceller in
@@ -68,8 +68,8 @@ final class Interpreter<M: Machine> {
         case .settled(let id, let outcome):
             handles[id] = machine.settled(id, outcome)
 
-        case .fire(let id, let target, let firer, let outcome):
-            fire(id, target, firer, outcome)
+        case .fire(let id, let target, let completer, let outcome):
+            fire(id, target, completer, outcome)
 
         case .attach(let id, let target, let callback, let keep):
             attach(id, target, callback, keep)
@@ -77,14 +77,17 @@ final class Interpreter<M: Machine> {
         case .shielded(let id, let target):
             with(target) { handles[id] = machine.shielded(id, $0) }
 
-        case .finally(let id, let target):
+        case .finally(let id, let target, let actions):
             with(target) { handle in
-                machine.finally(handle, id: id) { [self] in log(.finalizer(id, $0)) }
+                machine.finally(handle, id: id, acts: !actions.isEmpty) { [self] in
+                    log(.finalizer(id, $0))
+                    perform(actions)
+                }
             }
 
-        case .follow(let id, let target, let firer, let other):
+        case .follow(let id, let target, let completer, let other):
             guard let other = handles[other], machine.isPlain(other) else { return }
-            follow(id, target, firer, other)
+            follow(id, target, completer, other)
 
         case .list(let id, let inputs, let rule, let options, let keep):
             let inputs = inputs.compactMap { handles[$0] }.filter { machine.isPlain($0) }
@@ -101,6 +104,9 @@ final class Interpreter<M: Machine> {
         case .pause(let target): with(target) { machine.pause($0) }
         case .unpause(let id, let target): with(target) { machine.unpause($0, at: id) }
         case .look(let target): with(target) { log(.looked(target, machine.look($0))) }
+        case .wait(let id, let target): with(target) { log(.waited(id, machine.wait($0))) }
+        case .copyResolver(let id, let target): resolvers[id] = resolvers[target]
+        case .tower(let id, let depth, let actions): abandonTower(id, depth, actions)
         case .copy(let id, let target): with(target) { handles[id] = $0 }
         case .drop(let target): dropHandle(target)
         case .dropResolver(let target): dropResolver(target)
@@ -114,8 +120,8 @@ final class Interpreter<M: Machine> {
         withExtendedLifetime(handle) { body(handle) }
     }
 
-    private func fire(_ id: Int, _ target: Int, _ firer: Firer, _ outcome: Outcome) {
-        switch firer {
+    private func fire(_ id: Int, _ target: Int, _ completer: Completer, _ outcome: ModelOutcome) {
+        switch completer {
         case .handle:
             with(target) { handle in
                 guard machine.isPlain(handle) else { return }
@@ -132,9 +138,9 @@ final class Interpreter<M: Machine> {
         }
     }
 
-    private func follow(_ id: Int, _ target: Int, _ firer: Firer, _ other: M.Handle) {
+    private func follow(_ id: Int, _ target: Int, _ completer: Completer, _ other: M.Handle) {
         withExtendedLifetime(other) {
-            switch firer {
+            switch completer {
             case .handle:
                 with(target) { if machine.isPlain($0) { machine.follow($0, other, at: id) } }
             case .resolver:
@@ -151,22 +157,54 @@ final class Interpreter<M: Machine> {
             let fired = machine.fire(resolver, outcome, at: id)
             log(.fired(id, fired))
         }
+        if let number = canceller.keeps { resolvers[number] = resolver }
+    }
+
+    private func abandonTower(_ id: Int, _ depth: Int, _ actions: [ModelAction]) {
+        let callback = Callback(form: .fail)
+        let innermost = HandleSlot(machine.source(id, canceller: nil))
+        var outermost = innermost
+        _ = machine.attach(
+            id, to: innermost.handle!, callback,
+            { [self] _ in
+                perform(actions)
+                return .outcome(.value(.number(0)))
+            }, atEnd: nil)
+        for _ in 1..<max(depth, 1) {
+            let inner = outermost
+            outermost = HandleSlot(machine.source(id, canceller: nil))
+            _ = machine.attach(
+                id, to: outermost.handle!, callback,
+                { _ in
+                    inner.handle = nil
+                    return .outcome(.value(.number(0)))
+                }, atEnd: nil)
+        }
+        outermost.handle = nil
     }
 
     private func attach(_ id: Int, _ target: Int, _ callback: Callback, _ keep: Bool) {
         with(target) { handle in
-            // `fail` gives the Deferred's own type, which for a list's is not a `Datum`.
+            // `fail` returns the Deferred's own type, which for a list's is not a `Datum`.
             if !machine.isPlain(handle), callback.form == .fail || callback.form == .trap { return }
-            let position = machine.attach(id, to: handle, callback) { [self] outcome in
+            let body = { [self] (outcome: ModelOutcome) -> CallbackAnswer<M.Handle> in
                 log(.ran(id, outcome))
                 if case .value = outcome { return run(callback.onValue, outcome, callback.isNested) }
                 return run(callback.onFailure, outcome, callback.isNested)
             }
+            let atEnd = { [self] in
+                log(.released(id))
+                perform(callback.atEnd)
+            }
+            let position = machine.attach(
+                id, to: handle, callback, body, atEnd: callback.atEnd.isEmpty ? nil : atEnd)
             if keep { handles[id] = position }
         }
     }
 
-    private func run(_ body: Body, _ outcome: Outcome, _ isNested: Bool) -> CallbackAnswer<M.Handle> {
+    private func run(
+        _ body: ScriptedBody, _ outcome: ModelOutcome, _ isNested: Bool
+    ) -> CallbackAnswer<M.Handle> {
         perform(body.actions)
         switch body.answer {
         case .value(let number): return .outcome(.value(.number(number)))
@@ -177,4 +215,10 @@ final class Interpreter<M: Machine> {
         case .echo: return .outcome(outcome)
         }
     }
+}
+
+/// Retains a handle until that is set to `nil`.
+private final class HandleSlot<Handle> {
+    var handle: Handle?
+    init(_ handle: Handle) { self.handle = handle }
 }

@@ -1,47 +1,48 @@
 /// C1-C5.
 extension Model {
     func cancel(_ handle: Handle) {
-        inFrame { cancel(handle.node, in: $0) }
+        finishWaitingAbandonments()
+        inDrainLoop { cancel(handle.node, in: $0) }
     }
 
-    func cancel(_ node: Node, in frame: Frame) {
+    func cancel(_ node: Node, in loop: DrainLoop) {
         switch node.state {
         case .settled:
             break
-        case .handedOver, .running:
+        case .dispatched, .running:
             node.cancelIsPending = true
         case .source:
-            cancelSource(node, in: frame)
+            cancelSource(node, in: loop)
         case .waiting(let upstream):
             if node.isShield {
-                // It stays attached, and so a consumer.
-                _ = give(node, .failure(.cancelled), from: Model.nowhere, in: frame)
+                // It stays attached, and remains a consumer.
+                _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
             } else if upstream.outcome != nil {
-                // Its turn has not come: at its turn or at once, says C5.
+                // It has not been dequeued: when it is, or at once, says C5.
                 node.cancelIsPending = true
             } else if upstream.attached.contains(where: { $0 !== node }) {
                 upstream.attached.removeAll { $0 === node }
-                _ = give(node, .failure(.cancelled), from: Model.nowhere, in: frame)
+                _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
             } else {
                 if case .running = upstream.state { node.cancelIsPending = true }
-                cancel(upstream, in: frame)
+                cancel(upstream, in: loop)
             }
         }
     }
 
     private static var nowhere: Node { Node(0, .settled) }
 
-    private func cancelSource(_ node: Node, in frame: Frame) {
+    private func cancelSource(_ node: Node, in loop: DrainLoop) {
         if node.isInCanceller { return }
         if let list = node.list {
             node.isCancelled = true
-            settle(node, .failure(.cancelled), [], in: frame)
-            frame.queue.append(.cancelInputs(list))
+            settle(node, .failure(.cancelled), [], in: loop)
+            loop.queue.append(.cancelInputs(list))
             return
         }
         if !node.isCancelled {
             node.isCancelled = true
-            node.swallowsLateResult = true
+            node.dropsLateResult = true
             if let canceller = node.canceller {
                 node.canceller = nil
                 node.isInCanceller = true
@@ -56,14 +57,14 @@ extension Model {
         guard node.outcome == nil else { return }
         if node.following.count > 1 { undetermined = "cancelled while it follows two" }
         if let follower = node.following.first {
-            cancel(follower, in: frame)
+            cancel(follower, in: loop)
         } else {
-            settle(node, .failure(.cancelled), [], in: frame)
+            settle(node, .failure(.cancelled), [], in: loop)
         }
     }
 
-    /// No longer waits, and is not told.
-    func withdraw(_ consumer: Node) {
+    /// Stops waiting. It will not be notified.
+    func detach(_ consumer: Node) {
         guard case .waiting(let upstream) = consumer.state else { return }
         consumer.state = .settled
         consumer.work = .nothing
@@ -73,20 +74,20 @@ extension Model {
     }
 
     /// D3, D4.
-    func cancelInputs(of list: List, in frame: Frame) {
+    func cancelInputs(of list: List, in loop: DrainLoop) {
         if list.node.pauses > 0 && !list.node.attached.isEmpty && list.options.cancelsRemaining {
-            undetermined = "\"once fired, and its own callbacks run\": a pause holds those"
+            undetermined = "\"once settled, and its own callbacks have run\": a pause suspends those"
         }
-        let watches = list.watches
-        list.watches = []
+        let observers = list.observers
+        list.observers = []
         var seen: [Node] = []
-        for watch in watches {
-            guard case .waiting(let input) = watch.state, input.outcome == nil else { continue }
-            if seen.contains(where: { $0 === input }) { withdraw(watch) } else { seen.append(input) }
+        for observer in observers {
+            guard case .waiting(let input) = observer.state, input.outcome == nil else { continue }
+            if seen.contains(where: { $0 === input }) { detach(observer) } else { seen.append(input) }
         }
-        for watch in watches {
-            guard case .waiting(let input) = watch.state, input.outcome == nil else { continue }
-            cancel(watch, in: frame)
+        for observer in observers {
+            guard case .waiting(let input) = observer.state, input.outcome == nil else { continue }
+            cancel(observer, in: loop)
         }
     }
 }

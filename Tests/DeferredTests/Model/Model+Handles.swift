@@ -1,4 +1,4 @@
-/// Handles and resolvers, and what is done through them.
+/// Handles and resolvers, and the operations on them.
 extension Model {
     final class Handle {
         let node: Node
@@ -12,13 +12,13 @@ extension Model {
             self.canFire = canFire
             self.isPlain = isPlain
             node.handles += 1
-            if canFire { node.firers += 1 }
+            if canFire { node.completers += 1 }
         }
 
         deinit {
             node.handles -= 1
-            if canFire { node.firers -= 1 }
-            model.handleWent(node)
+            if canFire { node.completers -= 1 }
+            model.handleWasReleased(node)
         }
 
         var isFireable: Bool { canFire }
@@ -26,7 +26,7 @@ extension Model {
 
     final class Trigger {
         let node: Node
-        /// A canceller's own counts only while that runs.
+        /// A canceller's own resolver counts only while the canceller runs.
         let counts: Bool
         private let model: Model
 
@@ -34,29 +34,32 @@ extension Model {
             self.model = model
             self.node = node
             self.counts = counts
-            if counts { node.firers += 1 }
+            node.resolvers += 1
+            if counts { node.completers += 1 }
         }
 
         deinit {
+            node.resolvers -= 1
             guard counts else { return }
-            node.firers -= 1
-            model.handleWent(node)
+            node.completers -= 1
+            model.handleWasReleased(node)
         }
     }
 
-    func handleWent(_ node: Node) {
-        // P1: held, it goes on; pending, or while it is told, it just is not paused any more.
+    func handleWasReleased(_ node: Node) {
+        // P1: a suspended node continues; a pending one, or one that is being drained, is no longer paused.
         if node.handles == 0 && node.pauses > 0 { resume(node) }
-        if node.firers == 0, node.isSource, node.list == nil, !node.isInCanceller, node.following.isEmpty {
-            // A1; not to be reported in itself (U1).
-            node.isHandled = true
-            inFrame { settle(node, .failure(.abandoned), [], in: $0) }
+        if node.completers == 0, node.isSource, node.list == nil, !node.isInCanceller,
+            node.following.isEmpty
+        {
+            abandon(node)
         }
     }
 
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
         let node = make(id, .source)
         node.canceller = canceller
+        node.isFiredByHandles = true
         return Handle(self, node, canFire: true)
     }
 
@@ -66,15 +69,15 @@ extension Model {
         return (Handle(self, node), Trigger(self, node, counts: true))
     }
 
-    func settled(_ id: Int, _ outcome: Outcome) -> Handle {
+    func settled(_ id: Int, _ outcome: ModelOutcome) -> Handle {
         let node = make(id, .source)
-        inFrame { settle(node, outcome, [], in: $0) }
+        inDrainLoop { settle(node, outcome, [], in: $0) }
         return Handle(self, node)
     }
 
     func isPlain(_ handle: Handle) -> Bool { handle.isPlain }
 
-    func fire(_ handle: Handle, _ outcome: Outcome, at site: Int) -> Bool {
+    func fire(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool {
         guard handle.isFireable else {
             reports.append(.notFireable(made: handle.node.made, at: site))
             return false
@@ -82,21 +85,21 @@ extension Model {
         return fire(handle.node, outcome, site, first: site)
     }
 
-    func fire(_ resolver: Trigger, _ outcome: Outcome, at site: Int) -> Bool {
+    func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
         fire(resolver.node, outcome, site, first: resolver.counts ? site : Comparison.anySite)
     }
 
-    private func fire(_ node: Node, _ outcome: Outcome, _ site: Int, first: Int) -> Bool {
+    private func fire(_ node: Node, _ outcome: ModelOutcome, _ site: Int, first: Int) -> Bool {
         guard node.outcome == nil else {
-            if node.swallowsLateResult {
-                node.swallowsLateResult = false
+            if node.dropsLateResult {
+                node.dropsLateResult = false
             } else {
                 reports.append(.alreadyFired(made: node.made, first: node.firedFirst, again: site))
             }
             return false
         }
         node.firedFirst = first
-        inFrame { settle(node, outcome, [], in: $0) }
+        inDrainLoop { settle(node, outcome, [], in: $0) }
         return true
     }
 
@@ -115,18 +118,24 @@ extension Model {
     private func follow(_ node: Node, _ other: Node) {
         guard node.isSource else { return }
         if other === node || reaches(other, node) {
-            return inFrame { settle(node, .failure(.cycle), [], in: $0) }
+            return inDrainLoop { settle(node, .failure(.cycle), [], in: $0) }
         }
         let follower = make(node.made, .waiting(for: other), .forward(to: node))
         node.following.append(follower)
         attach(follower, to: other)
     }
 
-    func attach(_ id: Int, to handle: Handle, _ callback: Callback, _ body: @escaping CallbackBody) -> Handle
-    {
+    func attach(
+        _ id: Int, to handle: Handle, _ callback: Callback, _ body: @escaping CallbackBody,
+        atEnd: (() -> Void)?
+    ) -> Handle {
         let node = make(id, .waiting(for: handle.node), .callback(callback, body))
+        node.atEnd = atEnd
         let position = Handle(self, node)
+        node.isAttaching = true
         attach(node, to: handle.node)
+        node.isAttaching = false
+        if node.isReleased { release(node) }
         return position
     }
 
@@ -150,7 +159,7 @@ extension Model {
         if node.pauses == 0 { resume(node) }
     }
 
-    func look(_ handle: Handle) -> Outcome? {
+    func look(_ handle: Handle) -> ModelOutcome? {
         if handle.node.outcome != nil { handle.node.isHandled = true }
         return handle.node.outcome
     }

@@ -12,15 +12,17 @@ extension Model {
         node.list = list
         let handle = Handle(self, node, isPlain: false)
         if inputs.isEmpty {
-            inFrame { settle(node, rule == .first ? .failure(.empty) : outcome(of: list), [], in: $0) }
+            inDrainLoop { settle(node, rule == .first ? .failure(.empty) : outcome(of: list), [], in: $0) }
         }
         for (index, input) in inputs.enumerated() {
-            let watch = make(id, .waiting(for: input.node), .watch(list, index))
-            list.watches.append(watch)
-            attach(watch, to: input.node)
+            let observer = make(id, .waiting(for: input.node), .observer(list, index))
+            list.observers.append(observer)
+            attach(observer, to: input.node)
         }
         list.isStarting = false
-        if node.outcome != nil && options.cancelsRemaining { inFrame { cancelInputs(of: list, in: $0) } }
+        if node.outcome != nil && options.cancelsRemaining {
+            inDrainLoop { cancelInputs(of: list, in: $0) }
+        }
         return handle
     }
 
@@ -28,31 +30,32 @@ extension Model {
         for input in inputs { cancel(input) }
     }
 
-    /// True if a failure has found somebody with that.
-    func receive(_ outcome: Outcome, at index: Int, _ list: List, _ scopes: [Scope], in frame: Frame) -> Bool
+    /// Whether the failure counts as handled because of this.
+    func receive(_ outcome: ModelOutcome, at index: Int, _ list: List, _ scopes: [Scope], in loop: DrainLoop)
+        -> Bool
     {
         guard list.node.outcome == nil else { return list.options.consumeErrors }
         list.outcomes[index] = outcome
         let isComplete = !list.outcomes.contains(nil)
         switch (list.rule, outcome) {
         case (.values, .failure), (.gather, .failure):
-            decide(list, outcome, scopes, in: frame)
+            decide(list, outcome, scopes, in: loop)
         case (.first, .value(let value)):
-            decide(list, .value(.place(index, value)), scopes, in: frame)
+            decide(list, .value(.place(index, value)), scopes, in: loop)
         case (.first, .failure):
-            if isComplete { decide(list, outcome, scopes, in: frame) }
+            if isComplete { decide(list, outcome, scopes, in: loop) }
         case (.results, _), (.values, .value), (.gather, .value):
-            if isComplete { decide(list, self.outcome(of: list), scopes, in: frame) }
+            if isComplete { decide(list, self.outcome(of: list), scopes, in: loop) }
         }
         return true
     }
 
-    private func decide(_ list: List, _ outcome: Outcome, _ scopes: [Scope], in frame: Frame) {
-        settle(list.node, outcome, scopes, in: frame)
-        if list.options.cancelsRemaining && !list.isStarting { frame.queue.append(.cancelInputs(list)) }
+    private func decide(_ list: List, _ outcome: ModelOutcome, _ scopes: [Scope], in loop: DrainLoop) {
+        settle(list.node, outcome, scopes, in: loop)
+        if list.options.cancelsRemaining && !list.isStarting { loop.queue.append(.cancelInputs(list)) }
     }
 
-    private func outcome(of list: List) -> Outcome {
+    private func outcome(of list: List) -> ModelOutcome {
         let outcomes = list.outcomes.compactMap { $0 }
         if list.rule == .results { return .value(.outcomes(outcomes)) }
         return .value(

@@ -1,67 +1,77 @@
-/// The contract, told again as slowly and plainly as can be: one thread, arrays, no locks, nothing freed
+/// The contract, implemented as slowly and plainly as possible: one thread, arrays, no locks, nothing freed
 /// early. Written from the rules and not from the engine, so that where the two differ one of them is wrong.
 ///
 /// The rules leave some things open. Where they name what is allowed, `optionalReports` and `isOrdered` say
 /// so; where they say nothing, `undetermined` ends the comparison.
 ///
-/// One choice is made here that the rules leave open: firings go in breadth. What one firing sets off is a
-/// queue of Deferreds to be told about; a callback that fires another Deferred has a queue of its own (F5).
+/// The model makes two choices that the rules leave open. Completions proceed in breadth: what one completion
+/// causes is a queue of Deferreds whose consumers are to be notified, and a callback that completes another
+/// Deferred has a queue of its own (F5). And abandonments nest to the same depth as the engine's
+/// (`Model+Abandonment`).
 final class Model: Machine {
-    /// One position, or source, or something that waits: whatever can be attached and have an outcome.
+    /// A position, a source or an observer: anything that can be attached and have an outcome.
     final class Node {
         enum State {
-            /// Fired by hand, by a list, or by what it follows.
+            /// Completed explicitly, by a list, or by what it follows.
             case source
-            /// Waits for another, or for its turn there.
+            /// Waits for another, or to be notified by it.
             case waiting(for: Node)
-            /// Its dispatcher has it.
-            case handedOver
+            /// Submitted to its dispatcher.
+            case dispatched
             /// Its callback runs.
             case running
             case settled
         }
 
-        /// What is to be done at its turn.
+        /// The work to do when it is notified.
         enum Work {
             case nothing
             case callback(Callback, CallbackBody)
             case adopt
-            case watch(List, Int)
+            case observer(List, Int)
             case forward(to: Node)
         }
 
         let made: Int
         var state: State
         var work: Work
-        var outcome: Outcome?
-        /// Those that wait and have not been told, in order. All of them are consumers.
+        var outcome: ModelOutcome?
+        /// The consumers that have not been notified, in order.
         var attached: [Node] = []
-        var isBeingTold = false
-        var tellingHasBegun = false
+        var isDraining = false
+        var drainingHasBegun = false
         var pauses = 0
-        /// What came of callbacks that were told before a pause.
-        var heldBack: [Task] = []
+        /// Tasks caused by callbacks that ran before a pause.
+        var suspendedTasks: [Task] = []
 
         var handles = 0
-        /// Handles and resolvers that could fire it.
-        var firers = 0
+        /// The number of handles and resolvers that could complete it.
+        var completers = 0
         var firedFirst: Int?
         var canceller: ((Trigger) -> Void)?
         var isCancelled = false
         var isInCanceller = false
-        var swallowsLateResult = false
-        /// What makes it follow others.
+        var dropsLateResult = false
+        /// The links through which it follows others.
         var following: [Node] = []
         var list: List?
 
         var cancelIsPending = false
         var isShield = false
-        /// Its failure has reached somebody.
+        /// Its failure counts as handled.
         var isHandled = false
-        /// It was a dispatcher that let go of its callback.
-        var isLostByDispatcher = false
-        var finalizers: [(id: Int, body: (Outcome) -> Void)] = []
-        /// Those whose end waits for this one.
+        var finalizers: [Finalizer] = []
+        /// It is being attached: the captures of its callback are released at the end of that call.
+        var isAttaching = false
+        /// Its callback is released when that call returns.
+        var isReleased = false
+        /// The actions to perform when its callback is released.
+        var atEnd: (() -> Void)?
+        /// Its resolvers, including a canceller's own.
+        var resolvers = 0
+        /// Whether its handles may complete it.
+        var isFiredByHandles = false
+        /// The nodes that cannot finish before this one.
         var scopes: [Scope] = []
 
         init(_ made: Int, _ state: State, _ work: Work = .nothing) {
@@ -79,13 +89,13 @@ final class Model: Machine {
         }
     }
 
-    /// What one thread does in one go, in turn.
-    final class Frame {
+    /// A queue of tasks.
+    final class DrainLoop {
         var queue: [Task] = []
     }
 
     enum Task {
-        case tell(Node)
+        case drain(Node)
         case cancelInputs(List)
     }
 
@@ -93,8 +103,8 @@ final class Model: Machine {
         let node: Node
         let rule: ListRule
         let options: ListOptions
-        var outcomes: [Outcome?]
-        var watches: [Node] = []
+        var outcomes: [ModelOutcome?]
+        var observers: [Node] = []
         var isStarting = true
 
         init(_ node: Node, _ rule: ListRule, _ options: ListOptions, count: Int) {
@@ -105,15 +115,15 @@ final class Model: Machine {
         }
     }
 
-    /// The finalizers of one firing, and who has not finished with what follows from it (Z1).
+    /// The finalizers of one completion, and the unfinished nodes that it caused (Z1).
     final class Scope {
         let number: Int
-        let outcome: Outcome
-        let finalizers: [(id: Int, body: (Outcome) -> Void)]
+        let outcome: ModelOutcome
+        let finalizers: [Finalizer]
         let enclosing: [Scope]
         var open: [Node] = []
 
-        init(_ number: Int, _ node: Node, _ outcome: Outcome) {
+        init(_ number: Int, _ node: Node, _ outcome: ModelOutcome) {
             self.number = number
             self.outcome = outcome
             finalizers = node.finalizers
@@ -125,23 +135,32 @@ final class Model: Machine {
         }
     }
 
+    struct Finalizer {
+        let id: Int
+        let acts: Bool
+        let body: (ModelOutcome) -> Void
+    }
+
     struct Work {
         let node: Node
         let callback: Callback
         let body: CallbackBody
-        let outcome: Outcome
-        /// Whose outcome it is.
+        let outcome: ModelOutcome
+        /// The node whose outcome it is.
         let upstream: Node
     }
 
-    /// Why the rules say no more about what happens from here on.
+    /// Why the rules do not determine the behaviour from here on.
     var undetermined: String?
-    private(set) var optionalReports: [Report] = []
+    private(set) var optionalReports: [ModelReport] = []
     var nodes: [Node] = []
-    var reports: [Report] = []
+    var reports: [ModelReport] = []
     var works: [Work] = []
     var scopeCount = 0
     var scopeOfFinalizer: [Int: Scope] = [:]
+    /// Abandonments nested in one another, and those that wait for the deepest (A1).
+    var abandonmentDepth = 0
+    var waitingAbandonments: [Node] = []
     private var failed: [Node] = []
 
     func make(_ made: Int, _ state: Node.State, _ work: Node.Work = .nothing) -> Node {
@@ -150,31 +169,29 @@ final class Model: Machine {
         return node
     }
 
-    /// Does `body` and then, in turn, what it set off.
-    func inFrame(_ body: (Frame) -> Void) {
-        let frame = Frame()
-        body(frame)
-        while !frame.queue.isEmpty {
-            switch frame.queue.removeFirst() {
-            case .tell(let node): tell(node, in: frame)
-            case .cancelInputs(let list): cancelInputs(of: list, in: frame)
+    /// Runs `body` and then the tasks that it caused, in order.
+    func inDrainLoop(_ body: (DrainLoop) -> Void) {
+        let loop = DrainLoop()
+        body(loop)
+        while !loop.queue.isEmpty {
+            switch loop.queue.removeFirst() {
+            case .drain(let node): drain(node, in: loop)
+            case .cancelInputs(let list): cancelInputs(of: list, in: loop)
             }
         }
     }
 
     // MARK: Reports (U1)
 
-    func collectingReports(_ body: () -> Void) -> [Report] {
+    func collectingReports(_ body: () -> Void) -> [ModelReport] {
         reports = []
         body()
         failed = failed.filter { node in
-            guard node.handles == 0, !node.isBeingTold, node.attached.isEmpty else { return true }
+            guard node.handles == 0, !node.isDraining, node.attached.isEmpty else { return true }
             guard !node.isHandled, case .failure(let fault)? = node.outcome, fault != .cancelled else {
                 return false
             }
-            // "… nor an abandonment that nobody waited for": open, where a dispatcher lost the callback.
-            let report = Report.unhandled(fault, made: node.made)
-            if node.isLostByDispatcher { optionalReports.append(report) } else { reports.append(report) }
+            reports.append(ModelReport.unhandled(fault, made: node.made))
             return false
         }
         return reports
@@ -182,13 +199,13 @@ final class Model: Machine {
 
     func noteFailure(of node: Node) { failed.append(node) }
 
-    /// The rules don't say whether this failure was handled.
+    /// The rules do not determine whether this failure was handled.
     func leaveOpen(_ node: Node) {
         guard case .failure(let fault)? = node.outcome else { return }
         optionalReports.append(.unhandled(fault, made: node.made))
     }
 
-    /// Whether the finalizer `first` must run before `second`, where both run at the same time (Z2).
+    /// Whether the finalizer `first` must run before `second`, if both run at the same time (Z2).
     func isOrdered(_ first: Int, _ second: Int) -> Bool {
         guard let a = scopeOfFinalizer[first], let b = scopeOfFinalizer[second] else { return true }
         return a === b || a.isInside(b)

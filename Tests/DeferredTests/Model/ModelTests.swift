@@ -1,10 +1,10 @@
-import TestThreads
+import TestSupport
 import Testing
 
 /// Random programs, run on the library and on the ``Model`` of its contract.
 ///
-/// `DEFERRED_SEED` sets the first seed and `DEFERRED_PROGRAMS` how many are run. A program's seed is all it
-/// takes to see it again: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1`.
+/// `DEFERRED_SEED` sets the first seed and `DEFERRED_PROGRAMS` the number of programs. A program's seed
+/// reproduces it: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1`.
 @Suite("Reference model", .ownThreads)
 struct ModelTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
@@ -19,7 +19,8 @@ struct ModelTests {
         var undetermined = 0
         var reasons: [String: Int] = [:]
         var events = 0
-        for seed in stride(from: Self.firstSeed + share, to: Self.firstSeed + Self.programs, by: Int(shares))
+        for seed in stride(
+            from: Self.firstSeed + share, to: Self.firstSeed + Self.programs, by: Int(shares))
         {
             let program = ProgramGenerator.program(seed: seed)
             let comparison = Comparison(program)

@@ -1,26 +1,26 @@
-/// Makes programs by chance. The same seed makes the same program.
+/// Creates random programs. The same seed creates the same program.
 struct ProgramGenerator {
     private var random: SplitMix64
     private var nextID = 1
-    /// What has been made so far, by what can be done with it.
+    /// The handles created so far, by the operations that they allow.
     private var all: [Int] = []
     private var sources: [Int] = []
     private var resolvers: [Int] = []
-    /// Sources that are not to be paused. If the canceller of one fires it while it is paused and its handles
-    /// have gone, so that it counts as unpaused, the cancel that is under way still holds it: those attached
-    /// are told when that lets go of it, and not before the canceller's `resolve` returns. The rules leave
-    /// that open.
+    /// Sources that are not to be paused. If the canceller of such a source completes it while it is paused
+    /// and its handles have been released, so that it counts as unpaused, the cancel in progress still
+    /// retains it: its consumers are notified when the cancel releases it, and not before the canceller's
+    /// `resolve` returns. The rules leave that open.
     private var unpausable: Set<Int> = []
 
     init(seed: UInt64) { random = SplitMix64(seed) }
 
-    static func program(seed: UInt64) -> Program {
+    static func program(seed: UInt64) -> ModelProgram {
         var generator = ProgramGenerator(seed: seed)
         return generator.program()
     }
 
-    private mutating func program() -> Program {
-        var program = Program()
+    private mutating func program() -> ModelProgram {
+        var program = ModelProgram()
         for _ in 0...below(4) { program.steps.append(source()) }
         for _ in 0..<(6 + below(24)) { program.steps.append(action(depth: 0)) }
         return program
@@ -31,7 +31,7 @@ struct ProgramGenerator {
     private mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
     private mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-    /// One of `ids`, more likely a late one; or one that may be there when the time comes.
+    /// Returns one of `ids`, more likely a late one, or a number that may exist later.
     private mutating func pick(_ ids: [Int]) -> Int {
         if ids.isEmpty || chance(6) { return max(1, nextID + below(6) - 3) }
         return chance(50) ? ids[max(0, ids.count - 1 - below(3))] : ids[below(ids.count)]
@@ -44,19 +44,23 @@ struct ProgramGenerator {
         return nextID
     }
 
-    private mutating func outcome() -> Outcome {
+    private mutating func outcome() -> ModelOutcome {
         chance(60) ? .value(.number(below(90) + 10)) : .failure(.test(below(90) + 10))
     }
 
     // MARK: Actions
 
-    private mutating func source() -> Action {
+    private mutating func source() -> ModelAction {
         let id = newID()
         let kind = chance(70) ? SourceKind.plain : .withResolver
         var canceller: Canceller?
         if chance(50) {
             canceller = Canceller(actions: chance(20) ? [action(depth: 2)] : [])
             if chance(50) { canceller?.fires = outcome() }
+            if chance(20) {
+                canceller?.keeps = newID()
+                resolvers.append(nextID - 1)
+            }
             if kind == .withResolver { unpausable.insert(id) }
         }
         all.append(id)
@@ -65,7 +69,7 @@ struct ProgramGenerator {
         return .source(id: id, kind, canceller)
     }
 
-    private mutating func action(depth: Int) -> Action {
+    private mutating func action(depth: Int) -> ModelAction {
         switch below(100) {
         case ..<5:
             return source()
@@ -83,10 +87,10 @@ struct ProgramGenerator {
             all.append(id)
             return .shielded(id: id, target)
         case ..<60:
-            return .finally(id: newID(), any())
+            return finalizer(depth: depth)
         case ..<64:
-            let (target, firer) = fireTarget()
-            return .follow(id: newID(), target, through: firer, any())
+            let (target, completer) = fireTarget()
+            return .follow(id: newID(), target, through: completer, any())
         case ..<70:
             return list()
         case 70:
@@ -98,8 +102,10 @@ struct ProgramGenerator {
             return unpausable.contains(target) ? .look(target) : .pause(target)
         case ..<88:
             return .unpause(id: newID(), any())
-        case ..<90:
+        case 88:
             return .look(any())
+        case 89:
+            return other(depth: depth)
         case 90:
             let id = newID()
             let target = any()
@@ -117,19 +123,46 @@ struct ProgramGenerator {
         }
     }
 
-    private mutating func fireTarget() -> (Int, Firer) {
+    /// Less frequent actions.
+    private mutating func other(depth: Int) -> ModelAction {
+        switch below(10) {
+        case ..<5:
+            return .wait(id: newID(), any())
+        case ..<7:
+            let id = newID()
+            let target = pick(resolvers)
+            resolvers.append(id)
+            return .copyResolver(id: id, target)
+        default:
+            let levels = [1, 2, 14, 15, 16, 17, 18, 40]
+            return .tower(id: newID(), depth: levels[below(levels.count)], actions(depth: depth, upTo: 3))
+        }
+    }
+
+    private mutating func finalizer(depth: Int) -> ModelAction {
+        let target = any()
+        let id = newID()
+        return .finally(id: id, target, chance(40) ? actions(depth: depth, upTo: 2) : [])
+    }
+
+    private mutating func actions(depth: Int, upTo count: Int) -> [ModelAction] {
+        guard depth < 2 else { return [] }
+        return (0..<(1 + below(count))).map { _ in action(depth: depth + 1) }
+    }
+
+    private mutating func fireTarget() -> (Int, Completer) {
         if !resolvers.isEmpty && chance(40) { return (pick(resolvers), .resolver) }
         return (pick(sources), .handle)
     }
 
-    private mutating func fire() -> Action {
-        let (target, firer) = fireTarget()
-        return .fire(id: newID(), target, through: firer, outcome())
+    private mutating func fire() -> ModelAction {
+        let (target, completer) = fireTarget()
+        return .fire(id: newID(), target, through: completer, outcome())
     }
 
-    private mutating func attach(depth: Int) -> Action {
+    private mutating func attach(depth: Int) -> ModelAction {
         let target = any()
-        let form = Form.allCases[below(Form.allCases.count)]
+        let form = CallbackForm.allCases[below(CallbackForm.allCases.count)]
         var callback = Callback(form: form)
         if chance(15) {
             switch below(10) {
@@ -146,12 +179,13 @@ struct ProgramGenerator {
             callback.onFailure = body(depth: depth)
         }
         callback.isNested = callback.onValue.givesHandle || callback.onFailure.givesHandle
+        if chance(10) { callback.atEnd = actions(depth: depth, upTo: 2) }
         all.append(id)
         return .attach(id: id, to: target, callback, keep: chance(80))
     }
 
-    private mutating func body(depth: Int) -> Body {
-        var body = Body()
+    private mutating func body(depth: Int) -> ScriptedBody {
+        var body = ScriptedBody()
         if depth < 2 && chance(35) {
             for _ in 0...below(2) { body.actions.append(action(depth: depth + 1)) }
         }
@@ -168,7 +202,7 @@ struct ProgramGenerator {
         (0..<[0, 1, 2, 2, 2, 3, 3, 4][below(8)]).map { _ in any() }
     }
 
-    private mutating func list() -> Action {
+    private mutating func list() -> ModelAction {
         let rule = ListRule.allCases[below(ListRule.allCases.count)]
         let options = ListOptions(consumeErrors: chance(40), cancelsRemaining: chance(40))
         let inputs = inputs()
@@ -178,7 +212,7 @@ struct ProgramGenerator {
     }
 }
 
-extension Body {
+extension ScriptedBody {
     fileprivate var givesHandle: Bool {
         if case .handle = answer { true } else { false }
     }

@@ -1,6 +1,6 @@
-/// Makes a failing program smaller for as long as it fails.
-extension Program {
-    func shrunk(while fails: (Program) -> Bool) -> Program {
+/// Simplifies a failing program as long as it still fails.
+extension ModelProgram {
+    func shrunk(while fails: (ModelProgram) -> Bool) -> ModelProgram {
         var smallest = self
         var hasShrunk = true
         while hasShrunk {
@@ -18,15 +18,16 @@ extension Program {
         return smallest
     }
 
-    /// The program without one thing; nil if it has no `index` things.
-    private func simplification(_ index: Int) -> Program? {
+    /// Returns the program without one part; nil if it has no part with that index.
+    private func simplification(_ index: Int) -> ModelProgram? {
         var remaining = index
-        guard let steps = Program.simplify(steps, &remaining) else { return nil }
-        return Program(steps: steps)
+        guard let steps = ModelProgram.simplify(steps, &remaining) else { return nil }
+        return ModelProgram(steps: steps)
     }
 
-    /// Counts `remaining` down over everything that could be simplified, and simplifies where it comes to 0.
-    private static func simplify(_ actions: [Action], _ remaining: inout Int) -> [Action]? {
+    /// Decreases `remaining` for each part that could be simplified, and simplifies the one at which it
+    /// reaches 0.
+    private static func simplify(_ actions: [ModelAction], _ remaining: inout Int) -> [ModelAction]? {
         var actions = actions
         for index in actions.indices {
             if remaining == 0 {
@@ -42,14 +43,23 @@ extension Program {
         return nil
     }
 
-    private static func simplify(_ action: Action, _ remaining: inout Int) -> Action? {
+    private static func simplify(_ action: ModelAction, _ remaining: inout Int) -> ModelAction? {
         switch action {
         case .source(let id, let kind, let canceller?):
             if remaining == 0 { return .source(id: id, kind, nil) }
             remaining -= 1
             return simplify(canceller.actions, &remaining).map {
-                .source(id: id, kind, Canceller(actions: $0, fires: canceller.fires))
+                .source(
+                    id: id, kind, Canceller(actions: $0, fires: canceller.fires, keeps: canceller.keeps))
             }
+        case .finally(let id, let target, let actions):
+            return simplify(actions, &remaining).map { .finally(id: id, target, $0) }
+        case .tower(let id, let depth, let actions):
+            if depth > 1 {
+                if remaining == 0 { return .tower(id: id, depth: depth - 1, actions) }
+                remaining -= 1
+            }
+            return simplify(actions, &remaining).map { .tower(id: id, depth: depth, $0) }
         case .attach(let id, let target, var callback, let keep):
             if callback.dispatcher != nil {
                 if remaining == 0 {
@@ -57,6 +67,10 @@ extension Program {
                     return .attach(id: id, to: target, callback, keep: keep)
                 }
                 remaining -= 1
+            }
+            if let actions = simplify(callback.atEnd, &remaining) {
+                callback.atEnd = actions
+                return .attach(id: id, to: target, callback, keep: keep)
             }
             if let body = simplify(callback.onValue, &remaining) {
                 callback.onValue = body
@@ -87,7 +101,7 @@ extension Program {
         }
     }
 
-    private static func simplify(_ body: Body, _ remaining: inout Int) -> Body? {
+    private static func simplify(_ body: ScriptedBody, _ remaining: inout Int) -> ScriptedBody? {
         var body = body
         if let actions = simplify(body.actions, &remaining) {
             body.actions = actions

@@ -1,12 +1,13 @@
 import Deferred
 import DeferredTesting
+import DeferredTracing
 import Foundation
 import Testing
 
-/// What the tests of recordings share. Each records what is made in its own file alone, and its suite runs
-/// one after another: other tests of this process go on meanwhile.
+/// Shared by the tests of recordings. Each test records only Deferreds created in its own file, and its suite
+/// is serialised, since other tests of this process run at the same time.
 enum Recorded {
-    /// Runs `body` while what is made in the caller's file is recorded.
+    /// Runs `body` while Deferreds created in the caller's file are recorded.
     static func events(
         limit: Int = 100_000, fileID: String = #fileID, _ body: () throws -> Void
     ) rethrows -> [DeferredRecording.Event] {
@@ -17,14 +18,14 @@ enum Recorded {
         }
     }
 
-    /// A recording that goes by `clock`.
+    /// A recording whose times come from `clock`.
     static func recording(
         by clock: ManualClock, limit: Int = 100_000, fileID: String = #fileID
     ) -> DeferredRecording {
         DeferredRecording(limit: limit, madeIn: [fileID]) { UInt64(clock.elapsed / .nanoseconds(1)) }
     }
 
-    /// An event in a few words: `1 made`, `2 attached to 1`.
+    /// Describes an event in a few words: `1 made`, `2 attached to 1`.
     static func words(_ event: DeferredRecording.Event) -> String {
         let text =
             switch event.action {
@@ -45,7 +46,7 @@ enum Recorded {
         return "\(event.deferred) \(text)"
     }
 
-    /// What has to hold of every recording.
+    /// Checks the invariants of every recording.
     static func check(_ events: [DeferredRecording.Event], _ comment: Comment? = nil) {
         var time = Duration.zero
         var open: [Int: [Int]] = [:]
@@ -69,7 +70,7 @@ enum Recorded {
         }
     }
 
-    /// A trace, read as JSON, and what has to hold of every trace.
+    /// Reads a trace as JSON, and checks the invariants of every trace.
     static func check(trace: String) throws -> [[String: Any]] {
         let whole = try #require(
             JSONSerialization.jsonObject(with: Data(trace.utf8)) as? [String: Any])
@@ -109,14 +110,14 @@ enum Recorded {
         return events
     }
 
-    /// The innermost complete event on the thread and at the time of `event`.
+    /// Returns the innermost complete event on the thread and at the time of `event`.
     private static func slice(around event: [String: Any], in events: [[String: Any]]) -> [String: Any]? {
         guard let time = event["ts"] as? Double, let thread = event["tid"] as? Int else { return nil }
         return events.last { slice in
             guard slice["ph"] as? String == "X", slice["tid"] as? Int == thread,
                 let start = slice["ts"] as? Double, let duration = slice["dur"] as? Double
             else { return false }
-            // Nanoseconds, to be told apart by fractions of a microsecond.
+            // Nanoseconds, which differ in fractions of a microsecond.
             return start <= time && time < start + duration + 0.000_1
         }
     }

@@ -1,6 +1,8 @@
 import Deferred
 import DeferredTesting
+import DeferredTracing
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Recording: when, how much and at what cost", .serialized)
@@ -9,12 +11,12 @@ struct RecordingBoundsTests {
     func bounds() {
         let source = Deferred<Int>()
         let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
-        source.then { _ in }
+        source.done { _ in }
         recording.stop()
         recording.stop()
-        source.then { _ in }
+        source.done { _ in }
         source.resolve(1)
-        #expect(recording.events().map(Recorded.words) == ["2 then of 1"])
+        #expect(recording.events().map(Recorded.words) == ["2 done of 1"])
         #expect(recording.events()[0].time > .zero)
     }
 
@@ -22,13 +24,13 @@ struct RecordingBoundsTests {
     func halfWay() {
         let recordings = Rules.Box<[DeferredRecording]>([])
         let source = Deferred<Int>()
-        let position = source.then { value -> Int in
+        let position = source.map { value -> Int in
             recordings.change { $0.append(DeferredDiagnostics.startRecording(madeIn: [#fileID])) }
             return value
         }
-        position.then { _ in }
-        position.then { _ in recordings.value[0].stop() }
-        position.then { _ in }
+        position.done { _ in }
+        position.done { _ in recordings.value[0].stop() }
+        position.done { _ in }
         source.resolve(1)
         let events = recordings.value[0].events()
         Recorded.check(events)
@@ -36,7 +38,7 @@ struct RecordingBoundsTests {
             events.map(Recorded.words) == [
                 "1 value", "2 callback begins", "2 ends", "2 value", "3 callback begins",
             ])
-        // What has begun ends with the recording.
+        // Activities that have begun end with the recording.
         #expect(recordings.value[0].chromeTrace().contains("unfinished"))
     }
 
@@ -44,7 +46,7 @@ struct RecordingBoundsTests {
     func metLate() throws {
         let before = Deferred.resolved(1)
         let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
-        before.then { _ in }
+        before.done { _ in }
         #expect(recording.mermaidGraph().contains("had fired"))
         _ = try Recorded.check(trace: recording.chromeTrace())
     }
@@ -53,39 +55,39 @@ struct RecordingBoundsTests {
     func limit() throws {
         let recording = DeferredDiagnostics.startRecording(limit: 3, madeIn: [#fileID])
         let source = Deferred<Int>()
-        source.then { $0 }.then { _ in }
+        source.map { $0 }.done { _ in }
         source.resolve(1)
         recording.stop()
         #expect(recording.events().count == 3)
-        // The source's firing begins and ends; three have a value; two callbacks begin. What has not begun
-        // does not end.
+        // The source's completion begins and ends; three have a value; two callbacks begin. An activity that
+        // has not begun does not end.
         #expect(recording.droppedEventCount == 6)
         #expect(recording.chromeTrace().contains(#""droppedEvents":"6""#))
         #expect(recording.mermaidGraph().contains("6 later events were dropped"))
         _ = try Recorded.check(trace: recording.chromeTrace())
         let none = DeferredDiagnostics.startRecording(limit: -1, madeIn: [#fileID])
-        source.then { _ in }
+        source.done { _ in }
         #expect(none.events().isEmpty && none.droppedEventCount > 0)
     }
 
-    @Test("Recording: it keeps no value, error or callback alive, and ends when nobody holds it")
+    @Test("Recording: it keeps no value, error or callback alive, and ends when it is released")
     func lifetimes() {
-        struct Held: Error { let life: Rules.Lives.Life }
-        let lives = Rules.Lives()
+        struct Held: Error { let life: LeakTracker.Tracked }
+        let tracker = LeakTracker()
         let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
         do {
-            let life = lives.begin()
-            let source = Deferred<Rules.Lives.Life>()
-            source.then { _ -> Int in throw Held(life: life) }.fail { _ in
+            let life = tracker.begin()
+            let source = Deferred<LeakTracker.Tracked>()
+            source.map { _ -> Int in throw Held(life: life) }.recover { _ in
                 life.use(); return 1
             }
-            .finally { _ in life.use() }.then { _ in life.use() }
+            .finally { _ in life.use() }.done { _ in life.use() }
             source.resolve(life)
             let (pending, resolver) = Deferred<Int>.withResolver { _ in life.use() }
-            _ = pending.then(on: Rules.DroppingDispatcher()) { _ in life.use() }.fail { _ -> Void in }
+            _ = pending.done(on: DroppingDispatcher()) { _ in life.use() }.fail { _ -> Void in }
             resolver.resolve(1)
         }
-        #expect(lives.alive == 0)
+        #expect(tracker.alive == 0)
         #expect(recording.events().count > 10)
     }
 
@@ -105,7 +107,7 @@ struct RecordingBoundsTests {
         let nothing = DeferredDiagnostics.startRecording(madeIn: ["NoSuchModule"])
         source.resolve(1)
         first.stop()
-        source.then { _ in }
+        source.done { _ in }
         second.stop()
         #expect(
             first.events().map(Recorded.words) == [
@@ -117,7 +119,7 @@ struct RecordingBoundsTests {
         #expect(nothing.events().isEmpty)
     }
 
-    @Test("Recording: a scope's is over when the scope is, also by a throw and for an asynchronous one")
+    @Test("Recording: a scope's recording ends with the scope, also by a throw and for an asynchronous one")
     func scopes() async throws {
         let kept = Rules.Box<[DeferredRecording]>([])
         func keep(_ recording: DeferredRecording) { kept.change { $0.append(recording) } }
@@ -143,7 +145,7 @@ struct RecordingBoundsTests {
         let done = DispatchSemaphore(value: 0)
         let thread = Thread {
             #if os(Linux)
-            // Foundation does not always get it there.
+            // Foundation does not always submit it there.
             try? Data("counter".utf8).write(to: URL(filePath: "/proc/thread-self/comm"))
             #else
             Thread.current.name = "counter"
@@ -161,7 +163,7 @@ struct RecordingBoundsTests {
     }
 
     @Test(
-        "Recording: random programs do the same while they are recorded, and what is noted of them hangs together"
+        "Recording: random programs do the same while they are recorded, and their recordings are consistent"
     )
     func programs() throws {
         let count: UInt64 = Sanitizer.isOn ? 50 : 1000

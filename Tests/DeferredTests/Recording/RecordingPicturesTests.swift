@@ -1,29 +1,30 @@
 import Deferred
 import DeferredTesting
+import DeferredTracing
 import Foundation
 import Testing
 
 @Suite("Recording: the trace and the graph", .serialized)
 struct RecordingPicturesTests {
-    /// What an error may be called by somebody who means no good.
+    /// An error description with markup and control characters.
     private struct Hostile: Error, CustomStringConvertible {
         var description: String {
             "\"];\n end %%{init}%% `x` <b>&#35;</b> \u{1} \\ \u{2028} style:#f00; ---> 😀 ü {{[(|"
         }
     }
 
-    /// Where the first Deferred of `run` is made.
+    /// The location of the first Deferred of `run`.
     private static let firstLine = #line + 6
 
-    /// A chain of everything, on `clock`.
+    /// A chain with every kind of link, on `clock`.
     private func run(_ clock: ManualClock) -> DeferredRecording {
         let recording = Recorded.recording(by: clock)
-        let dispatcher = Rules.HandDispatcher()
+        let dispatcher = Rules.StoringDispatcher()
         let source = Deferred<Int>()
         let nested = source.then { _ in Deferred.after(.milliseconds(250), on: clock, value: 1) }
-        let failed = nested.then { _ -> Int in throw Rules.Boom(1) }
+        let failed = nested.map { _ -> Int in throw Rules.Boom(1) }
         let list = DeferredList([nested, failed]).results()
-        let dispatched = failed.fail(on: dispatcher) { _ in 0 }
+        let dispatched = failed.recover(on: dispatcher) { _ in 0 }
         clock.advance(by: .milliseconds(2))
         source.resolve(1)
         clock.advance(by: .seconds(1))
@@ -46,11 +47,11 @@ struct RecordingPicturesTests {
                 "flowchart TD",
                 "    d1([\"Deferred() \(file):\(first) <br/> value after 2 ms\"])",
                 "    d2[\"then \(file):\(first + 1) <br/> value after 252 ms\"]",
-                "    d3[\"then \(file):\(first + 2) <br/> failure after 252 ms#58; Boom(id#58; 1)\"]:::failed",
+                "    d3[\"map \(file):\(first + 2) <br/> failure after 252 ms#58; Boom(id#58; 1)\"]:::failed",
                 "    d4{{\"list \(file):\(first + 3) <br/> value after 252 ms\"}}",
                 """
-                    d5["fail \(file):\(first + 4) <br/> pending for 1 s, its callback waits on \
-                HandDispatcher"]:::pending
+                    d5["recover \(file):\(first + 4) <br/> pending for 1 s, its callback waits on \
+                StoringDispatcher"]:::pending
                 """,
                 "    d6([\"after \(file):\(first + 1) <br/> value after 250 ms\"])",
                 "    d1 --> d2", "    d6 -. nested .-> d2", "    d2 --> d3", "    d2 --> d4", "    d3 --> d4",
@@ -78,7 +79,7 @@ struct RecordingPicturesTests {
         #expect(spans == spans.reversed())
     }
 
-    @Test("Trace: threads, callbacks, arrows and spans, as JSON that hangs together")
+    @Test("Trace: threads, callbacks, arrows and spans, as consistent JSON")
     func trace() throws {
         let events = try Recorded.check(trace: run(ManualClock()).chromeTrace())
         let first = Self.firstLine
@@ -90,9 +91,9 @@ struct RecordingPicturesTests {
         #expect(
             names("X") == [
                 "fire Deferred() \(file):\(first)", "then \(file):\(first + 1)",
-                "fire after \(file):\(first + 1)", "then \(file):\(first + 2)",
+                "fire after \(file):\(first + 1)", "map \(file):\(first + 2)",
             ])
-        // From the source's firing to its callback, and from the delay's to the one after.
+        // From the source's completion to its callback, and from that of the delay to the next.
         #expect(names("s").count == 2 && names("f").count == 2)
         #expect(names("b").count == 8)
         let nested = try #require(
@@ -106,9 +107,9 @@ struct RecordingPicturesTests {
     @Test("Trace: an arrow from another thread leads to what a dispatcher runs")
     func arrows() throws {
         let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
-        let dispatcher = Rules.HandDispatcher()
+        let dispatcher = Rules.StoringDispatcher()
         let source = Deferred<Int>()
-        source.then { $0 }.then(on: dispatcher) { _ in }.then {}
+        source.map { $0 }.done(on: dispatcher) { _ in }.done {}
         source.resolve(1)
         Rules.onThread { dispatcher.runAll() }
         recording.stop()
@@ -117,7 +118,7 @@ struct RecordingPicturesTests {
         let ends = events.filter { $0["ph"] as? String == "f" }
         #expect(starts.count == 3 && ends.count == 3)
         #expect(starts[1]["tid"] as? Int != ends[1]["tid"] as? Int)
-        #expect(events.contains { $0["name"] as? String == "waits on HandDispatcher" })
+        #expect(events.contains { $0["name"] as? String == "waits on StoringDispatcher" })
     }
 
     @Test("Trace and graph: an error's text, whatever it is, is valid in both")
@@ -148,7 +149,7 @@ struct RecordingPicturesTests {
         #expect(recording.mermaidGraph().hasPrefix("flowchart TD\n"))
         let source = Deferred<Int>()
         let nested = Deferred.resolved(1).then { _ in source }
-        let handed = Deferred.resolved(1).then(on: Rules.HandDispatcher()) { _ in nested }
+        let handed = Deferred.resolved(1).then(on: Rules.StoringDispatcher()) { _ in nested }
         let graph = recording.mermaidGraph()
         #expect(graph.contains("waits for a nested Deferred\"]:::pending"))
         #expect(try Recorded.check(trace: recording.chromeTrace()).count > 4)

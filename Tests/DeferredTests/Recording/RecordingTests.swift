@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import DeferredTracing
 import Dispatch
 import Testing
 
@@ -15,13 +16,13 @@ struct RecordingTests {
     func chain() {
         let events = words {
             let source = Deferred<Int>()
-            source.then { $0 + 1 }.fail { _ in 0 }.then { _ -> Int in throw Rules.Boom(1) }
+            source.map { $0 + 1 }.recover { _ in 0 }.map { _ -> Int in throw Rules.Boom(1) }
                 .fail { _ -> Void in }
             source.resolve(1)
         }
         #expect(
             events == [
-                "1 made by Deferred()", "2 then of 1", "3 fail of 2", "4 then of 3", "5 fail of 4",
+                "1 made by Deferred()", "2 map of 1", "3 recover of 2", "4 map of 3", "5 fail of 4",
                 "1 fire begins", "1 value", "2 callback begins", "2 ends", "2 value", "3 value",
                 "4 callback begins", "4 ends", "4 failure Boom(id: 1)", "5 callback begins", "5 ends",
                 "5 value",
@@ -34,11 +35,11 @@ struct RecordingTests {
     )
     func fired() {
         let events = words {
-            Deferred.resolved(1).then { $0 }.both { _ in }
+            Deferred.resolved(1).map { $0 }.both { _ in }
         }
         #expect(
             events == [
-                "1 made by resolved", "1 value", "2 then of 1", "2 callback begins", "2 ends", "2 value",
+                "1 made by resolved", "1 value", "2 map of 1", "2 callback begins", "2 ends", "2 value",
                 "3 both of 2", "3 callback begins", "3 ends", "3 value",
             ])
     }
@@ -47,13 +48,13 @@ struct RecordingTests {
     func places() {
         let events = Recorded.events {
             let source = Deferred<Int>()
-            source.then { _ in }
+            source.done { _ in }
             source.resolve(1)
         }
         let line = #line - 4
         #expect(events.map(\.made.line).prefix(2) == [line, line + 1])
         #expect(events.allSatisfy { $0.made.fileID == #fileID })
-        #expect(events[0].origin == .source && events[1].origin == .then)
+        #expect(events[0].origin == .source && events[1].origin == .done)
         let place = DeferredDiagnostic.Location(line: UInt(line + 2))
         guard case .began(.firing(place), _) = events[2].action else {
             Issue.record("\(events[2])")
@@ -61,7 +62,7 @@ struct RecordingTests {
         }
     }
 
-    @Test("Recording: a callback that gives a Deferred waits for it")
+    @Test("Recording: a callback that returns a Deferred waits for it")
     func nested() {
         let events = words {
             let inner = Deferred<Int>()
@@ -76,7 +77,7 @@ struct RecordingTests {
             ])
     }
 
-    @Test("Recording: a step that nobody holds is bypassed by what waits for it")
+    @Test("Recording: a step without a handle is bypassed by its consumer")
     func bypassed() {
         let events = words {
             let (first, second, third) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())
@@ -95,30 +96,30 @@ struct RecordingTests {
                 ].suffix(9))
     }
 
-    @Test("Recording: a callback with a dispatcher is handed over, and runs where and when that runs it")
+    @Test("Recording: a callback with a dispatcher is submitted, and runs where and when that runs it")
     func dispatched() {
-        let dispatcher = Rules.HandDispatcher()
+        let dispatcher = Rules.StoringDispatcher()
         let events = Recorded.events {
             let source = Deferred<Int>()
-            source.then(on: dispatcher) { _ in }
+            source.done(on: dispatcher) { _ in }
             source.resolve(1)
             Rules.onThread { dispatcher.runAll() }
         }
         Recorded.check(events)
         #expect(
             events.map(Recorded.words) == [
-                "1 made by Deferred()", "2 then of 1", "1 fire begins", "1 value", "2 to HandDispatcher",
+                "1 made by Deferred()", "2 done of 1", "1 fire begins", "1 value", "2 to StoringDispatcher",
                 "1 ends", "2 callback begins", "2 ends", "2 value",
             ])
         #expect(Set(events.prefix(6).map(\.thread)).count == 1)
         #expect(events[6].thread != events[5].thread && events[7].thread == events[6].thread)
     }
 
-    @Test("Recording: a queue is told by its label, where work is handed over and where it runs")
+    @Test("Recording: a queue is named by its label, where work is submitted and where it runs")
     func queues() throws {
         let queue = DispatchQueue(label: "recorded")
         let events = Recorded.events {
-            _ = try? Deferred.resolved(1).then(on: queue) { $0 }.wait()
+            _ = try? Deferred.resolved(1).map(on: queue) { $0 }.wait()
             queue.sync {}
             let pending = Deferred<Int>()
             _ = try? pending.wait(timeout: .zero)
@@ -133,13 +134,13 @@ struct RecordingTests {
     func cancelled() {
         let events = words {
             let (deferred, resolver) = Deferred<Int>.withResolver { _ in }
-            let last = deferred.fail { _ in 0 }
+            let last = deferred.recover { _ in 0 }
             last.cancel()
             Rules.keep(resolver)
         }
         #expect(
             events == [
-                "1 made by withResolver", "2 fail of 1", "2 cancel begins", "1 canceller begins", "1 ends",
+                "1 made by withResolver", "2 recover of 1", "2 cancel begins", "1 canceller begins", "1 ends",
                 "1 cancelled", "2 callback begins", "2 ends", "2 value", "2 ends",
             ])
     }
@@ -147,28 +148,28 @@ struct RecordingTests {
     @Test("Recording: a source that is abandoned keeps its number")
     func abandoned() {
         let events = words {
-            let position = Deferred<Int>().then { $0 }
+            let position = Deferred<Int>().map { $0 }
             _ = position.currentResult
         }
         #expect(
             events == [
-                "1 made by Deferred()", "2 then of 1", "1 failure \(DeferredError.abandoned)",
+                "1 made by Deferred()", "2 map of 1", "1 failure \(DeferredError.abandoned)",
                 "2 failure \(DeferredError.abandoned)",
             ])
     }
 
-    @Test("Recording: pauses are noted, and what they held back runs within the unpause")
+    @Test("Recording: pauses are recorded, and the suspended callbacks run within the unpause")
     func paused() {
         let events = words {
             let source = Deferred<Int>()
-            source.then { _ in }
+            source.done { _ in }
             source.pause()
             source.resolve(1)
             source.unpause()
         }
         #expect(
             events == [
-                "1 made by Deferred()", "2 then of 1", "1 paused", "1 fire begins", "1 value", "1 ends",
+                "1 made by Deferred()", "2 done of 1", "1 paused", "1 fire begins", "1 value", "1 ends",
                 "1 unpause begins", "1 unpaused", "2 callback begins", "2 ends", "2 value", "1 ends",
             ])
     }
@@ -208,8 +209,8 @@ struct RecordingTests {
     @Test("Recording: an await is noted as what waits")
     func awaiting() async throws {
         let events = try await DeferredDiagnostics.withRecording(madeIn: [#fileID]) { recording in
-            let dispatcher = Rules.HandDispatcher()
-            let position = Deferred.resolved(1).then(on: dispatcher) { $0 }
+            let dispatcher = Rules.StoringDispatcher()
+            let position = Deferred.resolved(1).map(on: dispatcher) { $0 }
             async let value = position.value
             // The await is attached before the callback may run.
             while !recording.events().contains(where: { $0.origin == .awaiting }) { await Task.yield() }
@@ -237,7 +238,7 @@ struct RecordingTests {
             ])
     }
 
-    @Test("Recording: a failure is described once, before callbacks see it; a cancellation is told apart")
+    @Test("Recording: a failure is described once, before callbacks see it; a cancellation is distinguished")
     func failures() {
         struct Told: Error, CustomStringConvertible {
             let log: Rules.Log
@@ -249,13 +250,13 @@ struct RecordingTests {
         let log = Rules.Log()
         let events = Recorded.events {
             let source = Deferred<Int>()
-            source.fail { _ -> Int in
+            source.recover { _ -> Int in
                 log("errback")
                 throw CancellationError()
             }.fail { _ -> Void in }
             source.reject(Told(log: log))
         }
-        #expect(log.entries == ["described", "errback"])
+        #expect(log.all == ["described", "errback"])
         #expect(events.contains { $0.action == .fired(.failure(String(repeating: "x", count: 300))) })
         #expect(events.contains { $0.deferred == 2 && $0.action == .fired(.cancelled) })
     }

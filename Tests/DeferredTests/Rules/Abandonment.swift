@@ -3,12 +3,14 @@ import Testing
 
 extension Rules {
     @Suite("Rule A1: abandonment") struct Abandonment {
-        @Test("A1: when the last fireable handle goes it fails with .abandoned, and waiting chains end")
+        @Test(
+            "A1: when the last handle that can complete it is released it fails with .abandoned, and waiting chains end"
+        )
         func lastHandleGoes() {
             let log = Log()
             var source: Deferred<Int>? = Deferred<Int>()
             var copy = source
-            let chain = source!.then { $0 }.fail { error -> Int in
+            let chain = source!.map { $0 }.recover { error -> Int in
                 log(name(of: error))
                 throw error
             }
@@ -16,15 +18,15 @@ extension Rules {
             #expect(outcome(chain) == "pending")
             #expect(copy != nil)
             copy = nil
-            #expect(log.entries == ["abandoned"])
+            #expect(log.all == ["abandoned"])
             #expect(outcome(chain) == "abandoned")
         }
 
         @Test("A1: the same for every way to make one")
         func everyMaker() {
             let chains: [Deferred<Int>] = [
-                Deferred<Int>().then { $0 },
-                Deferred<Int>(canceller: { _ in }).then { $0 },
+                Deferred<Int>().map { $0 },
+                Deferred<Int>(canceller: { _ in }).map { $0 },
                 Deferred<Int>.withResolver().deferred,
                 Deferred<Int>.withResolver(canceller: { _ in }).deferred,
                 Deferred<Int> { _ in },
@@ -32,7 +34,7 @@ extension Rules {
             #expect(chains.map(outcome) == Array(repeating: "abandoned", count: chains.count))
         }
 
-        @Test("A1: a Resolver keeps it, whoever drops the handle; the handle alone does not")
+        @Test("A1: a Resolver keeps it pending after its handle is released; the handle alone does not")
         func resolverKeeps() {
             var resolver: Resolver<Int>?
             let deferred: Deferred<Int>
@@ -49,15 +51,15 @@ extension Rules {
         func positionsKeepNothing() {
             var source: Deferred<Int>? = Deferred<Int>()
             let positions = [
-                source!.then { $0 }, source!.fail { _ in 0 }, source!.shielded(),
-                source!.both { try $0.get() },
-                source!.finally { _ in }.then { $0 },
+                source!.map { $0 }, source!.recover { _ in 0 }, source!.shielded(),
+                source!.mapResult { try $0.get() },
+                source!.finally { _ in }.map { $0 },
             ]
             source = nil
             #expect(positions.map(outcome) == ["abandoned", "0", "abandoned", "abandoned", "abandoned"])
         }
 
-        @Test("A1: a canceller holds the right to fire only while it runs")
+        @Test("A1: a canceller's resolver can complete it only while the canceller runs")
         func cancellerRuns() {
             let kept = Box<Resolver<Int>?>(nil)
             let deferred = Deferred<Int>(canceller: { kept.value = $0 })
@@ -67,7 +69,7 @@ extension Rules {
             #expect(found.isEmpty)
             #expect(outcome(deferred) == "cancelled")
 
-            // Nothing but the canceller's own can fire this one while it runs.
+            // Nothing but the canceller's own Resolver can complete this one while it runs.
             let log = Log()
             let holder = Box<Deferred<Int>?>(nil)
             let position: Deferred<Int>
@@ -78,14 +80,14 @@ extension Rules {
                     resolver.resolve(4)
                 })
                 holder.value = source
-                position = source.then { $0 }
+                position = source.map { $0 }
             }
             position.cancel()
-            #expect(log.entries == ["pending yes"])
+            #expect(log.all == ["pending yes"])
             #expect(outcome(position) == "4")
         }
 
-        @Test("A1: what it waits for nested, follows or watches still may fire it")
+        @Test("A1: what it waits for nested, follows or observes may still complete it")
         func waitingIsNotAbandoned() {
             let inner = Deferred<Int>()
             var source: Deferred<Int>? = Deferred<Int>()
@@ -96,7 +98,7 @@ extension Rules {
 
             var follower: Deferred<Int>? = Deferred<Int>()
             follower!.follow(inner)
-            let afterFollower = follower!.then { $0 }
+            let afterFollower = follower!.map { $0 }
             follower = nil
             #expect(outcome(afterFollower) == "pending")
 
@@ -105,17 +107,17 @@ extension Rules {
             #expect([outcome(nested), outcome(afterFollower), outcome(list)] == ["2", "2", "[2]"])
         }
 
-        @Test("A1: an abandonment goes through nested waits, followers, lists and dispatchers")
+        @Test("A1: an abandonment passes through nested waits, followers, lists and dispatchers")
         func goesThroughAll() {
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             var inner: Deferred<Int>? = Deferred<Int>()
             let nested = Deferred.resolved(0).then { [inner] _ in inner! }
             let follower = Deferred<Int>()
             follower.follow(inner!)
             let values = DeferredList([inner!]).values()
-            let results = DeferredList([inner!]).results().then { outcome($0[0]) }
-            let gathered = gather(inner!).then { $0 }
-            let dispatched = inner!.fail(on: queue) { _ in 5 }
+            let results = DeferredList([inner!]).results().map { outcome($0[0]) }
+            let gathered = gather(inner!).map { $0 }
+            let dispatched = inner!.recover(on: queue) { _ in 5 }
             inner = nil
             queue.runAll()
             #expect(
@@ -131,7 +133,7 @@ extension Rules {
             let first: Deferred<Int>
             do {
                 let one = Deferred<Int>()
-                first = DeferredList([one, two]).first().then { $0.value }
+                first = DeferredList([one, two]).first().map { $0.value }
             }
             two.resolve(2)
             #expect(outcome(first) == "2")
@@ -144,7 +146,7 @@ extension Rules {
             do {
                 let source = Deferred<Int>()
                 kept.value = source
-                position = source.then { value in
+                position = source.map { value in
                     _ = source
                     return value
                 }
@@ -155,13 +157,13 @@ extension Rules {
         }
 
         @Test(
-            "A1, T1: the last handle that goes on one thread, with a cancel or an attach on another, ends the chain once"
+            "A1, T1: the last handle released on one thread, with a cancel or an attach on another, ends the chain once"
         )
         func race() {
             for round in 0..<300 {
                 let log = Log()
                 let holder = Box<Deferred<Int>?>(Deferred<Int>())
-                let position = holder.value!.then { $0 }
+                let position = holder.value!.map { $0 }
                 position.fail { log(name(of: $0)) }
                 onThreads(2) { thread in
                     if thread == 0 {
@@ -172,8 +174,8 @@ extension Rules {
                         position.fail { log("late \(name(of: $0))") }
                     }
                 }
-                #expect(["abandoned", "cancelled"].contains(log.entries.first ?? ""))
-                #expect(log.entries.count == (round % 2 == 0 ? 1 : 2))
+                #expect(["abandoned", "cancelled"].contains(log.all.first ?? ""))
+                #expect(log.all.count == (round % 2 == 0 ? 1 : 2))
             }
         }
     }

@@ -3,7 +3,8 @@ import Testing
 
 extension Rules {
     @Suite("Rules C3, C6, P1, A1, U1: awaiting", .enabled(if: Rules.hasImmediateTasks)) struct Awaiting {
-        @Test("C6: value gives the value or throws the error, result gives either; fired before or after")
+        @Test(
+            "C6: value returns the value or throws the error, result returns either; settled before or after")
         func awaits() async throws {
             #expect(try await Deferred.resolved(1).value == 1)
             await #expect(throws: Boom(1)) { try await Deferred<Int>.rejected(Boom(1)).value }
@@ -17,15 +18,15 @@ extension Rules {
             #expect(outcome(try await result.value) == "Boom(3)")
         }
 
-        @Test("C6: awaits are told in the order in which everything was attached")
+        @Test("C6: awaits are resumed in the order in which everything was attached")
         func awaitsInOrder() async throws {
             let log = Log()
             let source = Deferred<Int>()
-            source.then { log("before \($0)") }
+            source.done { log("before \($0)") }
             let task = begin { try await source.value }
-            source.then { log("after \($0)") }
+            source.done { log("after \($0)") }
             source.resolve(1)
-            #expect(log.entries == ["before 1", "after 1"])
+            #expect(log.all == ["before 1", "after 1"])
             #expect(try await task.value == 1)
         }
 
@@ -33,10 +34,10 @@ extension Rules {
         func taskCancelled() async {
             let log = Log()
             let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            let position = source.then { $0 }
+            let position = source.map { $0 }
             let task = begin { try await position.value }
             task.cancel()
-            #expect(log.entries == ["canceller"])
+            #expect(log.all == ["canceller"])
             #expect([outcome(source), outcome(position)] == ["cancelled", "cancelled"])
             #expect(outcome(await task.result) == "cancelled")
         }
@@ -44,7 +45,7 @@ extension Rules {
         @Test("C6: a cancelled Task's await of a shared Deferred throws, and the others go on")
         func taskCancelledOthersGoOn() async throws {
             let source = Deferred<Int>()
-            let other = source.then { $0 }
+            let other = source.map { $0 }
             let (one, two) = (begin { try await source.value }, begin { await source.result })
             one.cancel()
             #expect(outcome(await one.result) == "cancelled")
@@ -64,7 +65,7 @@ extension Rules {
 
             let pending = Deferred<Int>()
             let source = Deferred<Int>()
-            let stays = source.fail { _ in pending }
+            let stays = source.orElse { _ in pending }
             let task2 = begin { await stays.result }
             task2.cancel()
             #expect(outcome(try await task2.value) == "cancelled")
@@ -84,6 +85,42 @@ extension Rules {
             #expect(outcome(source) == "cancelled")
         }
 
+        @Test("C6: an await whose Deferred is settled while it is being attached gets the outcome")
+        func settledWhileAttached() async throws {
+            // Settled, but not idle: its callbacks run, and one of them starts the await.
+            let task = Box<Task<Int, any Error>?>(nil)
+            let source = Deferred<Int>()
+            source.done { _ in
+                let started = begin { try await source.value }
+                task.value = started
+            }
+            source.resolve(1)
+            #expect(try await task.value?.value == 1)
+        }
+
+        @Test("C3: a cancelled await cancels once: not what an errback upstream then waits for")
+        func cancelsOnce() async {
+            for isCancelledBefore in [true, false] {
+                let source = Deferred<Int>()
+                let second = Deferred<Int>()
+                let position = source.orElse { _ in second }
+                let task: Task<Int, any Error>
+                if isCancelledBefore {
+                    task = Task {
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        return try await position.value
+                    }
+                } else {
+                    task = begin { try await position.value }
+                    task.cancel()
+                }
+                #expect(outcome(await task.result) == "cancelled")
+                #expect([outcome(source), outcome(second)] == ["cancelled", "pending"])
+                second.resolve(2)
+                #expect(outcome(position) == "2")
+            }
+        }
+
         @Test("C6: a Task cancelled after its await has ended cancels nothing")
         func cancelledAfter() async throws {
             let log = Log()
@@ -99,14 +136,14 @@ extension Rules {
             gate.resolve()
             #expect(try await task.value == 1)
             task.cancel()
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             keep(position)
         }
 
         @Test("C3: an await counts as a consumer")
         func awaitCounts() async throws {
             let source = Deferred<Int>()
-            let position = source.then { $0 }
+            let position = source.map { $0 }
             let task = begin { try await source.value }
             position.cancel()
             #expect([outcome(source), outcome(position)] == ["pending", "cancelled"])
@@ -119,7 +156,7 @@ extension Rules {
             arguments: [true, false])
         func awaitLeaves(isFirst: Bool) async {
             let source = Deferred<Int>()
-            let position = source.then { $0 }
+            let position = source.map { $0 }
             let task = begin { try await source.value }
             if isFirst { task.cancel() } else { position.cancel() }
             #expect(outcome(source) == "pending")
@@ -128,7 +165,7 @@ extension Rules {
             #expect(outcome(await task.result) == "cancelled")
         }
 
-        @Test("P1: an await of a paused Deferred, pending or fired, is told when it is unpaused")
+        @Test("P1: an await of a paused Deferred, pending or settled, is resumed when it is unpaused")
         func pausedAwait() async throws {
             for isFired in [true, false] {
                 let log = Log()
@@ -141,16 +178,16 @@ extension Rules {
                     return value
                 }
                 if !isFired { source.resolve(1) }
-                source.then { _ in log("callback") }
-                #expect(log.entries.isEmpty)
+                source.done { _ in log("callback") }
+                #expect(log.all.isEmpty)
                 source.unpause()
                 #expect(try await task.value == 1)
-                #expect(log.entries.contains("callback"))
+                #expect(log.all.contains("callback"))
             }
         }
 
         @Test(
-            "C5: a Task that is cancelled while its await is held by a pause throws, and cancels nothing that has fired"
+            "C5: a Task that is cancelled while a pause suspends its await throws, and cancels nothing that is settled"
         )
         func pausedAwaitCancelled() async {
             let source = Deferred<Int>()
@@ -168,7 +205,7 @@ extension Rules {
             let task: Task<Int, any Error>
             do {
                 let source = Deferred<Int>()
-                let position = source.then { $0 }
+                let position = source.map { $0 }
                 task = begin { try await position.value }
                 keep(source)
             }
@@ -209,12 +246,12 @@ extension Rules {
         }
     }
 
-    /// Whether a Task can be begun so that its await has been attached when the Task is there.
+    /// Whether a Task can be started such that its await is attached when the initialiser returns.
     static var hasImmediateTasks: Bool {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { true } else { false }
     }
 
-    /// Runs `body` at once, up to where it first waits.
+    /// Runs `body` at once, up to its first suspension.
     static func begin<Value: Sendable>(_ body: sending @escaping () async throws -> Value) -> Task<
         Value, any Error
     > {

@@ -2,20 +2,20 @@ import Deferred
 import Testing
 
 extension Rules {
-    @Suite("Rules C4, C5: cancelling what waits, has its turn to come, or runs") struct CancellingNested {
+    @Suite("Rules C4, C5: cancelling a link that waits, is queued, or runs") struct CancellingNested {
         @Test("C4: cancelling a chain that waits for a nested Deferred cancels the nested one")
         func cancelsNested() {
             let log = Log()
             let source = Deferred<Int>(canceller: { _ in log("source's") })
             let inner = Deferred<Int>(canceller: { _ in log("inner's") })
             let outer = source.then { _ in inner }
-            let last = outer.fail { error -> Int in
+            let last = outer.recover { error -> Int in
                 log(name(of: error))
                 throw error
             }
             source.resolve(1)
             last.cancel()
-            #expect(log.entries == ["inner's", "cancelled"])
+            #expect(log.all == ["inner's", "cancelled"])
             #expect(
                 [outcome(inner), outcome(outer), outcome(last)] == Array(repeating: "cancelled", count: 3))
         }
@@ -36,7 +36,7 @@ extension Rules {
                 // The outermost begins to wait first.
                 for source in sources.reversed() { source.resolve(0) }
                 outer.cancel()
-                #expect(log.entries == ["innermost"])
+                #expect(log.all == ["innermost"])
                 #expect(([outer, innermost] + held).allSatisfy { outcome($0) == "cancelled" })
             }
         }
@@ -51,16 +51,17 @@ extension Rules {
             let whole = loop(0)
             for index in 0..<10 { steps[index].resolve(0) }
             whole.cancel()
-            #expect(log.entries == ["step 10"])
+            #expect(log.all == ["step 10"])
             #expect(outcome(whole) == "cancelled")
         }
 
-        @Test("C4: a nested Deferred that others consume goes on, and the chain alone sees CancellationError")
+        @Test(
+            "C4: a nested Deferred that others consume continues, and the chain alone sees CancellationError")
         func nestedSharedGoesOn() {
             let inner = Deferred<Int>()
-            let other = inner.then { $0 }
+            let other = inner.map { $0 }
             let outer = Deferred.resolved(0).then { _ in inner }
-            let last = outer.fail { _ in 5 }
+            let last = outer.recover { _ in 5 }
             last.cancel()
             #expect([outcome(inner), outcome(outer), outcome(last)] == ["pending", "cancelled", "5"])
             inner.resolve(1)
@@ -68,7 +69,8 @@ extension Rules {
             #expect(outcome(outer) == "cancelled")
         }
 
-        @Test("C4: one Deferred given by two callbacks, one of which is cancelled, goes on for the other")
+        @Test(
+            "C4: one Deferred returned by two callbacks, one of which is cancelled, continues for the other")
         func givenTwice() {
             let inner = Deferred<Int>()
             let (one, two) = (
@@ -80,7 +82,7 @@ extension Rules {
             #expect([outcome(two), outcome(inner)] == ["cancelled", "cancelled"])
         }
 
-        @Test("C4: the outcome that the nested one's canceller gives is the chain's")
+        @Test("C4: the outcome from the nested one's canceller is the chain's")
         func nestedCancellerFires() {
             let inner = Deferred<Int>(canceller: { $0.resolve(6) })
             let outer = Deferred.resolved(0).then { _ in inner }
@@ -89,18 +91,18 @@ extension Rules {
         }
 
         @Test(
-            "C4: cancelled again, where its errback gave another Deferred to wait for, it cancels that one too"
+            "C4: cancelled again, after its errback returned another Deferred to wait for, it cancels that one too"
         )
         func cancelsAgain() {
             let log = Log()
             let source = Deferred<Int>(canceller: { _ in log("source") })
             let second = Deferred<Int>(canceller: { _ in log("second") })
-            let position = source.fail { _ in second }
-            let last = position.then { $0 }
+            let position = source.orElse { _ in second }
+            let last = position.map { $0 }
             last.cancel()
             #expect([outcome(position), outcome(last)] == ["pending", "pending"])
             last.cancel()
-            #expect(log.entries == ["source", "second"])
+            #expect(log.all == ["source", "second"])
             #expect(outcome(last) == "cancelled")
         }
 
@@ -108,17 +110,17 @@ extension Rules {
         func cancelsAgainAfterLeaving() {
             let log = Log()
             let source = Deferred<Int>()
-            let other = source.then { $0 }
+            let other = source.map { $0 }
             let second = Deferred<Int>(canceller: { _ in log("second") })
             let third = Deferred<Int>(canceller: { _ in log("third") })
-            let nested = second.fail { _ in third }
-            let position = source.fail { _ in nested }
+            let nested = second.orElse { _ in third }
+            let position = source.orElse { _ in nested }
             position.cancel()
             #expect([outcome(position), outcome(source)] == ["pending", "pending"])
             position.cancel()
-            #expect(log.entries == ["second"])
+            #expect(log.all == ["second"])
             position.cancel()
-            #expect(log.entries == ["second", "third"])
+            #expect(log.all == ["second", "third"])
             #expect(outcome(position) == "cancelled")
             source.resolve(1)
             #expect(outcome(other) == "1")
@@ -130,11 +132,11 @@ extension Rules {
             let source = Deferred<Int>(canceller: { _ in log("source") })
             let second = Deferred<Int>(canceller: { _ in log("second") })
             let follower = Deferred<Int>()
-            follower.follow(source.fail { _ in second })
+            follower.follow(source.orElse { _ in second })
             follower.cancel()
             #expect(outcome(follower) == "pending")
             follower.cancel()
-            #expect(log.entries == ["source", "second"])
+            #expect(log.all == ["source", "second"])
             #expect(outcome(follower) == "cancelled")
         }
 
@@ -142,89 +144,89 @@ extension Rules {
         func fired() {
             let log = Log()
             let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            let position = source.then { $0 }
+            let position = source.map { $0 }
             let pending = Deferred<Int>(canceller: { _ in log("pending") })
             let last = position.then { _ in pending }
             source.resolve(1)
             source.cancel()
             position.cancel()
             #expect([outcome(source), outcome(position), outcome(last)] == ["1", "1", "pending"])
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             Deferred<Int>.rejected(Boom(1)).fail { _ in }.cancel()
         }
 
-        @Test("C5: a link held by a dispatcher is given CancellationError instead of the outcome")
+        @Test("C5: a link delayed by a dispatcher receives CancellationError instead of the outcome")
         func heldByDispatcher() {
             let log = Log()
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let source = Deferred<Int>()
-            let callback = source.then(on: queue) {
+            let callback = source.map(on: queue) {
                 log("ran"); return $0
             }
-            let errback = source.fail(on: queue) { error -> Int in
+            let errback = source.recover(on: queue) { error -> Int in
                 log(name(of: error))
                 return 3
             }
             let below = source.both(on: queue) { log(outcome($0)) }
-            let last = below.then { $0 }
+            let last = below.done { $0 }
             source.resolve(1)
             callback.cancel()
             errback.cancel()
-            // By C3 this cancels what it waits for, whose turn has not come.
+            // By C3 this cancels what it waits for, which has not been dequeued.
             last.cancel()
             queue.runAll()
-            #expect(log.entries == ["cancelled", "cancelled"])
+            #expect(log.all == ["cancelled", "cancelled"])
             #expect([outcome(callback), outcome(errback)] == ["cancelled", "3"])
             #expect(outcome(source) == "1")
         }
 
         @Test(
-            "C5: a link held by a pause is given CancellationError instead of the outcome, at its turn or at once"
+            "C5: a link delayed by a pause receives CancellationError instead of the outcome, when it is dequeued or at once"
         )
         func heldByPause() {
             let log = Log()
             let source = Deferred<Int>()
             source.pause()
-            let callback = source.then {
+            let callback = source.map {
                 log("ran"); return $0
             }
-            let errback = source.fail { error -> Int in
+            let errback = source.recover { error -> Int in
                 log(name(of: error))
                 return 3
             }
-            source.then { log("other \($0)") }
+            source.done { log("other \($0)") }
             source.resolve(1)
             callback.cancel()
             errback.cancel()
             source.unpause()
-            #expect(log.entries.sorted() == ["cancelled", "other 1"])
+            #expect(log.all.sorted() == ["cancelled", "other 1"])
             #expect([outcome(callback), outcome(errback)] == ["cancelled", "3"])
         }
 
-        @Test("C5: a link held by an earlier callback is given CancellationError instead of the outcome")
+        @Test("C5: a link delayed by an earlier callback receives CancellationError instead of the outcome")
         func heldByEarlierCallback() {
             let log = Log()
             let source = Deferred<Int>()
             let later = Box<[Deferred<Int>]>([])
-            source.then { _ in
+            source.done { _ in
                 for position in later.value { position.cancel() }
                 log("cancelled them")
             }
-            let own = source.both { result -> Int in
+            let own = source.mapResult { result -> Int in
                 log("own \(outcome(result))")
                 return try result.get()
             }
-            let further = source.then {
+            let further = source.map {
                 log("ran"); return $0
-            }.fail { error -> Int in
+            }.recover { error -> Int in
                 log("further \(name(of: error))")
                 return 0
             }
             later.value = [own, further]
-            source.then { log("other \($0)") }
+            source.done { log("other \($0)") }
             source.resolve(1)
             later.value = []
-            #expect(log.entries == ["cancelled them", "own cancelled", "other 1", "further cancelled"])
+            #expect(log.all == ["cancelled them", "own cancelled", "other 1", "further cancelled"])
             #expect([outcome(own), outcome(further)] == ["cancelled", "0"])
         }
 
@@ -233,11 +235,11 @@ extension Rules {
             let log = Log()
             let (inside, goOn) = (Gate(), Gate())
             let source = Deferred<Int>()
-            source.then { _ in
+            source.done { _ in
                 inside.open()
                 goOn.pass()
             }
-            let position = source.then {
+            let position = source.map {
                 log("ran"); return $0
             }
             let worker = Worker { source.resolve(1) }
@@ -246,7 +248,7 @@ extension Rules {
             goOn.open()
             worker.join()
             #expect(outcome(position) == "cancelled")
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
         }
 
         @Test(
@@ -255,7 +257,7 @@ extension Rules {
         func runningGivesOutcome(succeeds: Bool) {
             let own = Box<Deferred<Int>?>(nil)
             let source = Deferred<Int>()
-            own.value = source.then { _ -> Int in
+            own.value = source.map { _ -> Int in
                 own.value!.cancel()
                 if !succeeds { throw Boom(1) }
                 return 2
@@ -276,7 +278,7 @@ extension Rules {
                 return inner
             }
             source.resolve(1)
-            #expect(log.entries == ["canceller"])
+            #expect(log.all == ["canceller"])
             #expect(outcome(own.value!) == "cancelled")
             own.value = nil
         }
@@ -290,13 +292,13 @@ extension Rules {
                 let (inside, goOn) = (Gate(), Gate())
                 let source = Deferred<Int>()
                 let inner = Deferred<Int>(canceller: { _ in log("canceller") })
-                let queue = HandDispatcher()
+                let queue = StoringDispatcher()
                 let position = source.then(on: isDispatched ? queue : nil) { _ -> Deferred<Int> in
                     inside.open()
                     goOn.pass()
                     return inner
                 }
-                let last = position.fail { error -> Int in
+                let last = position.recover { error -> Int in
                     log(name(of: error))
                     throw error
                 }
@@ -308,17 +310,17 @@ extension Rules {
                 (isFurtherDown ? last : position).cancel()
                 goOn.open()
                 worker.join()
-                #expect(log.entries == ["canceller", "cancelled"])
+                #expect(log.all == ["canceller", "cancelled"])
                 #expect([outcome(position), outcome(last)] == ["cancelled", "cancelled"])
             }
         }
 
         @Test(
-            "C5: a nested Deferred that others consume too goes on when a running callback that was cancelled returns it"
+            "C5: a nested Deferred that others consume too continues when a running callback that was cancelled returns it"
         )
         func runningGivesShared() {
             let shared = Deferred<Int>()
-            let other = shared.then { $0 }
+            let other = shared.map { $0 }
             let own = Box<Deferred<Int>?>(nil)
             let source = Deferred<Int>()
             own.value = source.then { _ -> Deferred<Int> in
@@ -338,16 +340,16 @@ extension Rules {
             let log = Log()
             let last = Box<Deferred<Int>?>(nil)
             let source = Deferred<Int>()
-            let middle = source.then { value -> Int in
+            let middle = source.map { value -> Int in
                 last.value!.cancel()
                 return value + 1
             }
-            last.value = middle.then {
+            last.value = middle.map {
                 log("ran"); return $0
             }
             source.resolve(1)
             #expect([outcome(middle), outcome(last.value!)] == ["2", "cancelled"])
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             last.value = nil
         }
 
@@ -361,13 +363,14 @@ extension Rules {
                 let last = source.then { _ -> Deferred<Int> in
                     ran.value = true
                     return inner
-                }.then { $0 }
+                }.map { $0 }
                 onThreads(2) { thread in
                     if thread == 0 { _ = reports { source.resolve(1) } } else { last.cancel() }
                 }
-                // Whoever came first: if the callback ran, the cancel has stopped what it gave.
+                // Either may happen first: if the callback ran, the cancel has stopped the Deferred that it
+                // returned.
                 #expect(outcome(last) == "cancelled")
-                #expect(log.entries == (ran.value ? ["inner"] : []))
+                #expect(log.all == (ran.value ? ["inner"] : []))
                 #expect(outcome(inner) == (ran.value ? "cancelled" : "pending"))
             }
         }
@@ -382,14 +385,14 @@ extension Rules {
                 let last = source.then { _ -> Deferred<Int> in
                     ran.value = true
                     return inner
-                }.then { $0 }
+                }.map { $0 }
                 onThreads(2) { thread in
                     if thread == 0 { _ = reports { source.resolve(1) } } else { last.cancel() }
                 }
                 #expect(outcome(last) == "cancelled")
-                #expect(log.entries.count { $0 == "source" } <= 1)
-                #expect(log.entries.filter { $0 != "source" } == (ran.value ? ["inner"] : []))
-                #expect(outcome(source) == "1" || log.entries == ["source"])
+                #expect(log.all.count { $0 == "source" } <= 1)
+                #expect(log.all.filter { $0 != "source" } == (ran.value ? ["inner"] : []))
+                #expect(outcome(source) == "1" || log.all == ["source"])
             }
         }
 
@@ -398,15 +401,15 @@ extension Rules {
             for _ in 0..<500 {
                 let log = Log()
                 let source = Deferred<Int>()
-                let other = source.then { $0 }
+                let other = source.map { $0 }
                 let second = Deferred<Int>(canceller: { _ in log("second") })
-                let middle = source.fail { _ in second }
-                let last = middle.then { $0 }
+                let middle = source.orElse { _ in second }
+                let last = middle.map { $0 }
                 onThreads(2) { thread in (thread == 0 ? middle : last).cancel() }
-                // The first cancel makes the chain wait for `second`, or both came before: then one more is
-                // to follow.
-                if log.entries.isEmpty { middle.cancel() }
-                #expect(log.entries == ["second"])
+                // Either the first cancel makes the chain wait for `second`, or both came before; then one
+                // more is needed.
+                if log.all.isEmpty { middle.cancel() }
+                #expect(log.all == ["second"])
                 #expect(outcome(last) == "cancelled")
                 source.resolve(1)
                 #expect(outcome(other) == "1")

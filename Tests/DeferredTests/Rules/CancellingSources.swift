@@ -17,7 +17,7 @@ extension Rules {
                 #expect(thread.value === Thread.current)
             }
             deferred.cancel()
-            #expect(log.entries == ["canceller"])
+            #expect(log.all == ["canceller"])
             #expect(outcome(deferred) == "cancelled")
         }
 
@@ -35,7 +35,7 @@ extension Rules {
             let kept = Box<Resolver<Int>?>(nil)
             let body = Deferred<Int> { kept.value = $0 }
             body.cancel()
-            #expect(log.entries == ["labelled", "paired"])
+            #expect(log.all == ["labelled", "paired"])
             #expect(
                 [labelled, paired, bare, plain, body].map(outcome) == Array(repeating: "cancelled", count: 5))
             keep(resolver, bareResolver)
@@ -50,12 +50,12 @@ extension Rules {
             error.cancel()
             #expect(outcome(error) == "Boom(7)")
             let fired = Deferred<Int>(canceller: { _ = $0.complete(with: .success(8)) })
-            let next = fired.then { $0 + 1 }
+            let next = fired.map { $0 + 1 }
             next.cancel()
             #expect(outcome(next) == "9")
         }
 
-        @Test("C1: the outcome that the producer gives while the canceller runs counts")
+        @Test("C1: the producer's outcome while the canceller runs counts")
         func producerFiresMeanwhile() {
             let source = Box<Deferred<Int>?>(nil)
             source.value = Deferred<Int>(canceller: { _ in #expect(source.value!.resolve(3)) })
@@ -68,17 +68,17 @@ extension Rules {
         func errbackHandles() {
             let log = Log()
             let deferred = Deferred<Int>()
-            deferred.then {
+            deferred.map {
                 log("callback \($0)"); return $0
             }
-            .fail { error -> Int in
+            .recover { error -> Int in
                 log(name(of: error))
                 return 4
             }
-            .then { log("\($0)") }
-            let typed = deferred.fail(CancellationError.self) { _ in 5 }
+            .done { log("\($0)") }
+            let typed = deferred.recover(CancellationError.self) { _ in 5 }
             deferred.cancel()
-            #expect(log.entries == ["cancelled", "4"])
+            #expect(log.all == ["cancelled", "4"])
             #expect(outcome(typed) == "5")
         }
 
@@ -93,13 +93,13 @@ extension Rules {
                 next.value!.cancel()
                 log("cancelled again")
             })
-            own.value!.fail {
+            own.value!.recover {
                 log(name(of: $0)); own.value!.cancel(); return 0
-            }.then { log("\($0)") }
-            next.value = own.value!.then { $0 }
+            }.done { log("\($0)") }
+            next.value = own.value!.map { $0 }
             own.value!.cancel()
-            #expect(log.entries.prefix(2) == ["canceller true", "cancelled again"])
-            #expect(Array(log.entries.dropFirst(2)) == ["cancelled", "0"])
+            #expect(log.all.prefix(2) == ["canceller true", "cancelled again"])
+            #expect(Array(log.all.dropFirst(2)) == ["cancelled", "0"])
             #expect(outcome(next.value!) == "cancelled")
             own.value = nil
             next.value = nil
@@ -111,7 +111,7 @@ extension Rules {
             let deferred = Deferred<Int>(canceller: { _ in log("canceller") })
             deferred.resolve(1)
             deferred.cancel()
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             #expect(outcome(deferred) == "1")
         }
 
@@ -130,8 +130,8 @@ extension Rules {
                     }
                     found.change { $0 += reports.count }
                 }
-                #expect(log.entries.count <= 1)
-                #expect(told.entries == [answer.value == true ? "1" : "cancelled"])
+                #expect(log.all.count <= 1)
+                #expect(told.all == [answer.value == true ? "1" : "cancelled"])
                 #expect(found.value == 0)
             }
         }
@@ -174,7 +174,7 @@ extension Rules {
         @Test("C2: the same when the cancel came from further down the chain")
         func lateResultAfterCancelFromBelow() {
             let source = Deferred<Int>()
-            let last = source.then { $0 }.then { $0 }
+            let last = source.map { $0 }.map { $0 }
             last.cancel()
             let first = reports { #expect(!source.resolve(1)) }
             #expect(first.isEmpty)
@@ -185,8 +185,8 @@ extension Rules {
         @Test("C2: a source that others still consume is not cancelled, and its result is no late one")
         func notLate() {
             let (source, resolver) = Deferred<Int>.withResolver()
-            let one = source.then { $0 }
-            let other = source.then { $0 }
+            let one = source.map { $0 }
+            let other = source.map { $0 }
             one.cancel()
             #expect(!resolver.isCancelled)
             #expect(resolver.resolve(1))
@@ -211,12 +211,12 @@ extension Rules {
             #expect(!firedResolver.isCancelled)
 
             let (chained, chainedResolver) = Deferred<Int>.withResolver()
-            let last = chained.then { $0 }
+            let last = chained.map { $0 }
             last.cancel()
             #expect(chainedResolver.isCancelled)
         }
 
-        @Test("C1: a value that the canceller itself fires counts, and the chain goes on with it")
+        @Test("C1: a value from the canceller itself counts, and the chain continues with it")
         func cancellerFiresValue() {
             let source = Deferred<Int>(canceller: { $0.resolve(1) })
             let (inner, resolver) = Deferred<Int>.withResolver()
@@ -227,7 +227,7 @@ extension Rules {
             #expect(outcome(end) == "2")
         }
 
-        @Test("C5: another thread fires it while its canceller runs: the cancel goes on down the chain")
+        @Test("C5: another thread completes it while its canceller runs: the cancel continues down the chain")
         func overtakenCanceller() {
             let own = Box<Resolver<Int>?>(nil)
             let (source, outer) = Deferred<Int>.withResolver { _ in onThread { own.value?.resolve(1) } }

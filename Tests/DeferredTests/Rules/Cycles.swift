@@ -2,34 +2,34 @@ import Deferred
 import Testing
 
 extension Rules {
-    @Suite("Rule L5: rings") struct Cycles {
+    @Suite("Rule L5: cycles") struct Cycles {
         @Test(
-            "L5: a callback that gives the link's own Deferred fails it with .cycle",
+            "L5: a callback that returns the link's own Deferred fails it with .cycle",
             arguments: [true, false])
         func ringOfOne(isFired: Bool) {
             let source = Deferred<Int>()
             let own = Box<Deferred<Int>?>(nil)
             let link = source.then { _ in own.value! }
             own.value = link
-            let after = link.then { $0 }
+            let after = link.map { $0 }
             source.resolve(1)
             #expect([outcome(link), outcome(after)] == ["cycle", "cycle"])
             own.value = nil
         }
 
-        @Test("L5: a callback that gives a position further down the same chain fails the link with .cycle")
+        @Test("L5: a callback that returns a position further down the same chain fails the link with .cycle")
         func ringThroughOwnDownstream() {
             let source = Deferred<Int>()
             let box = Box<Deferred<Int>?>(nil)
             let link = source.then { _ in box.value! }
-            box.value = link.then { $0 + 1 }.then { $0 + 1 }
+            box.value = link.map { $0 + 1 }.map { $0 + 1 }
             source.resolve(1)
             #expect(outcome(link) == "cycle")
             #expect(outcome(box.value!) == "cycle")
             box.value = nil
         }
 
-        @Test("L5: a ring of two, and of three, whichever closes it", arguments: [2, 3, 10])
+        @Test("L5: a cycle of two, and of three, whichever closes it", arguments: [2, 3, 10])
         func ringOf(count: Int) {
             for start in 0..<count {
                 let sources = (0..<count).map { _ in Deferred<Int>() }
@@ -39,7 +39,7 @@ extension Rules {
                     links.change { $0.append(sources[index].then { _ in links.value[next] }) }
                 }
                 let watched = links.value.map {
-                    $0.fail { error in
+                    $0.recover { error in
                         #expect(name(of: error) == "cycle")
                         return -1
                     }
@@ -51,12 +51,12 @@ extension Rules {
             }
         }
 
-        @Test("L5: an errback may handle .cycle, and the ring's other members go on with what it gives")
+        @Test("L5: an errback may handle .cycle, and the cycle's other members continue with its result")
         func ringIsBroken() {
             let (a, b) = (Deferred<Int>(), Deferred<Int>())
             let box = Box<Deferred<Int>?>(nil)
             let one = a.then { _ in box.value! }
-            let two = b.then { _ in one }.fail { _ in 5 }
+            let two = b.then { _ in one }.recover { _ in 5 }
             box.value = two
             b.resolve(1)
             a.resolve(1)
@@ -65,7 +65,7 @@ extension Rules {
             box.value = nil
         }
 
-        @Test("L5: a ring through a list, its values and its results")
+        @Test("L5: a cycle through a list, its values and its results")
         func ringThroughList() {
             for kind in 0..<3 {
                 let source = Deferred<Int>()
@@ -74,9 +74,9 @@ extension Rules {
                 let link = source.then { _ in box.value! }
                 let list = DeferredList([other, link])
                 switch kind {
-                case 0: box.value = list.values().then { $0[0] }
-                case 1: box.value = list.results().then { $0.count }
-                default: box.value = gather(other, link).then { $0 + $1 }
+                case 0: box.value = list.values().map { $0[0] }
+                case 1: box.value = list.results().map { $0.count }
+                default: box.value = gather(other, link).map { $0 + $1 }
                 }
                 source.resolve(1)
                 other.resolve(2)
@@ -86,7 +86,7 @@ extension Rules {
             }
         }
 
-        @Test("L5: a ring through followers")
+        @Test("L5: a cycle through followers")
         func ringThroughFollowers() {
             let own = Deferred<Int>()
             own.follow(own)
@@ -98,7 +98,7 @@ extension Rules {
             #expect([outcome(a), outcome(b)] == ["cycle", "cycle"])
 
             let target = Deferred<Int>()
-            target.follow(target.then { $0 })
+            target.follow(target.map { $0 })
             #expect(outcome(target) == "cycle")
 
             let (resolved, resolver) = Deferred<Int>.withResolver()
@@ -109,19 +109,19 @@ extension Rules {
             #expect([outcome(link), outcome(resolved)] == ["cycle", "cycle"])
         }
 
-        @Test("L5: a ring through a shielded Deferred, a dispatcher and a pause")
+        @Test("L5: a cycle through a shielded Deferred, a dispatcher and a pause")
         func ringThroughOthers() {
             let source = Deferred<Int>()
             let box = Box<Deferred<Int>?>(nil)
             let link = source.then { _ in box.value! }
-            box.value = link.shielded().then { $0 }
+            box.value = link.shielded().map { $0 }
             source.resolve(1)
             #expect(outcome(link) == "cycle")
 
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let source2 = Deferred<Int>()
             let link2 = source2.then(on: queue) { _ in box.value! }
-            box.value = link2.then(on: queue) { $0 }
+            box.value = link2.map(on: queue) { $0 }
             source2.resolve(1)
             queue.runAll()
             #expect(outcome(link2) == "cycle")
@@ -130,7 +130,7 @@ extension Rules {
             let source3 = Deferred<Int>()
             let link3 = source3.then { _ in box.value! }
             link3.pause()
-            box.value = link3.then { $0 }
+            box.value = link3.map { $0 }
             source3.resolve(1)
             #expect(outcome(link3) == "cycle")
             #expect(outcome(box.value!) == "pending")
@@ -139,11 +139,11 @@ extension Rules {
             box.value = nil
         }
 
-        @Test("L5: a ring closed by a callback that nobody but the ring holds")
+        @Test("L5: a cycle closed by a callback that only the cycle retains")
         func ringUnheld() {
             let source = Deferred<Int>()
             let (other, box) = (Deferred<Int>(), Box<Deferred<Int>?>(nil))
-            // The link that the source's callback makes is held by nothing but the chain.
+            // The link of the source's callback is retained by the chain only.
             box.value = other.then { _ in source.then { _ in box.value! } }
             other.resolve(1)
             source.resolve(1)
@@ -151,28 +151,28 @@ extension Rules {
             box.value = nil
         }
 
-        @Test("L5: what looks like a ring and is none goes on: two that wait for one, a diamond, a fired one")
+        @Test("L5: waits that are not a cycle continue: two that wait for one, a diamond, a settled one")
         func notARing() {
             let inner = Deferred<Int>()
             let source = Deferred<Int>()
             let left = source.then { _ in inner }
             let right = left.then { _ in inner }
-            let joined = gather(left, right).then { $0 + $1 }
+            let joined = gather(left, right).map { $0 + $1 }
             source.resolve(1)
             #expect(outcome(joined) == "pending")
             inner.resolve(2)
             #expect(outcome(joined) == "4")
         }
 
-        @Test("L5: waiting for a consumer that was cancelled, and so waits no more, is no ring")
+        @Test("L5: waiting for a consumer that was cancelled, and so waits no more, is not a cycle")
         func cancelledConsumerIsNoRing() {
             for isFirst in [true, false] {
                 let box = Box<Deferred<Int>?>(nil)
                 let (source, pending) = (Deferred<Int>(), Deferred<Int>())
                 let link = source.then { _ in box.value! }
-                let before = isFirst ? nil : link.then { $0 }
-                let consumer = link.fail { _ in pending }
-                let after = isFirst ? link.then { $0 } : nil
+                let before = isFirst ? nil : link.map { $0 }
+                let consumer = link.orElse { _ in pending }
+                let after = isFirst ? link.map { $0 } : nil
                 box.value = consumer
                 // It leaves the link, which others consume, and waits for another.
                 consumer.cancel()
@@ -184,7 +184,7 @@ extension Rules {
             }
         }
 
-        @Test("L5: of two threads that close one ring together, at least one sees it")
+        @Test("L5: of two threads that close one cycle together, at least one sees it")
         func ringAmongThreads() {
             for _ in 0..<300 {
                 let (a, b) = (Deferred<Int>(), Deferred<Int>())
@@ -198,7 +198,7 @@ extension Rules {
             }
         }
 
-        @Test("L5: of two threads that make two Deferreds follow each other, at least one sees the ring")
+        @Test("L5: of two threads that make two Deferreds follow each other, at least one sees the cycle")
         func followersAmongThreads() {
             for _ in 0..<1000 {
                 let (a, b) = (Deferred<Int>(), Deferred<Int>())

@@ -1,9 +1,10 @@
 import Deferred
-import TestThreads
+import DeferredTesting
+import TestSupport
 import Testing
 
 extension Rules {
-    /// On a small stack: what recursed, by a hundred bytes a link, would end the process.
+    /// Runs on a small stack: a recursion of a hundred bytes per link would end the process.
     @Suite("Rule F6: depth", .serialized, .ownThreads) struct Depth {
         private static var count: Int { SmallStack.million }
 
@@ -14,7 +15,7 @@ extension Rules {
             SmallStack.run { check in
                 var source: Deferred<Int>? = Deferred<Int>()
                 var last = source!
-                for _ in 0..<Depth.count { last = last.then { $0 + 1 } }
+                for _ in 0..<Depth.count { last = last.map { $0 + 1 } }
                 switch kind {
                 case 0: source!.resolve(0)
                 case 1: source!.reject(Boom(1))
@@ -37,9 +38,9 @@ extension Rules {
                 var last = source
                 for index in 0..<(Depth.count / 4) {
                     switch kind {
-                    case 0: last = last.then { $0 }.fail { _ in 0 }.both { try $0.get() }.shielded()
-                    case 1: last = last.then(on: InlineDispatcher()) { $0 + 1 }
-                    default: last = last.then(on: DroppingDispatcher()) { $0 }
+                    case 0: last = last.map { $0 }.recover { _ in 0 }.mapResult { try $0.get() }.shielded()
+                    case 1: last = last.map(on: InlineDispatcher()) { $0 + 1 }
+                    default: last = last.map(on: DroppingDispatcher()) { $0 }
                     }
                     if kind == 0 && index % 2 == 0 { last = last.finally { _ in } }
                 }
@@ -51,17 +52,17 @@ extension Rules {
         @Test("F6: the whole row dropped before it was fired, handles and all")
         func droppedRow() {
             SmallStack.run { check in
-                let lives = Lives()
+                let tracker = LeakTracker()
                 _ = reports {
                     let source = Deferred<Int>()
                     var last = source
                     for _ in 0..<Depth.count {
-                        last = last.then { [life = lives.begin()] in
+                        last = last.map { [life = tracker.begin()] in
                             life.use(); return $0
                         }
                     }
                 }
-                check(lives.alive, is: 0)
+                check(tracker.alive, is: 0)
             }
         }
 
@@ -72,7 +73,7 @@ extension Rules {
             SmallStack.run { check in
                 let count = Depth.count
                 var innermost: Deferred<Int>? = Deferred<Int>()
-                var outermost = innermost!.then { $0 }
+                var outermost = innermost!.map { $0 }
                 var sources: [Deferred<Int>] = []
                 for _ in 0..<count {
                     let inner = outermost
@@ -96,13 +97,13 @@ extension Rules {
         }
 
         @Test(
-            "F6: 1,000,000 sources, each held by a callback or a canceller of the one before, dropped together",
+            "F6: 1,000,000 sources, each retained by a callback or a canceller of the one before, released together",
             arguments: 0..<4)
         func heldByCallbacks(kind: Int) {
             SmallStack.run { check in
-                let lives = Lives()
-                var first: Deferred<Int>? = Deferred(canceller: { [life = lives.begin()] _ in life.use() })
-                let end = first!.then { $0 }
+                let tracker = LeakTracker()
+                var first: Deferred<Int>? = Deferred(canceller: { [life = tracker.begin()] _ in life.use() })
+                let end = first!.map { $0 }
                 for _ in 0..<Depth.count {
                     let held = first
                     switch kind {
@@ -126,30 +127,30 @@ extension Rules {
                 check(end.currentResult == nil)
                 first = nil
                 check(outcome(end), is: "abandoned")
-                check(lives.alive, is: 0)
+                check(tracker.alive, is: 0)
             }
         }
 
         @Test(
-            "A1: what an errback lets go of while its own Deferred is abandoned, is abandoned there and then")
+            "A1: a source that an errback releases while its own Deferred is abandoned, is abandoned at once")
         func abandonedWithin() {
             let log = Log()
             var source: Deferred<Int>? = Deferred<Int>()
             source!.fail { _ -> Void in
                 var inner: Deferred<Int>? = Deferred<Int>()
-                let chain = inner!.then { $0 }
+                let chain = inner!.map { $0 }
                 inner = nil
                 log(outcome(chain))
             }
             source = nil
-            #expect(log.entries == ["abandoned"])
+            #expect(log.all == ["abandoned"])
         }
 
         @Test("F6: 1,000,000 followers in a row: fired, cancelled, dropped", arguments: 0..<3)
         func followers(ending: Int) {
             SmallStack.run { check in
                 var source: Deferred<Int>? = Deferred<Int>()
-                var last = source!.then { $0 }
+                var last = source!.map { $0 }
                 for _ in 0..<Depth.count {
                     let next = Deferred<Int>()
                     next.follow(last)
@@ -165,7 +166,7 @@ extension Rules {
         }
 
         @Test(
-            "F6: 1,000,000 paused links, unpaused from the source's end, or with their handles gone",
+            "F6: 1,000,000 paused links, unpaused from the source's end, or with their handles released",
             arguments: 0..<3)
         func paused(ending: Int) {
             SmallStack.run { check in
@@ -173,11 +174,11 @@ extension Rules {
                 var all: [Deferred<Int>] = []
                 var last = source
                 for _ in 0..<Depth.count {
-                    last = last.then { $0 }
+                    last = last.map { $0 }
                     last.pause()
                     if ending < 2 { all.append(last) }
                 }
-                let end = last.then { $0 + 1 }
+                let end = last.map { $0 + 1 }
                 last = source
                 switch ending {
                 case 0:
@@ -200,7 +201,7 @@ extension Rules {
                 let source = Deferred<Int>()
                 var last = source
                 for index in 0..<(Depth.count / 2) {
-                    last = last.then { $0 }
+                    last = last.map { $0 }
                     last.finally { _ in
                         ran.change {
                             if $0 == Depth.count / 2 - 1 - index { $0 += 1 }
@@ -226,12 +227,12 @@ extension Rules {
         func lists(ending: Int) {
             SmallStack.run { check in
                 var source: Deferred<Int>? = Deferred<Int>()
-                var last = source!.then { $0 }
+                var last = source!.map { $0 }
                 for index in 0..<100_000 {
                     if index % 2 == 0 {
-                        last = DeferredList([last]).values().then { $0[0] }
+                        last = DeferredList([last]).values().map { $0[0] }
                     } else {
-                        last = gather(last, last).then { value, _ in value }
+                        last = gather(last, last).map { value, _ in value }
                     }
                 }
                 switch ending {
@@ -244,7 +245,7 @@ extension Rules {
         }
 
         @Test(
-            "F6: 1,000,000 consumers of one Deferred are told in order; and cancelled, in either order, in linear time",
+            "F6: 1,000,000 consumers of one Deferred are notified in order; and cancelled, in either order, in linear time",
             arguments: 0..<3)
         func breadth(ending: Int) {
             SmallStack.run { check in
@@ -252,7 +253,7 @@ extension Rules {
                 let source = Deferred<Int>()
                 var all: [Deferred<Void>] = []
                 for index in 0..<Depth.count {
-                    let consumer = source.then { _ in next.change { if $0 == index { $0 += 1 } } }
+                    let consumer = source.done { _ in next.change { if $0 == index { $0 += 1 } } }
                     if ending > 0 { all.append(consumer) }
                 }
                 switch ending {

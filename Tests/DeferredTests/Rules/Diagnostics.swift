@@ -23,7 +23,7 @@ extension Rules {
         }
 
         @Test(
-            "Diagnostics: handlers for a scope nest; the innermost alone is told, and the outer one again after it"
+            "Diagnostics: handlers for a scope nest; the innermost alone is called, and the outer one again after it"
         )
         func scopes() {
             let (outer, inner) = (Log(), Log())
@@ -33,19 +33,19 @@ extension Rules {
                 DeferredDiagnostics.withHandler({ inner("\($0)") }) { unhandled(2) }
                 unhandled(3)
             }
-            #expect(outer.entries.count == 2)
-            #expect(inner.entries.count == 1)
+            #expect(outer.all.count == 2)
+            #expect(inner.all.count == 1)
         }
 
         @Test(
-            "Diagnostics: a scope's handler is told what arises in its Task and in Tasks made there, and not elsewhere"
+            "Diagnostics: a scope's handler receives what arises in its Task and in Tasks created there, and not elsewhere"
         )
         func scopesAndTasks() async {
             let log = Log()
             await DeferredDiagnostics.withHandler({ log("\($0)") }) {
                 await Task { _ = Deferred<Int>.rejected(Boom(1)) }.value
             }
-            #expect(log.entries.count == 1)
+            #expect(log.all.count == 1)
             let result = DeferredDiagnostics.withHandler({ log("\($0)") }) { 5 }
             #expect(result == 5)
         }
@@ -56,10 +56,10 @@ extension Rules {
             let found = reports {
                 DeferredDiagnostics.withHandler({ report in
                     log("\(report)")
-                    Deferred.resolved(1).then { _ in log("callback") }
+                    Deferred.resolved(1).done { _ in log("callback") }
                 }) { _ = Deferred<Int>.rejected(Boom(1)) }
             }
-            #expect(log.entries.count == 2)
+            #expect(log.all.count == 2)
             #expect(found.isEmpty)
         }
 
@@ -72,12 +72,12 @@ extension Rules {
                 DeferredDiagnostics.setHandler { log("\($0)") }
                 _ = Deferred<Int>.rejected(Boom(1))
                 onThread { _ = Deferred<Int>.rejected(Boom(2)) }
-                precondition(log.entries.count == 2)
+                precondition(log.all.count == 2)
                 let inner = reports { _ = Deferred<Int>.rejected(Boom(3)) }
-                precondition(inner.count == 1 && log.entries.count == 2)
+                precondition(inner.count == 1 && log.all.count == 2)
                 DeferredDiagnostics.setHandler(nil)
                 _ = Deferred<Int>.rejected(Boom(77))
-                precondition(log.entries.count == 2)
+                precondition(log.all.count == 2)
             }
             let text = String(decoding: result.standardErrorContent, as: UTF8.self)
             let lines = text.split(separator: "\n").filter { $0.contains("Boom") }
@@ -95,7 +95,7 @@ extension Rules {
             }
         }
 
-        @Test("Diagnostics: a handler that is replaced may report as it goes")
+        @Test("Diagnostics: a handler that is replaced may report when it is released")
         func replacedHandlerReports() async {
             await #expect(processExitsWith: .success) {
                 let log = Log()
@@ -105,14 +105,14 @@ extension Rules {
                 }
                 setOne()
                 DeferredDiagnostics.setHandler { log("\($0)") }
-                precondition(log.entries.count == 1)
+                precondition(log.all.count == 1)
             }
         }
 
         @Test("Description: says what a Deferred is waiting for, and where that was made")
         func descriptions() {
             let source = Deferred<Int>()
-            let position = source.then { "\($0)" }
+            let position = source.map { "\($0)" }
             #expect(source.description.contains("Deferred<Int>"))
             #expect(source.description.contains("Diagnostics.swift:\(#line - 3)"))
             #expect(position.description.contains("Diagnostics.swift:\(#line - 3)"))
@@ -130,7 +130,7 @@ extension Rules {
             #expect(source.description.contains("42"))
             #expect(list.description.contains("1 of a list of 2"))
             #expect(Deferred<Int>.rejected(Boom(9)).finally { _ in }.description.contains("Boom"))
-            let dispatched = source.then(on: HandDispatcher()) { $0 }
+            let dispatched = source.map(on: StoringDispatcher()) { $0 }
             #expect(!dispatched.description.isEmpty)
             let follower = Deferred<Int>()
             follower.follow(inner)
@@ -138,37 +138,37 @@ extension Rules {
             inner.resolve(1)
         }
 
-        @Test("Description: of a long chain it is short, and of a ring it ends")
+        @Test("Description: of a long chain it is short, and of a cycle it ends")
         func descriptionIsBounded() {
             let source = Deferred<Int>()
             var position = source
-            for _ in 0..<1000 { position = position.then { $0 } }
+            for _ in 0..<1000 { position = position.map { $0 } }
             #expect(position.description.utf8.count < 5000)
             source.resolve(1)
         }
 
         @Test(
-            "Debug description: tells all that a chain waits for, a line each, and for a list each input that is pending"
+            "Debug description: it has a line for each link that a chain waits for, and for a list each pending input"
         )
         func debugDescriptions() {
             let line = #line + 1
             let (a, b, c) = (Deferred<Int>(), Deferred<Int>(), Deferred.resolved(3))
             let nested = c.then { _ in b }
-            let dispatcher = HandDispatcher()
-            let handed = c.then(on: dispatcher) { $0 }
+            let dispatcher = StoringDispatcher()
+            let handed = c.map(on: dispatcher) { $0 }
             let list = DeferredList([a, nested, c, handed, nested]).values()
-            let last = list.then { $0.count }
+            let last = list.map { $0.count }
             func place(_ offset: Int) -> String {
                 "made at DeferredTests/Diagnostics.swift:\(line + offset))"
             }
             #expect(
                 last.debugDescription.split(separator: "\n") == [
-                    "Deferred<Int>: waits (then, \(place(5))",
+                    "Deferred<Int>: waits (map, \(place(5))",
                     "← waits for 4 of a list of 5 (list, \(place(4))",
                     "  0: waits to be fired (Deferred(), \(place(0))",
                     "  1: waits for a nested Deferred (then, \(place(1))",
                     "  ← waits to be fired (Deferred(), \(place(0))",
-                    "  3: its callback waits on its dispatcher, HandDispatcher (then, \(place(3))",
+                    "  3: its callback waits on its dispatcher, StoringDispatcher (map, \(place(3))",
                     "  4: the same as above (then, \(place(1))",
                 ])
             #expect(c.debugDescription == "Deferred<Int>: value 3 (resolved, \(place(0))")
@@ -177,11 +177,11 @@ extension Rules {
             keep(a, b, handed)
         }
 
-        @Test("Debug description: of a chain without end it ends, and of two that are followed it tells both")
+        @Test("Debug description: of an endless chain it ends, and of two that are followed it has both")
         func debugDescriptionIsBounded() {
             let source = Deferred<Int>()
             var position = source
-            for _ in 0..<5000 { position = position.then { $0 } }
+            for _ in 0..<5000 { position = position.map { $0 } }
             #expect(position.debugDescription.split(separator: "\n").count == 1001)
             let (first, second, follower) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())
             follower.follow(first)

@@ -1,11 +1,12 @@
 import Deferred
 import Foundation
+import TestSupport
 import Testing
 
 extension Rules {
     @Suite("Rules Z1, Z2, Z3: finalizers") struct Finalizers {
         @Test(
-            "Z1: a finalizer runs once, with the outcome, on value, failure, cancel and abandonment; finally gives the same handle"
+            "Z1: a finalizer runs once, with the outcome, on value, failure, cancel and abandonment; finally returns the same handle"
         )
         func everyOutcome() {
             let log = Log()
@@ -22,7 +23,7 @@ extension Rules {
             source = Deferred<Int>()
             source!.finally { log(outcome($0)) }
             source = nil
-            #expect(log.entries == ["1", "Boom(1)", "canceller", "cancelled", "abandoned"])
+            #expect(log.all == ["1", "Boom(1)", "canceller", "cancelled", "abandoned"])
         }
 
         @Test(
@@ -31,31 +32,31 @@ extension Rules {
         func outlivesCallbacks() {
             let log = Log()
             let source = Deferred<Int>()
-            source.then { _ in log("before") }.then { log("after before") }
+            source.done { _ in log("before") }.done { log("after before") }
             source.finally { log("finalizer \(outcome($0))") }
-            source.then { _ in log("after") }.then { log("after after") }.then { log("last") }
+            source.done { _ in log("after") }.done { log("after after") }.done { log("last") }
             source.resolve(1)
-            #expect(log.entries == ["before", "after", "after before", "after after", "last", "finalizer 1"])
+            #expect(log.all == ["before", "after", "after before", "after after", "last", "finalizer 1"])
         }
 
-        @Test("Z1: it makes no difference who holds handles, nor that none does")
+        @Test("Z1: it runs the same whether handles are retained or not")
         func withoutHandles() {
             let log = Log()
             let (deferred, resolver) = Deferred<Int>.withResolver()
             do {
                 let handle = deferred
                 handle.finally { _ in log("finalizer") }
-                handle.then { _ in log("callback") }
+                handle.done { _ in log("callback") }
             }
             resolver.resolve(1)
-            #expect(log.entries == ["callback", "finalizer"])
+            #expect(log.all == ["callback", "finalizer"])
             keep(deferred)
 
             var dropped: Deferred<Int>? = Deferred<Int>()
-            let kept = dropped!.then { $0 }
+            let kept = dropped!.map { $0 }
             dropped!.finally { _ in log("second") }
             dropped = nil
-            #expect(log.entries.last == "second")
+            #expect(log.all.last == "second")
             #expect(outcome(kept) == "abandoned")
         }
 
@@ -68,75 +69,77 @@ extension Rules {
             let inner = Deferred<Int>()
             let innermost = Deferred<Int>()
             if isAddedFirst { source.finally { _ in log("finalizer") } }
-            source.then { _ in inner }.then { _ in innermost }.then { _ in log("last") }
+            source.then { _ in inner }.then { _ in innermost }.done { _ in log("last") }
             if !isAddedFirst { source.finally { _ in log("finalizer") } }
             source.resolve(1)
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             inner.resolve(2)
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             innermost.resolve(3)
-            #expect(log.entries == ["last", "finalizer"])
+            #expect(log.all == ["last", "finalizer"])
         }
 
         @Test("Z1: it outlives a dispatched callback and what follows from it")
         func outlivesDispatched() {
             let log = Log()
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
-            source.then(on: queue) {
+            source.map(on: queue) {
                 log("dispatched"); return $0
-            }.then(on: queue) { _ in log("again") }
+            }.done(on: queue) { _ in log("again") }
             source.resolve(1)
             queue.runNext()
-            #expect(log.entries == ["dispatched"])
+            #expect(log.all == ["dispatched"])
             queue.runNext()
-            #expect(log.entries == ["dispatched", "again", "finalizer"])
+            #expect(log.all == ["dispatched", "again", "finalizer"])
         }
 
         @Test("Z1: work that its dispatcher drops lets the finalizer run, after what follows from that")
         func outlivesDroppedWork() {
             let log = Log()
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
-            source.then(on: queue) { _ in log("dispatched") }.fail { log(name(of: $0)) }
+            source.done(on: queue) { _ in log("dispatched") }.fail { log(name(of: $0)) }
             source.resolve(1)
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             queue.drop()
-            #expect(log.entries == ["abandoned", "finalizer"])
+            #expect(log.all == ["abandoned", "finalizer"])
         }
 
-        @Test("Z1: it outlives callbacks held by a pause: of the same Deferred, further down, or from inside")
+        @Test(
+            "Z1: it waits for callbacks suspended by a pause: of the same Deferred, further down, or from inside"
+        )
         func outlivesPaused() {
             let log = Log()
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
             source.pause()
-            source.then { _ in log("callback") }
+            source.done { _ in log("callback") }
             source.resolve(1)
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             source.unpause()
-            #expect(log.entries == ["callback", "finalizer"])
+            #expect(log.all == ["callback", "finalizer"])
 
             let second = Deferred<Int>()
             second.finally { _ in log("finalizer 2") }
-            let paused = second.then { $0 }
+            let paused = second.map { $0 }
             paused.pause()
-            paused.then { _ in log("held") }
+            paused.done { _ in log("held") }
             second.resolve(1)
-            #expect(log.entries.last == "finalizer")
+            #expect(log.all.last == "finalizer")
             paused.unpause()
-            #expect(log.entries.suffix(2) == ["held", "finalizer 2"])
+            #expect(log.all.suffix(2) == ["held", "finalizer 2"])
 
             let third = Deferred<Int>()
             third.finally { _ in log("finalizer 3") }
-            third.then { _ in third.pause() }.then { log("after the pausing one") }
-            third.then { _ in log("third's") }
+            third.done { _ in third.pause() }.done { log("after the pausing one") }
+            third.done { _ in log("third's") }
             third.resolve(1)
-            #expect(log.entries.last == "finalizer 2")
+            #expect(log.all.last == "finalizer 2")
             third.unpause()
-            #expect(log.entries.suffix(3) == ["third's", "after the pausing one", "finalizer 3"])
+            #expect(log.all.suffix(3) == ["third's", "after the pausing one", "finalizer 3"])
         }
 
         @Test("Z1: it outlives chains that wait for it, and lists and followers that this firing completes")
@@ -144,15 +147,15 @@ extension Rules {
             let log = Log()
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
-            Deferred.resolved(0).then { _ in source }.then { _ in log("nested") }
-            DeferredList([source, .resolved(2)]).values().then { log("list \($0)") }
-            gather(source).then { log("gathered \($0)") }
+            Deferred.resolved(0).then { _ in source }.done { _ in log("nested") }
+            DeferredList([source, .resolved(2)]).values().done { log("list \($0)") }
+            gather(source).done { log("gathered \($0)") }
             let follower = Deferred<Int>()
             follower.follow(source)
-            follower.then { _ in log("follower's") }
+            follower.done { _ in log("follower's") }
             source.resolve(1)
-            #expect(log.entries.last == "finalizer")
-            #expect(log.entries.dropLast().sorted() == ["follower's", "gathered 1", "list [1, 2]", "nested"])
+            #expect(log.all.last == "finalizer")
+            #expect(log.all.dropLast().sorted() == ["follower's", "gathered 1", "list [1, 2]", "nested"])
         }
 
         @Test("Z1: a list that waits for more than this firing is not waited for")
@@ -160,11 +163,11 @@ extension Rules {
             let log = Log()
             let (source, other) = (Deferred<Int>(), Deferred<Int>())
             source.finally { _ in log("finalizer") }
-            DeferredList([source, other]).values().then { _ in log("list") }
+            DeferredList([source, other]).values().done { _ in log("list") }
             source.resolve(1)
-            #expect(log.entries == ["finalizer"])
+            #expect(log.all == ["finalizer"])
             other.resolve(2)
-            #expect(log.entries == ["finalizer", "list"])
+            #expect(log.all == ["finalizer", "list"])
         }
 
         @Test("Z1: on a chain whose recursion waits again and again it runs after the last step")
@@ -176,13 +179,13 @@ extension Rules {
             }
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
-            source.then { _ in loop(0) }.then { log("\($0)") }
+            source.then { _ in loop(0) }.done { log("\($0)") }
             source.resolve(1)
             for step in steps {
-                #expect(log.entries.isEmpty)
+                #expect(log.all.isEmpty)
                 step.resolve(0)
             }
-            #expect(log.entries == ["7", "finalizer"])
+            #expect(log.all == ["7", "finalizer"])
         }
 
         @Test("Z1: one that coincides with a cancel and a late result runs once, with CancellationError")
@@ -191,13 +194,13 @@ extension Rules {
             let (deferred, resolver) = Deferred<Int>.withResolver()
             deferred.finally { log("finalizer \(outcome($0))") }
             let recovered = Deferred<Int>()
-            deferred.fail { _ in recovered }.then { _ in log("recovered") }
+            deferred.orElse { _ in recovered }.done { _ in log("recovered") }
             deferred.cancel()
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             #expect(!resolver.resolve(1))
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             recovered.resolve(2)
-            #expect(log.entries == ["recovered", "finalizer cancelled"])
+            #expect(log.all == ["recovered", "finalizer cancelled"])
         }
 
         @Test("Z1: cancelling the chain it waits for lets it run after the errbacks")
@@ -206,13 +209,13 @@ extension Rules {
             let source = Deferred<Int>()
             let inner = Deferred<Int>(canceller: { _ in log("canceller") })
             source.finally { log("finalizer \(outcome($0))") }
-            let last = source.then { _ in inner }.fail { error -> Int in
+            let last = source.then { _ in inner }.recover { error -> Int in
                 log(name(of: error))
                 throw error
             }
             source.resolve(1)
             last.cancel()
-            #expect(log.entries == ["canceller", "cancelled", "finalizer 1"])
+            #expect(log.all == ["canceller", "cancelled", "finalizer 1"])
         }
 
         @Test("Z1: a cancel that stops at a fork does not run the fork's finalizer")
@@ -220,13 +223,13 @@ extension Rules {
             let log = Log()
             let source = Deferred<Int>()
             source.finally { _ in log("source's") }
-            let one = source.then { $0 }
+            let one = source.map { $0 }
             one.finally { log("one's \(outcome($0))") }
-            source.then { _ in log("two") }
+            source.done { _ in log("two") }
             one.cancel()
-            #expect(log.entries == ["one's cancelled"])
+            #expect(log.all == ["one's cancelled"])
             source.resolve(1)
-            #expect(log.entries == ["one's cancelled", "two", "source's"])
+            #expect(log.all == ["one's cancelled", "two", "source's"])
         }
 
         @Test("Z1: callbacks attached while the callbacks run are waited for too")
@@ -234,30 +237,30 @@ extension Rules {
             let log = Log()
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
-            source.then { _ in
-                source.then { _ in log("inside") }
+            source.done { _ in
+                source.done { _ in log("inside") }
                 log("outside")
             }
             source.resolve(1)
-            #expect(log.entries == ["outside", "inside", "finalizer"])
+            #expect(log.all == ["outside", "inside", "finalizer"])
         }
 
         @Test("Z1: with a dispatcher it runs there; what drops it runs it, and it runs once")
         func dispatchedFinalizer() {
             let log = Log()
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let source = Deferred<Int>()
             source.finally(on: queue) { log("dispatched \(outcome($0))") }
-            source.then { _ in log("callback") }
+            source.done { _ in log("callback") }
             source.resolve(1)
-            #expect(log.entries == ["callback"])
+            #expect(log.all == ["callback"])
             queue.runAll()
-            #expect(log.entries == ["callback", "dispatched 1"])
+            #expect(log.all == ["callback", "dispatched 1"])
             let dropped = Deferred<Int>()
             dropped.finally(on: DroppingDispatcher()) { _ in log("dropped") }
             dropped.resolve(1)
-            #expect(log.entries.last == "dropped")
-            #expect(log.entries.count == 3)
+            #expect(log.all.last == "dropped")
+            #expect(log.all.count == 3)
         }
 
         @Test("Z1: its thread is the one on which the last of what follows has settled")
@@ -281,16 +284,16 @@ extension Rules {
             let log = Log()
             let source = Deferred<Int>()
             source.finally { _ in log("first") }
-            let middle = source.then {
+            let middle = source.map {
                 log("callback"); return $0
             }
             middle.finally { _ in log("middle's") }
-            let last = middle.then { $0 }
+            let last = middle.map { $0 }
             last.finally { _ in log("last's 1") }
             last.finally { _ in log("last's 2") }
             source.finally { _ in log("second") }
             source.resolve(1)
-            #expect(log.entries == ["callback", "last's 2", "last's 1", "middle's", "second", "first"])
+            #expect(log.all == ["callback", "last's 2", "last's 1", "middle's", "second", "first"])
         }
 
         @Test("Z2: the same where the one downstream has to wait")
@@ -300,14 +303,14 @@ extension Rules {
             source.finally { _ in log("source's") }
             let middle = source.then { _ in inner }
             middle.finally { _ in log("middle's") }
-            middle.then { _ in log("callback") }
+            middle.done { _ in log("callback") }
             source.resolve(1)
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             inner.finally { _ in log("inner's") }
             inner.resolve(1)
-            #expect(log.entries.first == "callback")
-            #expect(log.entries.firstIndex(of: "middle's")! < log.entries.firstIndex(of: "source's")!)
-            #expect(log.entries.firstIndex(of: "middle's")! < log.entries.firstIndex(of: "inner's")!)
+            #expect(log.all.first == "callback")
+            #expect(log.all.firstIndex(of: "middle's")! < log.all.firstIndex(of: "source's")!)
+            #expect(log.all.firstIndex(of: "middle's")! < log.all.firstIndex(of: "inner's")!)
         }
 
         @Test("Z3: added to a fired Deferred it runs at once: idle, while its callbacks run, or while paused")
@@ -315,25 +318,25 @@ extension Rules {
             let log = Log()
             let fired = Deferred.resolved(1)
             fired.finally { log("idle \(outcome($0))") }
-            #expect(log.entries == ["idle 1"])
+            #expect(log.all == ["idle 1"])
 
             let source = Deferred<Int>()
-            source.then { _ in
+            source.done { _ in
                 source.finally { _ in log("inside") }
                 log("callback")
             }
-            source.then { _ in log("second") }
+            source.done { _ in log("second") }
             source.resolve(1)
-            #expect(log.entries == ["idle 1", "inside", "callback", "second"])
+            #expect(log.all == ["idle 1", "inside", "callback", "second"])
 
             let paused = Deferred<Int>()
             paused.pause()
-            paused.then { _ in log("held") }
+            paused.done { _ in log("held") }
             paused.resolve(1)
             paused.finally { _ in log("paused") }
-            #expect(log.entries.last == "paused")
+            #expect(log.all.last == "paused")
             paused.unpause()
-            #expect(log.entries.last == "held")
+            #expect(log.all.last == "held")
         }
 
         @Test("Z3: what is attached after a finalizer has run works as ever")
@@ -342,9 +345,9 @@ extension Rules {
             let source = Deferred<Int>()
             source.finally { _ in log("finalizer") }
             source.resolve(1)
-            source.then { log("\($0)") }.then { log("after") }
+            source.done { log("\($0)") }.done { log("after") }
             source.finally { _ in log("another") }
-            #expect(log.entries == ["finalizer", "1", "after", "another"])
+            #expect(log.all == ["finalizer", "1", "after", "another"])
         }
 
         @Test("Z1, T1: it runs once and last, however threads race to fire and attach")
@@ -354,11 +357,11 @@ extension Rules {
                 let inner = Deferred<Int>()
                 let log = Log()
                 source.finally { _ in log("finalizer") }
-                source.then { _ in inner }.then { _ in log("nested") }
-                source.then { _ in log("callback") }
+                source.then { _ in inner }.done { _ in log("nested") }
+                source.done { _ in log("callback") }
                 onThreads(2) { _ = $0 == 0 ? source.resolve(1) : inner.resolve(2) }
-                #expect(log.entries.count == 3)
-                #expect(log.entries.last == "finalizer")
+                #expect(log.all.count == 3)
+                #expect(log.all.last == "finalizer")
             }
         }
     }

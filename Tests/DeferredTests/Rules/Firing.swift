@@ -24,7 +24,7 @@ extension Rules {
                     let reports = reports { #expect(!again(deferred)) }
                     #expect(reports.count == 1)
                     #expect(outcome(deferred) == expected)
-                    #expect(log.entries == [expected])
+                    #expect(log.all == [expected])
                 }
             }
         }
@@ -67,7 +67,7 @@ extension Rules {
         func firesAgainFromInside() {
             let deferred = Deferred<Int>()
             let answer = Box(true)
-            deferred.then { _ in answer.value = deferred.resolve(2) }
+            deferred.done { _ in answer.value = deferred.resolve(2) }
             let found = reports { #expect(deferred.resolve(1)) }
             #expect(!answer.value)
             #expect(found.count == 1)
@@ -88,19 +88,21 @@ extension Rules {
                     }
                 }
                 #expect(wins.value == 1)
-                #expect(log.entries.count == 1)
-                #expect(log.entries == [outcome(deferred)])
+                #expect(log.all.count == 1)
+                #expect(log.all == [outcome(deferred)])
             }
         }
 
-        @Test("F1: what can't be fired by hand says false, stays as it is, and is reported")
+        @Test(
+            "F1: a Deferred that can't be completed explicitly returns false, is unchanged, and is reported")
         func notFireable() throws {
             let source = Deferred<Int>()
             let (withResolver, resolver) = Deferred<Int>.withResolver()
             let kept = Box<Resolver<Int>?>(nil)
             let fromBody = Deferred<Int> { kept.value = $0 }
             let others: [Deferred<Int>] = [
-                source.then { $0 }, source.fail { _ in 0 }, source.both { try $0.get() }, source.shielded(),
+                source.map { $0 }, source.recover { _ in 0 }, source.mapResult { try $0.get() },
+                source.shielded(),
                 source.thenReturn(1), withResolver, fromBody,
             ]
             for other in others {
@@ -128,7 +130,7 @@ extension Rules {
             kept.value?.resolve(0)
         }
 
-        @Test("F1: each way to make a Deferred gives the outcome it promises")
+        @Test("F1: each initializer of Deferred produces the outcome it promises")
         func makers() {
             #expect(outcome(Deferred<Int>()) == "pending")
             #expect(outcome(Deferred.resolved(1)) == "1")
@@ -139,9 +141,9 @@ extension Rules {
             #expect(outcome(Deferred<Int> { _ in throw Boom(1) }) == "Boom(1)")
             #expect(outcome(Deferred<Int>.resolved(1).thenReturn("a")) == "a")
             let inner = Deferred<Int>()
-            #expect(Deferred(catching: { inner }) == inner)
+            #expect(Deferred(following: { inner }) == inner)
             func refused() throws -> Deferred<Int> { throw Boom(1) }
-            #expect(outcome(Deferred(catching: refused)) == "Boom(1)")
+            #expect(outcome(Deferred(following: refused)) == "Boom(1)")
         }
 
         @Test("F1: a body that throws after it has fired its resolver changes nothing")
@@ -161,16 +163,16 @@ extension Rules {
             let deferred = Deferred<Int>()
             let log = Log()
             let thread = Box<Thread?>(nil)
-            deferred.then {
+            deferred.done {
                 thread.value = Thread.current
                 log("callback \($0)")
-            }.then { log("further down") }
+            }.done { log("further down") }
             onThread {
                 deferred.resolve(1)
                 log("resolve returned")
                 #expect(thread.value === Thread.current)
             }
-            #expect(log.entries == ["callback 1", "further down", "resolve returned"])
+            #expect(log.all == ["callback 1", "further down", "resolve returned"])
         }
 
         @Test("F2: errbacks run before reject returns, and a Resolver's callbacks before its methods return")
@@ -181,27 +183,27 @@ extension Rules {
             deferred.reject(Boom(1))
             log("reject returned")
             let (other, resolver) = Deferred<Int>.withResolver()
-            other.then { log("\($0)") }
+            other.done { log("\($0)") }
             resolver.complete(with: .success(2))
             log("complete returned")
-            #expect(log.entries == ["Boom(1)", "reject returned", "2", "complete returned"])
+            #expect(log.all == ["Boom(1)", "reject returned", "2", "complete returned"])
         }
 
         @Test(
             "F2: a callback that names a dispatcher runs when that says so, a paused one when it is unpaused")
         func exceptions() {
             let log = Log()
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let deferred = Deferred<Int>()
-            deferred.then(on: queue) { log("dispatched \($0)") }
-            let paused = deferred.then { $0 }
+            deferred.done(on: queue) { log("dispatched \($0)") }
+            let paused = deferred.map { $0 }
             paused.pause()
-            paused.then { log("paused \($0)") }
+            paused.done { log("paused \($0)") }
             deferred.resolve(1)
             log("resolve returned")
             queue.runAll()
             paused.unpause()
-            #expect(log.entries == ["resolve returned", "dispatched 1", "paused 1"])
+            #expect(log.all == ["resolve returned", "dispatched 1", "paused 1"])
         }
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 extension Rules {
     @Suite("Rule D5: lists with a limit, and completed") struct LimitedLists {
-        /// Inputs by number, begun when asked for; each has a canceller that says so.
+        /// Inputs by number, and which were started; each has a canceller that records its number.
         private final class Inputs: Sendable {
             let log = Log()
             let begun = Box<[Int]>([])
@@ -50,10 +50,10 @@ extension Rules {
             #expect(seen == [0, 1, 2])
         }
 
-        @Test("D5: the next input begins only when one has settled: by value, failure or cancel")
+        @Test("D5: the next input starts only when one is settled: by value, failure or cancel")
         func oneByOne() {
             let inputs = Inputs(5)
-            let results = DeferredList(0..<5, limit: 2, inputs.begin).results().then { $0.map(outcome) }
+            let results = DeferredList(0..<5, limit: 2, inputs.begin).results().map { $0.map(outcome) }
             inputs.all[1].resolve(1)
             #expect(inputs.begun.value == [0, 1, 2])
             inputs.all[0].reject(Boom(0))
@@ -66,11 +66,12 @@ extension Rules {
             #expect(outcome(results) == #"["Boom(0)", "1", "2", "cancelled", "4"]"#)
         }
 
-        @Test("D5: never more than the limit are under way, whatever threads settle them", arguments: [1, 3])
+        @Test(
+            "D5: never more than the limit are in progress, whatever threads settle them", arguments: [1, 3])
         func neverMore(limit: Int) {
             let count = 60
             let (underWay, most) = (Box(0), Box(0))
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let list = DeferredList(0..<count, limit: limit) { index -> Deferred<Int> in
                 underWay.change { $0 += 1 }
                 most.change { $0 = max($0, underWay.value) }
@@ -89,13 +90,13 @@ extension Rules {
             #expect(outcome(values) == "\(Array(0..<count))")
         }
 
-        @Test("D5: inputs that have fired when they are made run through without depth")
+        @Test("D5: inputs that are settled when they are made take no stack")
         func firedInputs() {
             let values = DeferredList(0..<10_000, limit: 3) { Deferred.resolved($0) }.values()
-            #expect(outcome(values.then { $0.count }) == "10000")
+            #expect(outcome(values.map { $0.count }) == "10000")
         }
 
-        @Test("D5: cancelled, it starts no more, and what is under way is cancelled")
+        @Test("D5: a cancelled list starts no more, and those in progress are cancelled")
         func cancelled() {
             let inputs = Inputs(4)
             let values = DeferredList(0..<4, limit: 2, inputs.begin).values()
@@ -103,23 +104,23 @@ extension Rules {
             values.cancel()
             #expect(outcome(values) == "cancelled")
             #expect(inputs.begun.value == [0, 1, 2])
-            #expect(inputs.log.entries == ["cancels 1", "cancels 2"])
+            #expect(inputs.log.all == ["cancels 1", "cancels 2"])
         }
 
-        @Test("D5: the list's own cancel does the same for all who asked")
+        @Test("D5: the list's own cancel does the same for all results")
         func listCancelled() {
             let inputs = Inputs(4)
             let list = DeferredList(0..<4, limit: 2, inputs.begin)
-            let results = list.results().then { $0.map(outcome) }
+            let results = list.results().map { $0.map(outcome) }
             let values = list.values()
             list.cancel()
             #expect(inputs.begun.value == [0, 1])
-            #expect(inputs.log.entries == ["cancels 0", "cancels 1"])
+            #expect(inputs.log.all == ["cancels 0", "cancels 1"])
             #expect(outcome(values) == "cancelled")
             #expect(outcome(results) == #"["cancelled", "cancelled", "cancelled", "cancelled"]"#)
         }
 
-        @Test("D5: cancelled before it was asked for, it begins none")
+        @Test("D5: a list cancelled before its first result starts no input")
         func cancelledBefore() {
             let inputs = Inputs(3)
             let list = DeferredList(0..<3, limit: 2, inputs.begin)
@@ -128,7 +129,9 @@ extension Rules {
             #expect(inputs.begun.value.isEmpty)
         }
 
-        @Test("D5: when values has failed, it starts no more; those under way go on unless cancelsRemaining")
+        @Test(
+            "D5: when values has failed, it starts no more; those in progress continue unless cancelsRemaining"
+        )
         func failed() {
             for cancels in [false, true] {
                 let inputs = Inputs(4)
@@ -136,17 +139,17 @@ extension Rules {
                 inputs.all[0].reject(Boom(0))
                 #expect(outcome(values) == "Boom(0)")
                 #expect(inputs.begun.value == [0, 1])
-                #expect(inputs.log.entries == (cancels ? ["cancels 1"] : []))
+                #expect(inputs.log.all == (cancels ? ["cancels 1"] : []))
                 inputs.all[1].resolve(1)
                 #expect(inputs.begun.value == [0, 1])
             }
         }
 
-        @Test("D5: while others who asked want it, one that is cancelled or fails stops nothing")
+        @Test("D5: while another result is pending, one that is cancelled or fails stops nothing")
         func othersWantIt() {
             let inputs = Inputs(4)
             let list = DeferredList(0..<4, limit: 1, inputs.begin)
-            let (values, results) = (list.values(), list.results().then { $0.map(outcome) })
+            let (values, results) = (list.values(), list.results().map { $0.map(outcome) })
             values.cancel()
             #expect(outcome(values) == "cancelled")
             for input in inputs.all { input.resolve(1) }
@@ -159,12 +162,12 @@ extension Rules {
             let inputs = Inputs(4)
             let first = DeferredList(0..<4, limit: 2, cancelsRemaining: true, inputs.begin).first()
             inputs.all[1].resolve(1)
-            #expect(outcome(first.then { $0.index }) == "1")
-            #expect(inputs.log.entries == ["cancels 0"])
+            #expect(outcome(first.map { $0.index }) == "1")
+            #expect(inputs.log.all == ["cancels 0"])
             #expect(inputs.begun.value == [0, 1])
         }
 
-        @Test("D5: cancelled while an input is being made, that one is cancelled too")
+        @Test("D5: a cancel while an input is being made cancels that input, too")
         func cancelledInside() {
             let log = Log()
             let own = Box<Deferred<[Int]>?>(nil)
@@ -179,7 +182,7 @@ extension Rules {
             own.value = list.values()
             first.resolve(1)
             #expect(outcome(own.value!) == "cancelled")
-            #expect(log.entries == ["begins 0", "begins 1", "cancels"])
+            #expect(log.all == ["begins 0", "begins 1", "cancels"])
             own.value = nil
         }
 
@@ -187,15 +190,16 @@ extension Rules {
         func badLimit() {
             let list = DeferredList([1], limit: 0) { Deferred.resolved($0) }
             #expect(outcome(list.values()).contains("limit must be at least 1, not 0"))
-            #expect(outcome(list.first().then { $0.value }).contains("limit"))
+            #expect(outcome(list.first().map { $0.value }).contains("limit"))
         }
 
-        @Test("U1: a failure of an input that nobody handled names where the list, or the input, was made")
+        @Test(
+            "U1: the report of an input's unhandled failure names where the list, or the input, was created")
         func unhandledInput() {
             let found = reports {
                 let inputs = (0..<2).map { _ in Deferred<Int>() }
                 let list = DeferredList(0..<2, limit: 2) { inputs[$0] }
-                list.first().then { _ in }
+                list.first().done { _ in }
                 inputs[0].resolve(0)
                 inputs[1].reject(Boom(1))
             }
@@ -203,7 +207,9 @@ extension Rules {
             #expect(found.allSatisfy { "\($0)".contains("LimitedLists.swift") })
         }
 
-        @Test("D1: completed gives each outcome as it comes, with its index, and ends; also of an empty list")
+        @Test(
+            "D1: completed delivers outcomes in order of completion, with their index, and ends; also for an empty list"
+        )
         func completed() async {
             let inputs = (0..<3).map { _ in Deferred<Int>() }
             let completed = DeferredList(inputs).completed
@@ -218,10 +224,10 @@ extension Rules {
             }
         }
 
-        @Test("C6: a cancelled Task's loop over completed ends, and cancels what nobody else consumes")
+        @Test("C6: a cancelled Task's loop over completed ends, and cancels what nothing else consumes")
         func completedCancelled() async {
             let inputs = (0..<2).map { _ in Deferred<Int>() }
-            let other = inputs[1].then { $0 }
+            let other = inputs[1].map { $0 }
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 var count = 0

@@ -7,7 +7,7 @@ extension Rules {
         func thenPassesFailure() {
             let source = Deferred<Int>()
             let log = Log()
-            let plain = source.then { value -> String in
+            let plain = source.map { value -> String in
                 log("ran")
                 return "\(value)"
             }
@@ -15,29 +15,29 @@ extension Rules {
                 log("ran")
                 return .resolved("\(value)")
             }
-            let void = source.then { _ in log("ran") }
+            let void = source.done { _ in log("ran") }
             let constant = source.thenReturn("x")
             source.reject(Boom(1))
             #expect(
                 [outcome(plain), outcome(nested), outcome(void), outcome(constant)].allSatisfy {
                     $0 == "Boom(1)"
                 })
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
         }
 
         @Test("L1: fail passes a value through untouched, and does not run; its Void form makes it ()")
         func failPassesValue() {
             let source = Deferred<Int>()
             let log = Log()
-            let plain = source.fail { _ -> Int in
+            let plain = source.recover { _ -> Int in
                 log("ran")
                 return 0
             }
-            let nested = source.fail { _ -> Deferred<Int> in
+            let nested = source.orElse { _ -> Deferred<Int> in
                 log("ran")
                 return .resolved(0)
             }
-            let typed = source.fail(Boom.self) { _ -> Int in
+            let typed = source.recover(Boom.self) { _ -> Int in
                 log("ran")
                 return 0
             }
@@ -45,7 +45,7 @@ extension Rules {
             source.resolve(1)
             #expect(
                 [outcome(plain), outcome(nested), outcome(typed), outcome(void)] == ["1", "1", "1", "()"])
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
         }
 
         @Test("L1: both sees either")
@@ -55,27 +55,27 @@ extension Rules {
             ] {
                 let source = Deferred<Int>()
                 let log = Log()
-                let plain = source.both { outcome($0) }
-                let nested = source.both { Deferred.resolved(outcome($0)) }
+                let plain = source.mapResult { outcome($0) }
+                let nested = source.thenResult { Deferred.resolved(outcome($0)) }
                 let void: Deferred<Void> = source.both { log(outcome($0)) }
                 source.complete(with: fire)
                 #expect([outcome(plain), outcome(nested), outcome(void)] == [expected, expected, "()"])
-                #expect(log.entries == [expected])
+                #expect(log.all == [expected])
             }
         }
 
         @Test("L1: an errback for a type takes failures of that type, and lets others pass")
         func typedFail() {
             let boom = Deferred<Int>.rejected(Boom(3))
-            #expect(outcome(boom.fail(Boom.self) { $0.id }) == "3")
-            #expect(outcome(boom.fail(Boom.self) { Deferred.resolved($0.id) }) == "3")
-            #expect(outcome(boom.fail(Crash.self) { _ in 0 }) == "Boom(3)")
-            #expect(outcome(boom.fail(Crash.self) { _ in Deferred.resolved(0) }) == "Boom(3)")
+            #expect(outcome(boom.recover(Boom.self) { $0.id }) == "3")
+            #expect(outcome(boom.orElse(Boom.self) { Deferred.resolved($0.id) }) == "3")
+            #expect(outcome(boom.recover(Crash.self) { _ in 0 }) == "Boom(3)")
+            #expect(outcome(boom.orElse(Crash.self) { _ in Deferred.resolved(0) }) == "Boom(3)")
             let abandoned = Deferred<Int>.rejected(DeferredError.abandoned)
-            #expect(outcome(abandoned.fail(DeferredError.self) { $0 == .abandoned ? 1 : 2 }) == "1")
+            #expect(outcome(abandoned.recover(DeferredError.self) { $0 == .abandoned ? 1 : 2 }) == "1")
         }
 
-        @Test("L1: thenReturn gives its value for any value")
+        @Test("L1: thenReturn returns its value for any value")
         func thenReturn() {
             #expect(outcome(Deferred.resolved(1).thenReturn("x")) == "x")
             #expect(outcome(Deferred.resolved(1).thenReturn(Optional<Int>.none)) == "nil")
@@ -85,11 +85,11 @@ extension Rules {
         func pairRunsOne(succeeds: Bool) {
             let log = Log()
             let source = Deferred<Int>()
-            let plain = source.then(
+            let plain = source.map(
                 {
                     log("value \($0)"); return "v"
                 },
-                fail: {
+                recover: {
                     log(name(of: $0)); return "e"
                 })
             let nested = source.then(
@@ -97,13 +97,13 @@ extension Rules {
                     log("value \(value)")
                     return .resolved("v")
                 },
-                fail: { (error: any Error) -> Deferred<String> in
+                orElse: { (error: any Error) -> Deferred<String> in
                     log(name(of: error))
                     return .resolved("e")
                 })
-            source.then({ log("value \($0)") }, fail: { log(name(of: $0)) })
+            source.done({ log("value \($0)") }, fail: { log(name(of: $0)) })
             if succeeds { source.resolve(1) } else { source.reject(Boom(1)) }
-            #expect(log.entries == Array(repeating: succeeds ? "value 1" : "Boom(1)", count: 3))
+            #expect(log.all == Array(repeating: succeeds ? "value 1" : "Boom(1)", count: 3))
             #expect([outcome(plain), outcome(nested)] == (succeeds ? ["v", "v"] : ["e", "e"]))
         }
 
@@ -111,30 +111,30 @@ extension Rules {
         func pairErrbackSparedSiblingsError() {
             let log = Log()
             let source = Deferred<Int>()
-            source.then(
+            source.map(
                 { _ -> Int in throw Boom(1) },
-                fail: {
+                recover: {
                     log("sibling: \(name(of: $0))"); return 0
                 }
             )
             .fail { log("next: \(name(of: $0))") }
             source.then(
                 { _ -> Deferred<Int> in .rejected(Boom(2)) },
-                fail: { _ in
+                orElse: { _ in
                     log("sibling"); return .resolved(0)
                 }
             )
             .fail { log("next: \(name(of: $0))") }
-            source.then({ _ -> Void in throw Boom(3) }, fail: { _ in log("sibling") })
+            source.done({ _ -> Void in throw Boom(3) }, fail: { _ in log("sibling") })
                 .fail { log("next: \(name(of: $0))") }
             source.resolve(1)
-            #expect(log.entries == ["next: Boom(1)", "next: Boom(2)", "next: Boom(3)"])
+            #expect(log.all == ["next: Boom(1)", "next: Boom(2)", "next: Boom(3)"])
         }
 
-        @Test("L2: what a pair's errback throws goes to the next link")
+        @Test("L2: the error that a pair's errback throws is passed to the next link")
         func pairErrbackThrows() {
             let source = Deferred<Int>()
-            let pair = source.then({ $0 }, fail: { _ in throw Boom(2) })
+            let pair = source.map({ $0 }, recover: { _ in throw Boom(2) })
             source.reject(Boom(1))
             #expect(outcome(pair) == "Boom(2)")
         }
@@ -143,24 +143,24 @@ extension Rules {
         func throwsAndRecovers() {
             let log = Log()
             let source = Deferred<Int>()
-            source.then { _ -> Int in throw Boom(1) }
-                .then {
+            source.map { _ -> Int in throw Boom(1) }
+                .map {
                     log("skipped \($0)"); return $0
                 }
-                .fail {
+                .recover {
                     log(name(of: $0)); return 5
                 }
-                .fail { _ in
+                .recover { _ in
                     log("skipped"); return 0
                 }
-                .then {
+                .map {
                     log("\($0)"); return $0
                 }
-                .both { _ -> Int in throw Boom(2) }
-                .fail { error -> Int in throw error }
+                .mapResult { _ -> Int in throw Boom(2) }
+                .recover { error -> Int in throw error }
                 .fail { log(name(of: $0)) }
             source.resolve(1)
-            #expect(log.entries == ["Boom(1)", "5", "Boom(2)"])
+            #expect(log.all == ["Boom(1)", "5", "Boom(2)"])
         }
 
         @Test("L3: every form that throws fails with what it threw")
@@ -171,20 +171,22 @@ extension Rules {
             @Sendable func refuseNested() throws -> Deferred<Int> { throw Boom(2) }
             @Sendable func refuseVoid() throws { throw Boom(2) }
             let all: [String] = [
-                outcome(value.then { _ in try refuse() }), outcome(value.then { _ in try refuseNested() }),
-                outcome(value.then { _ in try refuseVoid() }), outcome(failure.fail { _ in try refuse() }),
-                outcome(failure.fail { _ in try refuseNested() }),
-                outcome(failure.fail(Boom.self) { _ in try refuse() }),
-                outcome(failure.fail(Boom.self) { _ in try refuseNested() }),
-                outcome(value.both { _ in try refuse() }), outcome(value.both { _ in try refuseNested() }),
+                outcome(value.map { _ in try refuse() }), outcome(value.then { _ in try refuseNested() }),
+                outcome(value.done { _ in try refuseVoid() }), outcome(failure.recover { _ in try refuse() }),
+                outcome(failure.orElse { _ in try refuseNested() }),
+                outcome(failure.recover(Boom.self) { _ in try refuse() }),
+                outcome(failure.orElse(Boom.self) { _ in try refuseNested() }),
+                outcome(value.mapResult { _ in try refuse() }),
+                outcome(value.thenResult { _ in try refuseNested() }),
                 outcome(value.both { _ in try refuseVoid() }),
-                outcome(value.then({ _ in try refuse() }, fail: { _ in 0 })),
+                outcome(value.map({ _ in try refuse() }, recover: { _ in 0 })),
             ]
             #expect(all.allSatisfy { $0 == "Boom(2)" })
         }
 
         @Test(
-            "L4: a link whose callback gives a pending Deferred waits for it, and takes its value or failure")
+            "L4: a link whose callback returns a pending Deferred waits for it, and takes its value or failure"
+        )
         func nestedPending() {
             for (result, expected) in [
                 (Result<String, any Error>.success("x"), "x"), (.failure(Boom(1)), "Boom(1)"),
@@ -196,10 +198,10 @@ extension Rules {
                 outer.both { log(outcome($0)) }
                 source.resolve(1)
                 #expect(outcome(outer) == "pending")
-                #expect(log.entries.isEmpty)
+                #expect(log.all.isEmpty)
                 inner.complete(with: result)
                 #expect(outcome(outer) == expected)
-                #expect(log.entries == [expected])
+                #expect(log.all == [expected])
             }
         }
 
@@ -207,12 +209,12 @@ extension Rules {
         func nestedFired() {
             let log = Log()
             let source = Deferred<Int>()
-            source.then { _ in Deferred.resolved("x") }.then { log($0) }
-            source.then { _ in Deferred<String>.rejected(Boom(1)) }.fail {
+            source.then { _ in Deferred.resolved("x") }.done { log($0) }
+            source.then { _ in Deferred<String>.rejected(Boom(1)) }.recover {
                 log(name(of: $0)); return ""
-            }.then { _ in }
+            }.done { _ in }
             source.resolve(1)
-            #expect(log.entries == ["x", "Boom(1)"])
+            #expect(log.all == ["x", "Boom(1)"])
         }
 
         @Test("L4: every form that may nest does")
@@ -221,30 +223,32 @@ extension Rules {
             let value = Deferred.resolved(1)
             let failure = Deferred<Int>.rejected(Boom(1))
             let all = [
-                value.then { _ in inner }, failure.fail { _ in inner },
-                failure.fail(Boom.self) { _ in inner },
-                value.both { _ in inner }, failure.both { _ in inner },
-                value.then({ _ in inner }, fail: { _ in .resolved(0) }),
-                failure.then({ _ in .resolved(0) }, fail: { _ in inner }),
+                value.then { _ in inner }, failure.orElse { _ in inner },
+                failure.orElse(Boom.self) { _ in inner },
+                value.thenResult { _ in inner }, failure.thenResult { _ in inner },
+                value.then({ _ in inner }, orElse: { _ in .resolved(0) }),
+                failure.then({ _ in .resolved(0) }, orElse: { _ in inner }),
             ]
             #expect(all.map(outcome) == Array(repeating: "pending", count: all.count))
             inner.resolve(9)
             #expect(all.map(outcome) == Array(repeating: "9", count: all.count))
         }
 
-        @Test("L4: the inner handle keeps its value for others, who are told in the order attached")
+        @Test(
+            "L4: the inner handle keeps its value for other consumers, which are notified in the order attached"
+        )
         func innerKeepsItsValue() {
             let log = Log()
             let inner = Deferred<Int>()
-            inner.then { log("before \($0)") }
+            inner.done { log("before \($0)") }
             let outer = Deferred.resolved(0).then { _ in inner }
-            outer.then { log("outer \($0)") }
-            inner.then { log("after \($0)") }
+            outer.done { log("outer \($0)") }
+            inner.done { log("after \($0)") }
             inner.resolve(1)
-            #expect(log.entries == ["before 1", "after 1", "outer 1"])
+            #expect(log.all == ["before 1", "after 1", "outer 1"])
             #expect(outcome(inner) == "1")
-            inner.then { log("late \($0)") }
-            #expect(log.entries.last == "late 1")
+            inner.done { log("late \($0)") }
+            #expect(log.all.last == "late 1")
         }
 
         @Test(
@@ -252,7 +256,7 @@ extension Rules {
         )
         func innerKeepsItsFailure() {
             let inner = Deferred<Int>()
-            let outer = Deferred.resolved(0).then { _ in inner }.fail { _ in 7 }
+            let outer = Deferred.resolved(0).then { _ in inner }.recover { _ in 7 }
             inner.reject(Boom(1))
             #expect(outcome(outer) == "7")
             #expect(outcome(inner) == "Boom(1)")
@@ -273,7 +277,7 @@ extension Rules {
             var outer = innermost
             for _ in 0..<50 {
                 let inner = outer
-                outer = Deferred.resolved(0).then { _ in inner }.then { $0 + 1 }
+                outer = Deferred.resolved(0).then { _ in inner }.map { $0 + 1 }
             }
             #expect(outcome(outer) == "pending")
             innermost.resolve(0)
@@ -282,7 +286,7 @@ extension Rules {
 
         @Test("L4: a callback on a dispatcher may nest too")
         func nestedOnDispatcher() {
-            let queue = HandDispatcher()
+            let queue = StoringDispatcher()
             let inner = Deferred<Int>()
             let outer = Deferred.resolved(0).then(on: queue) { _ in inner }
             queue.runAll()
@@ -291,7 +295,9 @@ extension Rules {
             #expect(outcome(outer) == "4")
         }
 
-        @Test("L4: follow and chain(to:) fire a Deferred as another fires; firing by hand first wins")
+        @Test(
+            "L4: follow and chain(to:) complete a Deferred as another completes; an earlier explicit completion wins"
+        )
         func follows() {
             let first = Deferred<Int>()
             let (follower, resolver) = Deferred<Int>.withResolver()

@@ -3,12 +3,12 @@ import Testing
 
 extension Rules {
     @Suite("Rules D1 to D4: lists") struct Lists {
-        @Test("D1: results and values stand in input order, whatever order they came in")
+        @Test("D1: results and values are in input order, whatever the order of completion")
         func inputOrder() {
             for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
                 let inputs = (0..<3).map { _ in Deferred<Int>() }
                 let values = DeferredList(inputs).values()
-                let results = DeferredList(inputs).results().then { $0.map(outcome) }
+                let results = DeferredList(inputs).results().map { $0.map(outcome) }
                 for index in order {
                     #expect([outcome(values), outcome(results)] == ["pending", "pending"])
                     inputs[index].resolve(index * 10)
@@ -18,37 +18,38 @@ extension Rules {
             }
         }
 
-        @Test("D1: results gives failures their place, and never fails itself")
+        @Test("D1: results has failures at their index, and never fails itself")
         func resultsWithFailures() {
             let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let results = DeferredList(inputs).results().then { $0.map(outcome) }
+            let results = DeferredList(inputs).results().map { $0.map(outcome) }
             inputs[2].reject(Boom(2))
             inputs[0].resolve(0)
             inputs[1].cancel()
             #expect(outcome(results) == #"["0", "cancelled", "Boom(2)"]"#)
         }
 
-        @Test("D1: empty lists fire at once: results and values with [], first with .empty, gather() with ()")
+        @Test(
+            "D1: empty lists settle at once: results and values with [], first with .empty, gather() with ()")
         func empty() {
             let none: [Deferred<Int>] = []
             for list in [
                 DeferredList(none), DeferredList(none, consumeErrors: true, cancelsRemaining: true),
                 DeferredList([Int](), limit: 1) { _ in Deferred<Int>() },
             ] {
-                #expect(outcome(list.results().then { $0.count }) == "0")
+                #expect(outcome(list.results().map { $0.count }) == "0")
                 #expect(outcome(list.values()) == "[]")
-                #expect(outcome(list.first().then { $0.value }) == "empty")
+                #expect(outcome(list.first().map { $0.value }) == "empty")
                 list.cancel()
             }
             let gathered: Deferred<()> = gather()
             #expect(outcome(gathered) == "()")
         }
 
-        @Test("D1: inputs that have fired before count; all fired, the list fires at once")
+        @Test("D1: inputs that are settled count; if all are, the list settles at once")
         func firedBefore() {
             let list = DeferredList([Deferred.resolved(1), .resolved(2)])
             #expect(outcome(list.values()) == "[1, 2]")
-            #expect(outcome(list.first().then { "\($0.index): \($0.value)" }) == "0: 1")
+            #expect(outcome(list.first().map { "\($0.index): \($0.value)" }) == "0: 1")
             #expect(outcome(DeferredList([Deferred.resolved(1), .rejected(Boom(1))]).values()) == "Boom(1)")
             let pending = Deferred<Int>()
             let mixed = DeferredList([.resolved(1), pending, .resolved(3)]).values()
@@ -57,10 +58,10 @@ extension Rules {
             #expect(outcome(mixed) == "[1, 2, 3]")
         }
 
-        @Test("D1: an input that fires during the list's construction counts once")
+        @Test("D1: an input that settles while the list is being created counts once")
         func firesDuringConstruction() {
             let (one, two) = (Deferred<Int>(), Deferred<Int>())
-            // Attaching to the first runs what fires the second.
+            // Attaching to the first runs the callback that completes the second.
             let first = Deferred.resolved(0).then { _ in one }
             let inputs = sequence(state: 0) { state -> Deferred<Int>? in
                 state += 1
@@ -78,20 +79,54 @@ extension Rules {
             #expect(outcome(DeferredList(inputs).values()) == "[1, 2, 1]")
         }
 
-        @Test("D1: gather keeps types and places")
+        @Test(
+            "D3: gather with cancelsRemaining cancels the inputs still pending, in order, after its callbacks"
+        )
+        func gatherCancelsRemaining() {
+            for cancels in [true, false] {
+                let log = Log()
+                let numbers = (0..<2).map { index in
+                    Deferred<Int>(canceller: { _ in log("cancels \(index)") })
+                }
+                let text = Deferred<String>()
+                let all = gather(numbers[0], text, numbers[1], cancelsRemaining: cancels)
+                all.both { _ in log("gathered") }
+                text.reject(Boom(1))
+                #expect(outcome(all.map { "\($0)" }) == "Boom(1)")
+                #expect(log.all == (cancels ? ["gathered", "cancels 0", "cancels 1"] : ["gathered"]))
+                #expect(
+                    numbers.map(outcome) == (cancels ? ["cancelled", "cancelled"] : ["pending", "pending"]))
+                keep(numbers)
+            }
+        }
+
+        @Test("D3, U1: an error after gather is settled is reported, unless consumeErrors")
+        func gatherConsumesErrors() {
+            for consumes in [true, false] {
+                let found = reports {
+                    let (number, text) = (Deferred<Int>(), Deferred<String>())
+                    gather(number, text, consumeErrors: consumes).fail { _ in }
+                    number.reject(Boom(1))
+                    text.reject(Boom(2))
+                }
+                #expect(found.count == (consumes ? 0 : 1))
+            }
+        }
+
+        @Test("D1: gather keeps types and order")
         func gathers() {
             let (number, text, flag) = (Deferred<Int>(), Deferred<String>(), Deferred<Bool>())
             let all = gather(number, text, flag)
             flag.resolve(true)
             text.resolve("a")
-            #expect(outcome(all.then { "\($0)" }) == "pending")
+            #expect(outcome(all.map { "\($0)" }) == "pending")
             number.resolve(1)
-            #expect(outcome(all.then { "\($0.0) \($0.1) \($0.2)" }) == "1 a true")
+            #expect(outcome(all.map { "\($0.0) \($0.1) \($0.2)" }) == "1 a true")
             let failing = gather(Deferred<Int>(), Deferred<String>.rejected(Boom(1)))
-            #expect(outcome(failing.then { _ in 0 }) == "Boom(1)")
+            #expect(outcome(failing.map { _ in 0 }) == "Boom(1)")
         }
 
-        @Test("D2: values fails with the first error as it is, at once")
+        @Test("D2: values fails with the first error, unchanged, at once")
         func valuesFailsFirst() {
             let inputs = (0..<3).map { _ in Deferred<Int>() }
             let values = DeferredList(inputs).values()
@@ -102,21 +137,21 @@ extension Rules {
             inputs[0].fail { _ in }
         }
 
-        @Test("D2: first fires with the first value and its index; failures before it do not count")
+        @Test("D2: first is resolved with the first value and its index; failures before it do not count")
         func firstValue() {
             let inputs = (0..<3).map { _ in Deferred<Int>() }
             let first = DeferredList(inputs).first()
             inputs[0].reject(Boom(0))
-            #expect(outcome(first.then { $0.value }) == "pending")
+            #expect(outcome(first.map { $0.value }) == "pending")
             inputs[2].resolve(2)
             inputs[1].resolve(1)
-            #expect(outcome(first.then { "\($0.index): \($0.value)" }) == "2: 2")
+            #expect(outcome(first.map { "\($0.index): \($0.value)" }) == "2: 2")
         }
 
         @Test("D2: first fails only when all have, with the error that came last")
         func firstFails() {
             let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let first = DeferredList(inputs).first().then { $0.value }
+            let first = DeferredList(inputs).first().map { $0.value }
             inputs[2].reject(Boom(2))
             inputs[0].reject(Boom(0))
             #expect(outcome(first) == "pending")
@@ -125,12 +160,13 @@ extension Rules {
         }
 
         @Test(
-            "D3: errors before the list has fired are the list's; those after are U1's, unless consumeErrors")
+            "D3: errors before the list is settled belong to it; later ones fall under U1, unless consumeErrors"
+        )
         func lateErrors() {
             for consumes in [false, true] {
                 let found = reports {
                     let inputs = (0..<3).map { _ in Deferred<Int>() }
-                    DeferredList(inputs, consumeErrors: consumes).first().then { _ in }
+                    DeferredList(inputs, consumeErrors: consumes).first().done { _ in }
                     inputs[0].reject(Boom(0))
                     inputs[1].resolve(1)
                     inputs[2].reject(Boom(2))
@@ -154,13 +190,13 @@ extension Rules {
             #expect(handled.isEmpty)
         }
 
-        @Test("D3: without cancelsRemaining the other inputs go on")
+        @Test("D3: without cancelsRemaining the other inputs continue")
         func othersGoOn() {
             let log = Log()
             let inputs = (0..<3).map { index in Deferred<Int>(canceller: { _ in log("\(index)") }) }
             _ = DeferredList(inputs).first()
             inputs[1].resolve(1)
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             #expect(inputs.map(outcome) == ["pending", "1", "pending"])
         }
 
@@ -177,11 +213,11 @@ extension Rules {
                     list.values().fail { error -> Void in log("list \(name(of: error))") }
                     inputs[2].reject(Boom(2))
                 } else {
-                    list.first().then { log("list \($0.index)") }
+                    list.first().done { log("list \($0.index)") }
                     inputs[2].resolve(2)
                 }
                 #expect(
-                    log.entries == [
+                    log.all == [
                         isValues ? "list Boom(2)" : "list 2", "cancels 0", "cancels 1", "cancels 3",
                     ])
                 #expect([0, 1, 3].allSatisfy { outcome(inputs[$0]) == "cancelled" })
@@ -191,7 +227,7 @@ extension Rules {
         @Test("D3: what others consume is not cancelled with the rest (C3)")
         func remainingShared() {
             let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let other = inputs[0].then { $0 }
+            let other = inputs[0].map { $0 }
             _ = DeferredList(inputs, cancelsRemaining: true).first()
             inputs[1].resolve(1)
             #expect(inputs.map(outcome) == ["pending", "1", "cancelled"])
@@ -199,25 +235,25 @@ extension Rules {
             #expect(outcome(other) == "0")
         }
 
-        @Test("D3: all inputs are attached before any is cancelled, also when one has fired before")
+        @Test("D3: all inputs are attached before any is cancelled, also when one is settled")
         func attachedBeforeCancelled() {
             let log = Log()
             let last = Deferred<Int>(canceller: { _ in log("last") })
-            let other = last.then { $0 }
+            let other = last.map { $0 }
             let first = Deferred<Int>(canceller: { _ in
-                // If the list did not watch `last` yet, this would be its only consumer, and end it.
+                // If the list did not observe `last` yet, this would be its only consumer, and cancel it.
                 other.cancel()
                 log("first")
             })
             let list = DeferredList([first, .resolved(1), last], cancelsRemaining: true)
-            #expect(outcome(list.first().then { $0.index }) == "1")
-            #expect(log.entries == ["first", "last"])
+            #expect(outcome(list.first().map { $0.index }) == "1")
+            #expect(log.all == ["first", "last"])
         }
 
         @Test("D3: with results, cancelsRemaining has nothing to cancel")
         func resultsCancelsNothing() {
             let inputs = (0..<2).map { _ in Deferred<Int>() }
-            let results = DeferredList(inputs, cancelsRemaining: true).results().then { $0.map(outcome) }
+            let results = DeferredList(inputs, cancelsRemaining: true).results().map { $0.map(outcome) }
             inputs[0].reject(Boom(0))
             #expect(outcome(inputs[1]) == "pending")
             inputs[1].resolve(1)
@@ -242,16 +278,16 @@ extension Rules {
                     }
                 inputs[1].resolve(1)
                 if kind == 2 {
-                    #expect(log.entries == ["(index: 1, value: 1)"])
+                    #expect(log.all == ["(index: 1, value: 1)"])
                     continue
                 }
                 whole.cancel()
-                #expect(log.entries == ["cancelled", "cancels 0", "cancels 2"])
+                #expect(log.all == ["cancelled", "cancels 0", "cancels 2"])
                 #expect(inputs.map(outcome) == ["cancelled", "1", "cancelled"])
             }
         }
 
-        @Test("D4: a canceller that fires its input changes nothing for the cancelled list")
+        @Test("D4: a canceller that completes its input changes nothing for the cancelled list")
         func cancellerFiresInput() {
             let inputs = (0..<2).map { _ in Deferred<Int>(canceller: { $0.resolve(5) }) }
             let list = DeferredList(inputs).values()
@@ -260,7 +296,7 @@ extension Rules {
             #expect(inputs.map(outcome) == ["5", "5"])
         }
 
-        @Test("D4: inputs that others consume go on")
+        @Test("D4: inputs that others consume continue")
         func cancelSharedInputs() {
             let inputs = (0..<2).map { _ in Deferred<Int>() }
             let one = DeferredList(inputs).values()
@@ -284,7 +320,7 @@ extension Rules {
             #expect(inputs.map(outcome) == ["cancelled", "cancelled"])
         }
 
-        @Test("D4: one Deferred may stand in a list twice, and is one consumer's")
+        @Test("D4: one Deferred may be in a list twice, as one consumer")
         func duplicates() {
             let log = Log()
             let (one, two) = (
@@ -293,7 +329,7 @@ extension Rules {
             let values = DeferredList([one, two, one]).values()
             let cancelled = DeferredList([one, two, one]).values()
             cancelled.cancel()
-            #expect(log.entries.isEmpty)
+            #expect(log.all.isEmpty)
             one.resolve(1)
             two.resolve(2)
             #expect(outcome(values) == "[1, 2, 1]")
@@ -301,7 +337,7 @@ extension Rules {
             let shared = Deferred<Int>(canceller: { _ in log("shared") })
             let list = DeferredList([shared, shared, shared]).values()
             list.cancel()
-            #expect(log.entries == ["shared"])
+            #expect(log.all == ["shared"])
             #expect([outcome(list), outcome(shared)] == ["cancelled", "cancelled"])
 
             let failing = Deferred<Int>()
@@ -313,9 +349,9 @@ extension Rules {
         @Test("D4: cancelling the list itself cancels each input as its own cancel does")
         func listCancel() {
             let inputs = (0..<2).map { _ in Deferred<Int>() }
-            let other = inputs[0].then { $0 }
+            let other = inputs[0].map { $0 }
             let list = DeferredList(inputs)
-            let results = list.results().then { $0.map(outcome) }
+            let results = list.results().map { $0.map(outcome) }
             list.cancel()
             #expect(inputs.map(outcome) == ["cancelled", "cancelled"])
             #expect(outcome(other) == "cancelled")
@@ -326,7 +362,7 @@ extension Rules {
         func cancelBelowList() {
             let input = Deferred<Int>()
             let values = DeferredList([input]).values()
-            let (one, two) = (values.then { $0.count }, values.then { $0.count })
+            let (one, two) = (values.map { $0.count }, values.map { $0.count })
             one.cancel()
             #expect([outcome(one), outcome(values), outcome(input)] == ["cancelled", "pending", "pending"])
             two.cancel()
@@ -335,7 +371,7 @@ extension Rules {
         }
 
         @Test(
-            "C5, D4: an input that has fired but is paused is taken or cancelled for the list, and the list ends"
+            "C5, D4: an input that is settled but paused is taken or cancelled for the list, and the list settles"
         )
         func pausedInput() {
             let input = Deferred<Int>()
@@ -348,21 +384,21 @@ extension Rules {
             #expect([outcome(list), outcome(input)] == ["cancelled", "1"])
         }
 
-        @Test("T1: inputs that fire on many threads at once complete the list once, in input order")
+        @Test("T1: inputs that settle on many threads at once complete the list once, in input order")
         func race() {
             for _ in 0..<200 {
                 let inputs = (0..<4).map { _ in Deferred<Int>() }
                 let log = Log()
-                DeferredList(inputs).values().then { log("\($0)") }
+                DeferredList(inputs).values().done { log("\($0)") }
                 let first = DeferredList(inputs).first()
-                gather(inputs[0], inputs[3]).then { log("\($0 + $1)") }
+                gather(inputs[0], inputs[3]).done { log("\($0 + $1)") }
                 onThreads(4) { inputs[$0].resolve($0) }
-                #expect(log.entries.sorted() == ["3", "[0, 1, 2, 3]"])
-                #expect(outcome(first.then { $0.index == $0.value }) == "true")
+                #expect(log.all.sorted() == ["3", "[0, 1, 2, 3]"])
+                #expect(outcome(first.map { $0.index == $0.value }) == "true")
             }
         }
 
-        @Test("T1: a list's cancel and its inputs' firing race: it ends once, one way or the other")
+        @Test("T1: a list's cancel races with its inputs' completion: it settles once, one way or the other")
         func cancelRace() {
             for _ in 0..<200 {
                 let inputs = (0..<2).map { _ in Deferred<Int>() }
@@ -372,8 +408,8 @@ extension Rules {
                 onThreads(3) { thread in
                     if thread == 2 { list.cancel() } else { _ = reports { inputs[thread].resolve(thread) } }
                 }
-                #expect(log.entries.count == 1)
-                #expect(["[0, 1]", "cancelled"].contains(log.entries[0]))
+                #expect(log.all.count == 1)
+                #expect(["[0, 1]", "cancelled"].contains(log.all[0]))
             }
         }
     }

@@ -1,5 +1,6 @@
 import Deferred
-import TestThreads
+import DeferredTesting
+import TestSupport
 import Testing
 
 extension Rules {
@@ -12,12 +13,12 @@ extension Rules {
             arguments: 0..<4)
         func recursion(form: Int) {
             SmallStack.run { check in
-                let lives = Lives()
+                let tracker = LeakTracker()
                 let next = Box<Resolver<Int>?>(nil)
                 let positions = Box<[Position]>([])
                 @Sendable func step() -> Deferred<Int> { Deferred { next.value = $0 } }
                 @Sendable func loop(_ remaining: Int) -> Deferred<Int> {
-                    let life = lives.begin()
+                    let life = tracker.begin()
                     @Sendable func again() -> Deferred<Int> {
                         life.use()
                         return remaining == 0 ? .resolved(7) : loop(remaining - 1)
@@ -25,8 +26,8 @@ extension Rules {
                     let whole =
                         switch form {
                         case 0: step().then { _ in again() }
-                        case 1: step().both { _ in again() }
-                        case 2: step().then({ _ in again() }, fail: { _ in again() })
+                        case 1: step().thenResult { _ in again() }
+                        case 2: step().then({ _ in again() }, orElse: { _ in again() })
                         default: step().then(on: InlineDispatcher()) { _ in again() }
                         }
                     if remaining % 16 == 0 { positions.change { $0.append(Position(whole)) } }
@@ -38,21 +39,21 @@ extension Rules {
                 for index in 0..<steps {
                     let resolver = next.value!
                     resolver.resolve(index)
-                    most = max(most, lives.alive)
+                    most = max(most, tracker.alive)
                 }
-                // What is captured by the step that waits, and by the one that it came from.
+                // The captures of the waiting step and of the step before it.
                 check(most <= 2)
-                // The outermost position, which has a handle, and the one that waits now; of all others
-                // nothing is left.
+                // The outermost position, which has a handle, and the one that waits now; all others are
+                // released.
                 check(positions.value.count, is: steps / 16 + 1)
                 check(positions.value.count { $0.isAlive } <= 2)
                 next.value!.resolve(steps)
                 check(outcome(whole), is: "7")
-                check(lives.alive, is: 0)
+                check(tracker.alive, is: 0)
             }
         }
 
-        /// Sees whether what is behind a handle is still there, without keeping it.
+        /// Checks whether the link of a handle still exists, without retaining it.
         private struct Position {
             private weak var object: AnyObject?
 
@@ -65,13 +66,13 @@ extension Rules {
             }
         }
 
-        @Test("L6: 10,000,000 steps of an asynchronous recursion hold no more than two did")
+        @Test("L6: 10,000,000 steps of an asynchronous recursion retain no more than two did")
         func longRecursion() {
             SmallStack.run { check in
-                let lives = Lives()
+                let tracker = LeakTracker()
                 let next = Box<Resolver<Int>?>(nil)
                 @Sendable func loop(_ sum: Int) -> Deferred<Int> {
-                    let life = lives.begin()
+                    let life = tracker.begin()
                     return Deferred<Int> { next.value = $0 }.then { number in
                         life.use()
                         return number == 0 ? .resolved(sum) : loop(sum + number)
@@ -82,38 +83,38 @@ extension Rules {
                 var most = 0
                 for _ in 0..<steps {
                     next.value!.resolve(1)
-                    most = max(most, lives.alive)
+                    most = max(most, tracker.alive)
                 }
                 check(most <= 2)
                 next.value!.resolve(0)
                 check(outcome(whole), is: "\(steps)")
-                check(lives.alive, is: 0)
+                check(tracker.alive, is: 0)
             }
         }
 
-        @Test("L6: the values that the steps gave are freed as it runs")
+        @Test("L6: the steps' values are released as it runs")
         func recursionFreesValues() {
             SmallStack.run { check in
-                let lives = Lives()
-                let next = Box<Resolver<Lives.Life>?>(nil)
+                let tracker = LeakTracker()
+                let next = Box<Resolver<LeakTracker.Tracked>?>(nil)
                 @Sendable func loop(_ remaining: Int) -> Deferred<Int> {
-                    Deferred<Lives.Life> { next.value = $0 }.then { life in
+                    Deferred<LeakTracker.Tracked> { next.value = $0 }.then { life in
                         life.use()
                         return remaining == 0 ? .resolved(7) : loop(remaining - 1)
                     }
                 }
                 let log = Log()
                 let steps = LongRecursion.count / 10
-                loop(steps).then { log("\($0)") }
+                loop(steps).done { log("\($0)") }
                 var most = 0
                 for _ in 0...steps {
                     let resolver = next.value!
-                    resolver.resolve(lives.begin())
-                    most = max(most, lives.alive)
+                    resolver.resolve(tracker.begin())
+                    most = max(most, tracker.alive)
                 }
-                check(log.entries, is: ["7"])
+                check(log.all, is: ["7"])
                 check(most <= 2)
-                check(lives.alive, is: 0)
+                check(tracker.alive, is: 0)
             }
         }
     }

@@ -1,41 +1,42 @@
 import Deferred
+import DeferredTesting
 import Testing
 
 extension Rules {
-    /// That each form of `then`, `fail`, `both` and the rest is the one that is chosen for the closure it is
-    /// for. What is chosen shows in the type, which each line states, and in the outcome.
+    /// Checks that the expected form of `map`, `then`, `done` and the others is chosen for each closure. The
+    /// choice shows in the type, which each line states, and in the outcome.
     @Suite("Public names: overloads") struct Overloads {
         let source = Deferred<Int>.resolved(1)
         let failed = Deferred<Int>.rejected(Boom(1))
         let inner = Deferred<String>.resolved("inner")
 
-        @Test("Names: then chooses plain, nested or Void by what its closure gives, in one expression")
+        @Test("Names: map, then and done stand for a value, a Deferred and nothing, in one expression")
         func thenInOneExpression() {
             let inner = inner
-            let plain = source.then { $0 + 1 }
+            let plain = source.map { $0 + 1 }
             expectType(plain, Deferred<Int>.self)
             #expect(outcome(plain) == "2")
             let nested = source.then { _ in inner }
             expectType(nested, Deferred<String>.self)
             #expect(outcome(nested) == "inner")
-            let void = source.then { _ in }
+            let void = source.done { _ in }
             expectType(void, Deferred<Void>.self)
             let log = Log()
-            source.then { log("\($0)") }
-            #expect(log.entries == ["1"])
-            let nestedVoid = source.then { _ in Deferred<Int>.rejected(Boom(2)).then { _ in } }
+            source.done { log("\($0)") }
+            #expect(log.all == ["1"])
+            let nestedVoid = source.then { _ in Deferred<Int>.rejected(Boom(2)).done { _ in } }
             expectType(nestedVoid, Deferred<Void>.self)
             #expect(outcome(nestedVoid) == "Boom(2)")
-            let optional = source.then { Optional($0) }
+            let optional = source.map { Optional($0) }
             expectType(optional, Deferred<Int?>.self)
-            let tuple = source.then { ($0, "a") }
+            let tuple = source.map { ($0, "a") }
             expectType(tuple, Deferred<(Int, String)>.self)
         }
 
         @Test("Names: the same in several statements")
         func thenInStatements() {
             let inner = inner
-            let plain = source.then { value in
+            let plain = source.map { value in
                 let next = value + 1
                 return next
             }
@@ -47,61 +48,61 @@ extension Rules {
             expectType(nested, Deferred<String>.self)
             #expect(outcome(nested) == "inner")
             let log = Log()
-            source.then { value in
+            source.done { value in
                 log("a")
                 log("b")
             }
-            source.then { value in
+            source.done { value in
                 if value > 1 { return }
                 log("\(value)")
             }
-            #expect(log.entries == ["a", "b", "1"])
-            let void = source.then { value in
+            #expect(log.all == ["a", "b", "1"])
+            let void = source.done { value in
                 let copy = value
                 if copy > 1 { throw Boom(1) }
             }
             expectType(void, Deferred<Void>.self)
         }
 
-        @Test("Names: a chain whose middle gives a Deferred waits for it, whatever comes after")
+        @Test("Names: a chain whose middle returns a Deferred waits for it, whatever is attached after it")
         func nestedInTheMiddle() {
             let log = Log()
             let inner = Deferred<String>()
-            source.then { _ in inner }.then { log("then \($0)") }
-            _ = source.then { _ in inner }.fail { _ in "recovered" }.then { log("fail \($0)") }
-            source.then { _ in inner }.fail { _ in log("not called") }.then { log("void fail") }
-            source.then { _ in inner }.fail { log(name(of: $0)) }.then { log("void fail") }
+            source.then { _ in inner }.done { log("then \($0)") }
+            _ = source.then { _ in inner }.recover { _ in "recovered" }.done { log("fail \($0)") }
+            source.then { _ in inner }.fail { _ in log("not called") }.done { log("void fail") }
+            source.then { _ in inner }.fail { log(name(of: $0)) }.done { log("void fail") }
             source.then { _ in inner }.both { log("both \(outcome($0))") }
             source.then { _ in inner }.finally { log("finally \(outcome($0))") }
             source.then { value in
                 log("statements")
                 return inner
-            }.fail { log(name(of: $0)) }.then { log("void fail") }
-            source.then { _ in inner }.then({ log("pair \($0)") }, fail: { log(name(of: $0)) })
-            source.then { _ in inner.then { log("inner's \($0)") } }.then { log("void") }
-            source.then { _ in inner.then { log("inner's \($0)") } }.fail { log(name(of: $0)) }.then {
+            }.fail { log(name(of: $0)) }.done { log("void fail") }
+            source.then { _ in inner }.done({ log("pair \($0)") }, fail: { log(name(of: $0)) })
+            source.then { _ in inner.done { log("inner's \($0)") } }.done { log("void") }
+            source.then { _ in inner.done { log("inner's \($0)") } }.fail { log(name(of: $0)) }.done {
                 log("void")
             }
-            #expect(log.entries == ["statements"])
+            #expect(log.all == ["statements"])
             inner.resolve("x")
-            #expect(log.entries.count == 13)
+            #expect(log.all.count == 13)
         }
 
         @Test("Names: a closure that always throws, or never returns, resolves")
         func throwsAlways() {
-            let then: Deferred<Int> = source.then { _ in throw Boom(2) }
+            let then: Deferred<Int> = source.map { _ in throw Boom(2) }
             #expect(outcome(then) == "Boom(2)")
-            source.then { _ in throw Boom(3) }.fail { _ in }
-            let fail = failed.fail { _ in throw Boom(4) }
+            source.done { _ in throw Boom(3) }.fail { _ in }
+            let fail = failed.recover { _ in throw Boom(4) }
             expectType(fail, Deferred<Int>.self)
             #expect(outcome(fail) == "Boom(4)")
-            let statements = failed.fail { error in
+            let statements = failed.recover { error in
                 guard error is Crash else { throw Boom(5) }
                 throw error
             }
             expectType(statements, Deferred<Int>.self)
             #expect(outcome(statements) == "Boom(5)")
-            let never = source.then { value -> Int in
+            let never = source.map { value -> Int in
                 guard value == 1 else { fatalError("not here") }
                 return value
             }
@@ -109,14 +110,14 @@ extension Rules {
         }
 
         @Test(
-            "Names: fail chooses plain, nested or Void by what its closure gives; of these plain is preferred"
+            "Names: recover, orElse and fail stand for a value, a Deferred and nothing"
         )
         func fail() {
             let log = Log()
-            let plain = failed.fail { _ in 0 }
+            let plain = failed.recover { _ in 0 }
             expectType(plain, Deferred<Int>.self)
             let other = Deferred.resolved(9)
-            let nested = failed.fail { _ in other }
+            let nested = failed.orElse { _ in other }
             expectType(nested, Deferred<Int>.self)
             #expect(outcome(nested) == "9")
             let void = failed.fail { _ in }
@@ -127,37 +128,38 @@ extension Rules {
                 log("two")
                 log(name(of: error))
             }
-            let plainStatements = failed.fail { error in
+            let plainStatements = failed.recover { error in
                 log("three")
                 return 0
             }
             expectType(plainStatements, Deferred<Int>.self)
-            let nestedStatements = failed.fail { error in
+            let nestedStatements = failed.orElse { error in
                 log("four")
                 return other
             }
             expectType(nestedStatements, Deferred<Int>.self)
-            #expect(log.entries == ["Boom(1)", "two", "Boom(1)", "three", "four"])
-            let typed = failed.fail(Boom.self) { $0.id }
+            #expect(log.all == ["Boom(1)", "two", "Boom(1)", "three", "four"])
+            let typed = failed.recover(Boom.self) { $0.id }
             expectType(typed, Deferred<Int>.self)
-            #expect(outcome(failed.fail(Boom.self) { _ in other }) == "9")
-            #expect(outcome(failed.fail(Boom.self, on: InlineDispatcher()) { $0.id + 1 }) == "2")
+            #expect(outcome(failed.orElse(Boom.self) { _ in other }) == "9")
+            #expect(outcome(failed.recover(Boom.self, on: InlineDispatcher()) { $0.id + 1 }) == "2")
             let trapped = Log()
             let handled = failed.fail(Boom.self) { trapped("\($0.id)") }
             expectType(handled, Deferred<Void>.self)
             #expect(handled.currentResult != nil)
             source.fail(Boom.self) { trapped("never \($0)") }
             #expect(outcome(failed.fail(CancellationError.self) { _ in trapped("never") }) == "Boom(1)")
-            let done = failed.then { _ in }
+            let done = failed.done { _ in }
             done.fail(Boom.self) { boom in
                 trapped("several")
                 trapped("statements \(boom.id)")
             }
-            #expect(trapped.entries == ["1", "several", "statements 1"])
+            #expect(trapped.all == ["1", "several", "statements 1"])
         }
 
         @Test(
-            "Names: retry takes a body that gives a Deferred, or an asynchronous one, with its number or not")
+            "Names: retry takes a body that returns a Deferred, asyncRetry an asynchronous one, with its number or not"
+        )
         func retry() async throws {
             let inner = inner
             expectType(Deferred.retry { inner }, Deferred<String>.self)
@@ -171,19 +173,19 @@ extension Rules {
             #expect(outcome(statements) == "inner")
             let chain = Deferred.retry {
                 let next = inner
-                return next.then { $0.count }
+                return next.map { $0.count }
             }
             expectType(chain, Deferred<Int>.self)
             expectType(Deferred<Int>.retry { _ in throw Boom(3) }, Deferred<Int>.self)
-            let asynchronous = Deferred.retry { try await inner.value }
+            let asynchronous = Deferred.asyncRetry { try await inner.value }
             expectType(asynchronous, Deferred<String>.self)
             #expect(try await asynchronous.value == "inner")
-            let numbered = Deferred.retry { number in
+            let numbered = Deferred.asyncRetry { number in
                 _ = try await inner.value
                 return number
             }
             expectType(numbered, Deferred<Int>.self)
-            let void = Deferred.retry { _ = try await inner.value }
+            let void = Deferred.asyncRetry { _ = try await inner.value }
             expectType(void, Deferred<Void>.self)
             _ = try await (numbered.value, void.value)
         }
@@ -201,20 +203,20 @@ extension Rules {
             let void = failed.fail { _ in }
             expectType(void, Deferred<Void>.self)
             let inner = Deferred<Void>()
-            let nested = failed.fail { _ in inner }
+            let nested = failed.orElse { _ in inner }
             #expect(outcome(nested) == "pending")
             inner.resolve()
             #expect(outcome(nested) == "()")
-            #expect(log.entries == ["Boom(1)", "two", "Boom(1)"])
+            #expect(log.all == ["Boom(1)", "two", "Boom(1)"])
         }
 
         @Test("Names: both chooses plain, nested or Void")
         func both() {
             let log = Log()
             let inner = inner
-            let plain = source.both { outcome($0) }
+            let plain = source.mapResult { outcome($0) }
             expectType(plain, Deferred<String>.self)
-            let nested = source.both { _ in inner }
+            let nested = source.thenResult { _ in inner }
             expectType(nested, Deferred<String>.self)
             #expect(outcome(nested) == "inner")
             source.both { log(outcome($0)) }
@@ -222,62 +224,62 @@ extension Rules {
                 log("two")
                 log(outcome(result))
             }
-            let rethrown = failed.both { try $0.get() }
+            let rethrown = failed.mapResult { try $0.get() }
             expectType(rethrown, Deferred<Int>.self)
             #expect(outcome(rethrown) == "Boom(1)")
-            #expect(log.entries == ["1", "two", "1"])
+            #expect(log.all == ["1", "two", "1"])
         }
 
         @Test("Names: a pair chooses plain, nested or Void, with two closures and with trailing ones")
         func pair() {
             let log = Log()
             let inner = inner
-            let plain = source.then({ "\($0)" }, fail: { _ in "e" })
+            let plain = source.map({ "\($0)" }, recover: { _ in "e" })
             expectType(plain, Deferred<String>.self)
-            let trailing = source.then {
+            let trailing = source.map {
                 "\($0)"
-            } fail: { _ in
+            } recover: { _ in
                 "e"
             }
             expectType(trailing, Deferred<String>.self)
             let nested = source.then { _ in
                 inner
-            } fail: { _ in
+            } orElse: { _ in
                 inner
             }
             expectType(nested, Deferred<String>.self)
             #expect(outcome(nested) == "inner")
-            source.then {
+            source.done {
                 log("\($0)")
             } fail: {
                 log(name(of: $0))
             }
-            source.then(on: InlineDispatcher()) {
+            source.done(on: InlineDispatcher()) {
                 log("on \($0)")
             } fail: {
                 log(name(of: $0))
             }
-            let rethrown = failed.then {
+            let rethrown = failed.map {
                 $0 + 1
-            } fail: {
+            } recover: {
                 throw $0
             }
             expectType(rethrown, Deferred<Int>.self)
             #expect(outcome(rethrown) == "Boom(1)")
-            #expect(log.entries == ["1", "on 1"])
+            #expect(log.all == ["1", "on 1"])
         }
 
         @Test("Names: on: takes any dispatcher, none, or a queue by its short name")
         func dispatchers() {
             let log = Log()
             let some: (any Dispatcher)? = nil
-            source.then(on: some) { log("\($0)") }
-            source.then(on: nil) { log("\($0)") }
-            source.then(on: InlineDispatcher()) { log("\($0)") }
-            #expect(log.entries == ["1", "1", "1"])
-            let queued = source.then(on: .global()) { $0 + 1 }
-            let failedOnQueue = failed.fail(on: .global(qos: .utility)) { _ in 0 }
-            let bothOnMain = Deferred<Int>().both(on: .main) { outcome($0) }
+            source.done(on: some) { log("\($0)") }
+            source.done(on: nil) { log("\($0)") }
+            source.done(on: InlineDispatcher()) { log("\($0)") }
+            #expect(log.all == ["1", "1", "1"])
+            let queued = source.map(on: .global()) { $0 + 1 }
+            let failedOnQueue = failed.recover(on: .global(qos: .utility)) { _ in 0 }
+            let bothOnMain = Deferred<Int>().mapResult(on: .main) { outcome($0) }
             expectType(queued, Deferred<Int>.self)
             expectType(failedOnQueue, Deferred<Int>.self)
             expectType(bothOnMain, Deferred<String>.self)
@@ -285,7 +287,7 @@ extension Rules {
         }
 
         @Test(
-            "Names: a trailing closure makes a Deferred with a resolver; the canceller goes by its label only"
+            "Names: a trailing closure creates a Deferred with a resolver; a canceller needs its label"
         )
         func makers() {
             let log = Log()
@@ -301,19 +303,19 @@ extension Rules {
             canceller.cancel()
             let (paired, resolver) = Deferred<Int>.withResolver { _ in log("paired") }
             paired.cancel()
-            #expect(log.entries == ["body", "canceller true", "paired"])
+            #expect(log.all == ["body", "canceller true", "paired"])
             keep(resolver)
             let caught = Deferred(catching: { 1 })
             expectType(caught, Deferred<Int>.self)
             let other = Deferred.resolved("x")
-            let maybe = Deferred(catching: { other })
+            let maybe = Deferred(following: { other })
             expectType(maybe, Deferred<String>.self)
             #expect(maybe == other)
             @Sendable func refused() throws -> Deferred<String> { throw Boom(1) }
-            let refusal = Deferred(catching: refused)
+            let refusal = Deferred(following: refused)
             expectType(refusal, Deferred<String>.self)
             #expect(outcome(refusal) == "Boom(1)")
-            let statements = Deferred(catching: {
+            let statements = Deferred(following: {
                 log("statements")
                 return other
             })
@@ -330,15 +332,15 @@ extension Rules {
             #expect(outcome(Deferred<Void>.resolved()) == "()")
             #expect(outcome(Deferred<Void> { $0.resolve() }) == "()")
             let log = Log()
-            Deferred<Void>.resolved().then { log("ran") }
-            #expect(log.entries == ["ran"])
+            Deferred<Void>.resolved().done { log("ran") }
+            #expect(log.all == ["ran"])
         }
 
         @Test("Names: the Void forms, finally, resolve, reject and complete are discardable")
         func discardable() {
             let log = Log()
             let deferred = Deferred<Int>()
-            deferred.then { log("\($0)") }
+            deferred.done { log("\($0)") }
             deferred.fail { log(name(of: $0)) }
             deferred.both { log(outcome($0)) }
             deferred.finally { log(outcome($0)) }
@@ -346,19 +348,19 @@ extension Rules {
             Deferred<Int>().resolve(1)
             Deferred<Int>().reject(CancellationError())
             Deferred<Int>().complete(with: .success(1))
-            #expect(log.entries == ["1", "1", "1"])
+            #expect(log.all == ["1", "1", "1"])
         }
 
         @Test("Names: from generic code each form resolves as its types say")
         func generic() {
             func twice<T>(_ deferred: Deferred<T>, _ combine: @escaping @Sendable (T, T) -> T) -> Deferred<T>
             {
-                deferred.then { combine($0, $0) }
+                deferred.map { combine($0, $0) }
             }
             func mapped<T, U: Sendable>(
                 _ deferred: Deferred<T>, _ transform: @escaping @Sendable (T) throws -> U
             ) -> Deferred<U> {
-                deferred.then(transform)
+                deferred.map(transform)
             }
             func flat<T, U>(
                 _ deferred: Deferred<T>, _ transform: @escaping @Sendable (T) throws -> Deferred<U>
@@ -366,10 +368,10 @@ extension Rules {
                 deferred.then(transform)
             }
             func recovered<T>(_ deferred: Deferred<T>, _ value: T) -> Deferred<T> {
-                deferred.fail { _ in value }
+                deferred.recover { _ in value }
             }
             func observed<T>(_ deferred: Deferred<T>, _ log: Log) {
-                deferred.then { log("\($0)") }
+                deferred.done { log("\($0)") }
                 deferred.fail { log(name(of: $0)) }
                 deferred.both { log(outcome($0)) }
             }
@@ -382,7 +384,7 @@ extension Rules {
             #expect(outcome(recovered(failed, 3)) == "3")
             observed(source, log)
             observed(failed, log)
-            #expect(log.entries == ["1", "1", "Boom(1)", "Boom(1)"])
+            #expect(log.all == ["1", "1", "Boom(1)", "Boom(1)"])
             #expect(outcome(made { 4 }) == "4")
             // In generic code the type parameter decides: a Deferred as a plain value stays one.
             #expect(outcome(mapped(source) { _ in inner }.then { $0 }) == "inner")
@@ -394,7 +396,7 @@ extension Rules {
             let same = one.finally { _ in }
             #expect(one == same)
             #expect(one != Deferred<Int>())
-            #expect(one != one.then { $0 })
+            #expect(one != one.map { $0 })
             #expect(Set([one, same, Deferred<Int>()]).count == 2)
         }
 

@@ -1,11 +1,12 @@
 import Deferred
 import Foundation
+import TestSupport
 import Testing
 
-/// The rules of the contract, a suite for each group of them. Each test is written from the rule's text, and
-/// its name begins with the rule.
+/// The rules of the contract, one suite per group. Each test is derived from the rule's text, and its name
+/// begins with the rule.
 enum Rules {
-    /// An error that a test can tell from any other.
+    /// An error with a number.
     struct Boom: Error, Hashable {
         var id = 0
         init(_ id: Int = 0) { self.id = id }
@@ -14,7 +15,8 @@ enum Rules {
     /// An error of another type.
     struct Crash: Error {}
 
-    /// The outcome of a Deferred in a word: its value, its error, or `pending`. Looking handles a failure.
+    /// Describes the outcome of a Deferred in a word: its value, its error, or `pending`. Reading it handles
+    /// a failure.
     static func outcome<Value>(_ deferred: Deferred<Value>) -> String {
         guard let result = deferred.currentResult else { return "pending" }
         return outcome(result)
@@ -38,14 +40,14 @@ enum Rules {
         }
     }
 
-    /// What is reported on this thread while `body` runs.
+    /// Runs `body` and returns the diagnostics reported on this thread.
     static func reports(_ body: () throws -> Void) rethrows -> [DeferredDiagnostic] {
         let reports = Box<[DeferredDiagnostic]>([])
         try DeferredDiagnostics.withHandler({ report in reports.change { $0.append(report) } }, body)
         return reports.value
     }
 
-    /// Keeps handles until here, whatever the optimiser thinks of their last use.
+    /// Keeps handles alive up to this call, whatever the optimiser does.
     @inline(never)
     static func keep(_ handles: Any...) {
         withExtendedLifetime(handles) {}
@@ -53,17 +55,7 @@ enum Rules {
 }
 
 extension Rules {
-    /// What happened, in order; written by any thread.
-    ///
-    /// Sound as `@unchecked Sendable`: `noted` is touched under `lock` alone.
-    final class Log: @unchecked Sendable {
-        private let lock = NSLock()
-        private var noted: [String] = []
-
-        func callAsFunction(_ entry: String) { lock.withLock { noted.append(entry) } }
-
-        var entries: [String] { lock.withLock { noted } }
-    }
+    typealias Log = SharedLog<String>
 
     /// A variable that closures share.
     ///
@@ -77,7 +69,7 @@ extension Rules {
         var value: Value {
             get { lock.withLock { stored } }
             set {
-                // What was in it is let go after the lock.
+                // The old value is released after the lock.
                 let old = lock.withLock {
                     let old = stored
                     stored = newValue

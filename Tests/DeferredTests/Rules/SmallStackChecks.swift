@@ -1,18 +1,18 @@
-import TestThreads
+import TestSupport
 import Testing
 
 extension Rules {
     /// A thread with a stack of 512 KiB.
     enum SmallStack {
-        /// A million; fewer under a sanitizer, which makes each cost ten times as much.
+        /// A million; fewer under a sanitizer, which makes each ten times as expensive.
         static let million = Sanitizer.isOn ? 200_000 : 1_000_000
 
-        /// Runs `body` on such a thread, which tells by `check` what is not so: an `#expect` there would
+        /// Runs `body` on such a thread; it reports failures through `check`, since an `#expect` there would
         /// belong to no test.
         static func run(_ body: @escaping @Sendable (_ check: Checks) -> Void) {
             let checks = Checks()
             onThread(stackSize: 512 * 1024) { body(checks) }
-            #expect(checks.failed.entries == [])
+            #expect(checks.failed.all == [])
         }
 
         struct Checks: Sendable {

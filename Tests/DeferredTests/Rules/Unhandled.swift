@@ -11,7 +11,7 @@ extension Rules {
         }
 
         @Test(
-            "U1: it is reported once, when the last handle goes, with the error and where the Deferred was made"
+            "U1: it is reported once, when the last handle is released, with the error and where the Deferred was created"
         )
         func reportedOnce() {
             let found = reports {
@@ -31,7 +31,7 @@ extension Rules {
             #expect(made == DeferredDiagnostic.Location(line: #line - 13))
         }
 
-        @Test("U1: it is reported when the last handle goes and not before")
+        @Test("U1: it is reported when the last handle is released and not before")
         func reportedThen() {
             let count = Box(0)
             DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
@@ -45,12 +45,12 @@ extension Rules {
             }
         }
 
-        @Test("U1: an errback, a look at currentResult, a list, a nested wait and a follower handle it")
+        @Test("U1: an errback, a reading of currentResult, a list, a nested wait and a follower handle it")
         func handled() {
             #expect(unhandled { Deferred<Int>.rejected(Boom()).fail { _ in } }.isEmpty)
             #expect(unhandled { _ = Deferred<Int>.rejected(Boom()).currentResult }.isEmpty)
             #expect(unhandled { Deferred<Int>.rejected(Boom()).both { _ in } }.isEmpty)
-            #expect(unhandled { Deferred<Int>.rejected(Boom()).then({ _ in }, fail: { _ in }) }.isEmpty)
+            #expect(unhandled { Deferred<Int>.rejected(Boom()).done({ _ in }, fail: { _ in }) }.isEmpty)
             #expect(unhandled { _ = DeferredList([Deferred<Int>.rejected(Boom())]).results() }.isEmpty)
             let before = unhandled {
                 let source = Deferred<Int>()
@@ -60,7 +60,7 @@ extension Rules {
             #expect(before.isEmpty)
             let nested = unhandled {
                 let inner = Deferred<Int>()
-                _ = Deferred.resolved(0).then { _ in inner }.fail { _ in 0 }
+                _ = Deferred.resolved(0).then { _ in inner }.recover { _ in 0 }
                 let follower = Deferred<Int>()
                 follower.follow(inner)
                 follower.fail { _ in }
@@ -73,7 +73,7 @@ extension Rules {
         func passedOn() {
             let found = reports {
                 let source = Deferred<Int>()
-                source.then { $0 }.then { _ in }
+                source.map { $0 }.done { _ in }
                 source.reject(Boom(1))
             }
             #expect(found.count == 1)
@@ -89,8 +89,8 @@ extension Rules {
             let found = unhandled {
                 let source = Deferred<Int>()
                 source.fail { _ in }
-                source.then { _ in }
-                source.then { _ in }
+                source.done { _ in }
+                source.done { _ in }
                 source.reject(Boom(1))
             }
             #expect(found == ["Boom(1)", "Boom(1)"])
@@ -98,7 +98,7 @@ extension Rules {
 
         @Test("U1: what a callback or an errback throws is unhandled like any other")
         func thrown() {
-            #expect(unhandled { Deferred.resolved(1).then { _ in throw Boom(1) } } == ["Boom(1)"])
+            #expect(unhandled { Deferred.resolved(1).done { _ in throw Boom(1) } } == ["Boom(1)"])
             #expect(
                 unhandled { Deferred<Int>.rejected(Boom(1)).fail { _ -> Void in throw Boom(2) } } == [
                     "Boom(2)"
@@ -113,8 +113,10 @@ extension Rules {
         @Test("U1: an errback for another type handles nothing")
         func otherType() {
             #expect(
-                unhandled { _ = Deferred<Int>.rejected(Boom(1)).fail(Crash.self) { _ in 0 } } == ["Boom(1)"])
-            #expect(unhandled { _ = Deferred<Int>.rejected(Boom(1)).fail(Boom.self) { _ in 0 } }.isEmpty)
+                unhandled { _ = Deferred<Int>.rejected(Boom(1)).recover(Crash.self) { _ in 0 } } == [
+                    "Boom(1)"
+                ])
+            #expect(unhandled { _ = Deferred<Int>.rejected(Boom(1)).recover(Boom.self) { _ in 0 } }.isEmpty)
         }
 
         @Test("U1: finalizers handle nothing")
@@ -132,7 +134,7 @@ extension Rules {
             let found = unhandled {
                 let source = Deferred<Int>()
                 let shielded = source.shielded()
-                let position = source.fail { _ in 0 }
+                let position = source.recover { _ in 0 }
                 shielded.cancel()
                 position.cancel()
                 source.reject(Boom(1))
@@ -140,12 +142,12 @@ extension Rules {
             #expect(found == ["Boom(1)"])
         }
 
-        @Test("U1: a consumer that was cancelled while its turn was held handles nothing")
+        @Test("U1: a consumer that was cancelled while it was suspended handles nothing")
         func withdrawnAtItsTurn() {
             let found = unhandled {
                 let source = Deferred<Int>()
                 source.pause()
-                let position = source.fail { _ in 0 }
+                let position = source.recover { _ in 0 }
                 source.reject(Boom(1))
                 position.cancel()
                 source.unpause()
@@ -157,10 +159,10 @@ extension Rules {
         func cancellation() {
             let found = unhandled {
                 let source = Deferred<Int>()
-                source.then { _ in }
+                source.done { _ in }
                 source.cancel()
                 let shared = Deferred<Int>()
-                let (one, two) = (shared.then { $0 }, shared.then { $0 })
+                let (one, two) = (shared.map { $0 }, shared.map { $0 })
                 one.cancel()
                 two.cancel()
                 _ = Deferred<Int>.rejected(CancellationError())
@@ -173,13 +175,13 @@ extension Rules {
             #expect(unhandled { _ = Deferred<Int>() }.isEmpty)
             #expect(unhandled { _ = Deferred<Int>.withResolver() }.isEmpty)
             #expect(unhandled { Deferred<Int>().finally { _ in } }.isEmpty)
-            #expect(unhandled { Deferred<Int>().then { _ in } } == ["abandoned"])
+            #expect(unhandled { Deferred<Int>().done { _ in } } == ["abandoned"])
             #expect(unhandled { Deferred<Int>().fail { _ in } }.isEmpty)
         }
 
         @Test("U1: a value is never reported")
         func value() {
-            #expect(unhandled { _ = Deferred.resolved(1).then { $0 } }.isEmpty)
+            #expect(unhandled { _ = Deferred.resolved(1).map { $0 } }.isEmpty)
         }
 
         @Test("U1: a nested Deferred's failure is the chain's that waited for it")
@@ -193,15 +195,15 @@ extension Rules {
         }
 
         @Test(
-            "U1: a cancelled consumer that fails is reported when its last handle goes, though its source is pending"
+            "U1: a cancelled consumer that fails is reported when its last handle is released, though its source is pending"
         )
         func cancelledConsumer() {
             let count = Box(0)
             DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
                 let source = Deferred<Int>()
-                let other = source.then { $0 }
+                let other = source.map { $0 }
                 do {
-                    let position = source.fail { _ -> Int in throw Boom(1) }
+                    let position = source.recover { _ -> Int in throw Boom(1) }
                     position.cancel()
                     #expect(count.value == 0)
                 }
@@ -212,7 +214,8 @@ extension Rules {
             }
         }
 
-        @Test("U1: a list that failed is reported when its last handle goes, though inputs are pending")
+        @Test(
+            "U1: a list that failed is reported when its last handle is released, though inputs are pending")
         func failedList() {
             let count = Box(0)
             DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
@@ -229,7 +232,7 @@ extension Rules {
             }
         }
 
-        @Test("U1: a failure by a Resolver that is kept is reported when the last handle goes")
+        @Test("U1: a failure by a Resolver that is retained is reported when the last handle is released")
         func resolverKept() {
             let count = Box(0)
             DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
@@ -246,7 +249,7 @@ extension Rules {
         }
 
         @Test(
-            "U1: a failure by its canceller, or by one it followed, with the Resolver kept, is reported when the last handle goes"
+            "U1: a failure by its canceller, or by one it followed, with the Resolver retained, is reported when the last handle is released"
         )
         func resolverKeptUnfired() {
             for isCancelled in [true, false] {
@@ -270,7 +273,7 @@ extension Rules {
             }
         }
 
-        @Test("U1: a paused Deferred's failure that was held for somebody is theirs when it goes")
+        @Test("U1: a paused Deferred's failure is passed to its consumers when its last handle is released")
         func paused() {
             let handled = unhandled {
                 let source = Deferred<Int>()

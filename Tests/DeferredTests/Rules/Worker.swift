@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 
 extension Rules {
-    /// A thread of its own, to be waited for.
+    /// A thread that can be waited for.
     final class Worker: Sendable {
         private let done = DispatchSemaphore(value: 0)
 
@@ -24,7 +24,7 @@ extension Rules {
         Worker(stackSize: stackSize, body).join()
     }
 
-    /// Runs `body` on `count` threads, as near to at once as can be had, and waits for them.
+    /// Runs `body` on `count` threads, starting as simultaneously as possible, and waits for them.
     static func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let start = Gate()
         let workers = (0..<count).map { index in
@@ -37,10 +37,10 @@ extension Rules {
         for worker in workers { worker.join() }
     }
 
-    /// Where one thread waits for another.
+    /// A gate at which one thread waits for another.
     final class Gate: Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
-        /// Lets one pass.
+        /// Lets one waiting thread pass.
         func open() { semaphore.signal() }
         func pass() { semaphore.wait() }
     }

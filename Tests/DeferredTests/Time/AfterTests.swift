@@ -1,13 +1,13 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite("after")
 struct AfterTests {
-    struct Oops: Error {}
     let clock = ManualClock()
 
-    @Test("fires when the time has come and not before, inside advance")
+    @Test("is resolved when the delay has passed and not before, inside advance")
     func fires() throws {
         let later = Deferred.after(.seconds(2), on: clock, value: "x")
         let unlabelled = Deferred.after(.seconds(2), on: clock, 7)
@@ -20,25 +20,27 @@ struct AfterTests {
         try successResult(of: done)
     }
 
-    @Test("with a callback it is deferLater: that runs then, and may return, throw or wait")
+    @Test(
+        "with a callback it is deferLater: the callback runs after the delay, and may return, throw or wait")
     func body() throws {
-        let value = Deferred.after(.seconds(1), on: clock).then { 5 }
-        let thrown: Deferred<Int> = Deferred.after(.seconds(1), on: clock).then { throw Oops() }
+        let value = Deferred.after(.seconds(1), on: clock).map { 5 }
+        let thrown: Deferred<Int> = Deferred.after(.seconds(1), on: clock).map { throw TestError() }
         let inner = Deferred<Int>()
         let nested = Deferred.after(.seconds(1), on: clock).then { inner }
         try expectNoResult(value)
         clock.advance(by: .seconds(1))
         #expect(try successResult(of: value) == 5)
-        #expect(try failureResult(of: thrown) is Oops)
+        #expect(try failureResult(of: thrown) is TestError)
         try expectNoResult(nested)
         inner.resolve(6)
         #expect(try successResult(of: nested) == 6)
     }
 
-    @Test("C1: a cancel stops the timer and lets go of the value")
+    @Test("C1: a cancel stops the timer and releases the value")
     func cancel() throws {
-        var object: EventLog? = EventLog()
-        weak let watched = object
+        var object: SharedLog<String>? = SharedLog<String>()
+        weak var watched: SharedLog<String>?
+        watched = object
         let later = Deferred.after(.seconds(1), on: clock, value: object)
         object = nil
         later.cancel()
@@ -47,7 +49,7 @@ struct AfterTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C4: a cancel after the time cancels what its callback gave")
+    @Test("C4: a cancel after the delay cancels the Deferred that the callback returned")
     func cancelNested() throws {
         let inner = Deferred<Int>()
         let later = Deferred.after(.seconds(1), on: clock).then { inner }
@@ -70,14 +72,14 @@ struct AfterTests {
     @Test("works on real dispatch queues")
     func onQueue() async throws {
         #expect(try await Deferred.after(.microseconds(10), value: 1).value == 1)
-        #expect(try await Deferred.after(.zero, on: .global()).then { 2 }.value == 2)
+        #expect(try await Deferred.after(.zero, on: .global()).map { 2 }.value == 2)
     }
 
-    @Test("A2: once fired, neither timer nor value is held")
+    @Test("A2: once resolved, it retains neither timer nor value")
     func lifetime() {
-        weak var watched: EventLog?
+        weak var watched: SharedLog<String>?
         do {
-            let object = EventLog()
+            let object = SharedLog<String>()
             watched = object
             _ = Deferred.after(.seconds(1), on: clock, value: object)
         }

@@ -1,13 +1,13 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite("Swift clocks as dispatchers")
 struct ClockDispatcherTests {
-    struct Oops: Error {}
     let clock = ManualClock()
 
-    @Test("delayed work runs when the clock's sleep is over")
+    @Test("delayed work runs when the clock's sleep ends")
     func delays() async throws {
         let later = Deferred.after(.seconds(2), on: .clock(clock), value: 1)
         try await clock.whenScheduled().value
@@ -18,15 +18,15 @@ struct ClockDispatcherTests {
 
     @Test("work without a delay runs soon")
     func dispatches() async throws {
-        #expect(try await Deferred.resolved(1).then(on: .clock(clock)) { $0 + 1 }.value == 2)
+        #expect(try await Deferred.resolved(1).map(on: .clock(clock)) { $0 + 1 }.value == 2)
     }
 
-    @Test("C1: a cancel ends the sleep, and lets go of the work at once")
+    @Test("C1: a cancel ends the sleep, and releases the work at once")
     func cancel() async throws {
-        weak var watched: EventLog?
-        let later: Deferred<EventLog>
+        weak var watched: SharedLog<String>?
+        let later: Deferred<SharedLog<String>>
         do {
-            let object = EventLog()
+            let object = SharedLog<String>()
             watched = object
             later = Deferred.after(.seconds(2), on: .clock(clock), value: object)
         }
@@ -46,7 +46,7 @@ struct ClockDispatcherTests {
         #expect(continuous.elapsed >= .zero)
     }
 
-    @Test("the longest delay there is counts as a hundred years, which every clock can sleep")
+    @Test("the longest delay is clamped to a hundred years, which every clock can sleep")
     func longest() async throws {
         let later = Deferred.after(.seconds(Int64.max), on: .clock(clock), value: 1)
         try await clock.whenScheduled().value
@@ -57,27 +57,29 @@ struct ClockDispatcherTests {
         pending.cancel()
     }
 
-    @Test("the standard clocks will do: timeouts, retries")
+    @Test("the standard clocks work for timeouts and retries")
     func standardClocks() async throws {
         let never = Deferred<Int>()
         await #expect(throws: DeferredError.timedOut) {
             try await never.timeout(.microseconds(1), on: .clock(.continuous)).value
         }
         let retried = Deferred.retry(delay: .none, on: .clock(.suspending)) { number in
-            number == 3 ? .resolved(number) : .rejected(Oops())
+            number == 3 ? .resolved(number) : .rejected(TestError())
         }
         #expect(try await retried.value == 3)
         _ = never
     }
 
-    /// A clock that breaks.
+    /// A clock whose sleep throws.
     private struct Broken: Clock {
         var now: ManualClock.Instant { ManualClock.Instant(offset: .zero) }
         var minimumResolution: Duration { .zero }
-        func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws { throw Oops() }
+        func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+            throw TestError()
+        }
     }
 
-    @Test("A1: a clock that can't sleep abandons what waits for it")
+    @Test("A1: a clock whose sleep throws abandons what waits for it")
     func brokenClock() async {
         await #expect(throws: DeferredError.abandoned) {
             try await Deferred.after(.seconds(1), on: .clock(Broken()), value: 1).value

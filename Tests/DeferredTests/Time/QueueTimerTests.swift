@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Timers of dispatch queues")
 struct QueueTimerTests {
-    @Test("what is cancelled goes at once, not when it would have been due", .timeLimit(.minutes(5)))
+    @Test("cancelled work is released at once, not when it would have been due", .timeLimit(.minutes(5)))
     func cancelledGoes() async throws {
         weak var watched: AnyObject?
         do {
@@ -12,11 +12,11 @@ struct QueueTimerTests {
             watched = pending as AnyObject
             pending.cancel()
         }
-        // The queue lets go of it in its own time.
+        // The queue releases it asynchronously.
         while watched != nil { try await Deferred.after(.milliseconds(1)).value }
     }
 
-    @Test("what has run goes, too", .timeLimit(.minutes(5)))
+    @Test("work that has run is released, too", .timeLimit(.minutes(5)))
     func finishedGoes() async throws {
         weak var watched: AnyObject?
         do {
@@ -28,11 +28,11 @@ struct QueueTimerTests {
         while watched != nil { try await Deferred.after(.milliseconds(1)).value }
     }
 
-    @Test("what is cancelled when it is due and its queue has no time for it does not run")
+    @Test("work that is cancelled when it is due, while its queue is busy, does not run")
     func cancelledInQueue() throws {
         let queue = DispatchQueue(label: "suspended")
         queue.suspend()
-        let isRun = Guarded(false)
+        let isRun = SpinLocked(false)
         let pending = queue.dispatch(after: .zero) { isRun.withLock { $0 = true } }
         pending.cancel()
         pending.cancel()
@@ -41,7 +41,7 @@ struct QueueTimerTests {
         #expect(isRun.withLock { $0 } == false)
     }
 
-    @Test("the longest delay there is waits", arguments: [Duration.seconds(Int64.max), .seconds(9e9)])
+    @Test("work with the longest delay waits", arguments: [Duration.seconds(Int64.max), .seconds(9e9)])
     func longest(delay: Duration) throws {
         let later = Deferred.after(delay, value: 1)
         #expect(later.currentResult == nil)

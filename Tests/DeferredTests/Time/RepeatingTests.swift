@@ -1,12 +1,12 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite("repeating")
 struct RepeatingTests {
-    struct Oops: Error {}
     let clock = ManualClock()
-    let log = EventLog()
+    let log = SharedLog<String>()
 
     private func note() { log.add("\(clock.elapsed.components.seconds)") }
 
@@ -27,7 +27,7 @@ struct RepeatingTests {
         repeating.cancel()
     }
 
-    @Test("ticks that pass while a run is under way are skipped, and the next is back in step")
+    @Test("runs that fall due during a run are skipped, and the next one is at a whole interval again")
     func skipsMissed() {
         let first = Deferred<Void>()
         let repeating = Deferred.repeating(every: .seconds(2), on: clock) { () -> Deferred<Void> in
@@ -42,7 +42,7 @@ struct RepeatingTests {
         repeating.cancel()
     }
 
-    @Test("a run that ends just on a tick has missed it")
+    @Test("a run that ends just when the next is due skips that one")
     func endsOnTick() {
         let first = Deferred<Void>()
         let repeating = Deferred.repeating(every: .seconds(2), on: clock) { () -> Deferred<Void> in
@@ -58,7 +58,8 @@ struct RepeatingTests {
     }
 
     @Test(
-        "a timer that is early does not make a tick run twice, and one that is late does not shift the next")
+        "a timer that is early does not make a run happen twice, and one that is late does not shift the next"
+    )
     func inaccurateTimers() {
         let early = Inaccurate(clock: clock, error: .milliseconds(-1))
         let repeating = Deferred.repeating(every: .seconds(2), on: early) { note() }
@@ -66,7 +67,7 @@ struct RepeatingTests {
         #expect(log.all == ["0", "1", "3", "5", "7"])
         repeating.cancel()
 
-        let (lateClock, lateLog) = (ManualClock(), EventLog())
+        let (lateClock, lateLog) = (ManualClock(), SharedLog<String>())
         let late = Inaccurate(clock: lateClock, error: .milliseconds(300))
         let other = Deferred.repeating(every: .seconds(2), on: late) { lateLog.add("\(lateClock.elapsed)") }
         lateClock.advance(by: .seconds(7))
@@ -84,21 +85,25 @@ struct RepeatingTests {
         }
     }
 
-    @Test("a failure ends it, thrown or given, and is its outcome")
+    @Test("a failure ends it, thrown or returned, and is its outcome")
     func bodyFails() throws {
         let throwing = Deferred.repeating(every: .seconds(1), on: clock) {
             note()
-            if log.all.count == 3 { throw Oops() }
+            if log.all.count == 3 { throw TestError() }
         }
         clock.advance(by: .seconds(10))
         #expect(log.all == ["0", "1", "2"])
-        #expect(try failureResult(of: throwing) is Oops)
-        let failing = Deferred.repeating(every: .seconds(1), on: clock) { Deferred<Void>.rejected(Oops()) }
-        #expect(try failureResult(of: failing) is Oops)
+        #expect(try failureResult(of: throwing) is TestError)
+        let failing = Deferred.repeating(every: .seconds(1), on: clock) {
+            Deferred<Void>.rejected(TestError())
+        }
+        #expect(try failureResult(of: failing) is TestError)
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C4: a cancel between runs stops the timer, one during a run cancels what the body gave")
+    @Test(
+        "C4: a cancel between runs stops the timer, one during a run cancels the Deferred that the body returned"
+    )
     func cancel() throws {
         let between = Deferred.repeating(every: .seconds(1), on: clock) { note() }
         between.cancel()
@@ -115,7 +120,7 @@ struct RepeatingTests {
 
     @Test("C5: a cancel from inside a run lets it finish, and is the last")
     func cancelFromInside() throws {
-        let holder = Guarded<Deferred<Void>?>(nil)
+        let holder = SpinLocked<Deferred<Void>?>(nil)
         let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
             note()
             if log.all.count == 3 { holder.withLock { $0 }?.cancel() }
@@ -130,7 +135,7 @@ struct RepeatingTests {
     @Test("an asynchronous body runs in a Task, and the next run waits for it")
     func asynchronous() async throws {
         let (entered, gate) = (DeferredQueue<Int>(), DeferredQueue<Void>())
-        let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
+        let repeating = Deferred.asyncRepeating(every: .seconds(1), on: clock) {
             try entered.put(1)
             try await gate.get().value
         }
@@ -147,29 +152,29 @@ struct RepeatingTests {
     func intervals() throws {
         let dispatcher = Deferred.repeating(every: .zero, on: clock) {
             note()
-            if log.all.count == 1000 { throw Oops() }
+            if log.all.count == 1000 { throw TestError() }
         }
         #expect(log.all.count == 1)
         clock.advance()
         #expect(log.all.count == 1000)
-        #expect(try failureResult(of: dispatcher) is Oops)
+        #expect(try failureResult(of: dispatcher) is TestError)
         let refused = Deferred.repeating(every: .seconds(-1), on: clock) { note() }
         #expect(
             try failureResult(of: refused) as? DeferredError
                 == .invalidArgument("repeating: the interval must not be negative, is -1.0 seconds"))
     }
 
-    @Test("A2: nothing is held once it is over, failed or cancelled")
+    @Test("A2: nothing is retained once it has failed or was cancelled")
     func lifetime() {
         for ending in 0..<2 {
-            weak var watched: EventLog?
+            weak var watched: SharedLog<String>?
             do {
-                let object = EventLog()
+                let object = SharedLog<String>()
                 watched = object
                 let clock = ManualClock()
                 let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
                     object.add("ran")
-                    if ending == 0 && object.all.count == 2 { throw Oops() }
+                    if ending == 0 && object.all.count == 2 { throw TestError() }
                 }
                 clock.advance(by: .seconds(2))
                 if ending == 1 { repeating.cancel() }
@@ -179,12 +184,12 @@ struct RepeatingTests {
         }
     }
 
-    @Test("keeps going on a real queue")
+    @Test("repeats on a real queue")
     func onQueue() async {
         let repeating = Deferred.repeating(every: .microseconds(100)) {
             log.add("tick")
-            if log.all.count == 5 { throw Oops() }
+            if log.all.count == 5 { throw TestError() }
         }
-        await #expect(throws: Oops.self) { try await repeating.value }
+        await #expect(throws: TestError.self) { try await repeating.value }
     }
 }

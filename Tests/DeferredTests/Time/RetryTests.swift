@@ -1,14 +1,14 @@
 import DeferredTesting
+import TestSupport
 import Testing
 
 @testable import Deferred
 
 @Suite("retry")
 struct RetryTests {
-    struct Oops: Error, Equatable { var number = 0 }
     struct Fatal: Error {}
     let clock = ManualClock()
-    let log = EventLog()
+    let log = SharedLog<String>()
 
     @Test("a first attempt that succeeds is the outcome, at once")
     func firstSucceeds() throws {
@@ -21,7 +21,7 @@ struct RetryTests {
     func retries() throws {
         let result = Deferred.retry(attempts: 3, delay: .constant(.seconds(2)), on: clock) { number in
             log.add("\(number) at \(clock.now.offset)")
-            if number < 3 { throw Oops() }
+            if number < 3 { throw TestError() }
             return .resolved(number)
         }
         clock.advance(by: .seconds(1))
@@ -31,39 +31,25 @@ struct RetryTests {
         #expect(try successResult(of: result) == 3)
     }
 
-    @Test("when attempts run out, each attempt's error is kept, in order")
-    func keepsErrors() throws {
+    @Test("when attempts run out, it fails with the last attempt's error, unchanged")
+    func spent() throws {
         let result = Deferred<Int>.retry(attempts: 3, delay: .none, on: clock) { number in
-            .rejected(Oops(number: number))
+            .rejected(TestError(number: number))
         }
         clock.advance(by: .zero)
-        let error = try failureResult(of: result, as: RetryError.self)
-        #expect(error.errors as? [Oops] == [Oops(number: 1), Oops(number: 2), Oops(number: 3)])
-        #expect(error.last as? Oops == Oops(number: 3))
+        #expect(try failureResult(of: result) as? TestError == TestError(number: 3))
     }
 
-    @Test("a RetryError reads well: once, several, and alike ones put together")
-    func errorDescription() {
-        func described(_ numbers: Int...) -> String {
-            "\(RetryError(numbers.map { Oops(number: $0) }))"
-        }
-        #expect(described(1) == "failed once: Oops(number: 1)")
-        #expect(described(1, 2) == "failed 2 times: Oops(number: 1), then Oops(number: 2)")
-        #expect(described(1, 1, 2) == "failed 3 times: Oops(number: 1) (2 times), then Oops(number: 2)")
-    }
-
-    @Test("an error that is not worth it ends the attempts")
+    @Test("an error that is not worth retrying ends the attempts")
     func whichErrors() throws {
-        let result = Deferred<Int>.retry(attempts: 5, delay: .none, on: clock, when: { $0 is Oops }) {
-            throw $0 == 2 ? Fatal() : Oops() as any Error
+        let result = Deferred<Int>.retry(attempts: 5, delay: .none, on: clock, when: { $0 is TestError }) {
+            throw $0 == 2 ? Fatal() : TestError() as any Error
         }
         clock.advance()
-        let error = try failureResult(of: result, as: RetryError.self)
-        #expect(error.errors.count == 2)
-        #expect(error.last is Fatal)
+        #expect(try failureResult(of: result) is Fatal)
     }
 
-    @Test("a CancellationError that nobody here asked for is not tried again, and comes as it is")
+    @Test("after a CancellationError from elsewhere no attempt is made, and it is passed on unchanged")
     func foreignCancellation() throws {
         let result = Deferred<Int>.retry(on: clock) {
             log.add("attempt")
@@ -83,19 +69,19 @@ struct RetryTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C4: a cancelled attempt that answers with another error is not made again")
+    @Test("C4: after a cancelled attempt that fails with another error, no attempt is made")
     func cancelAnsweredWithError() throws {
-        let attempt = Deferred<Int>(canceller: { $0.reject(Oops()) })
+        let attempt = Deferred<Int>(canceller: { $0.reject(TestError()) })
         let result = Deferred.retry(on: clock) { attempt }
         result.cancel()
-        #expect(try failureResult(of: result) is Oops)
+        #expect(try failureResult(of: result) is TestError)
         #expect(clock.scheduled.isEmpty)
     }
 
     @Test("C3: a cancel leaves an attempt that others consume alone, and still ends the attempts")
     func cancelSharedAttempt() throws {
         let attempt = Deferred<Int>()
-        let other = attempt.then { $0 }
+        let other = attempt.map { $0 }
         let result = Deferred.retry(on: clock) { attempt }
         result.cancel()
         #expect(try failureResult(of: result) is CancellationError)
@@ -107,7 +93,7 @@ struct RetryTests {
     func cancelDelay() throws {
         let result = Deferred<Int>.retry(delay: .constant(.seconds(1)), on: clock) {
             log.add("attempt")
-            throw Oops()
+            throw TestError()
         }
         #expect(clock.scheduled.count == 1)
         result.cancel()
@@ -119,35 +105,47 @@ struct RetryTests {
 
     @Test("a cancel from inside the body of a later attempt ends the attempts")
     func cancelInBody() throws {
-        let holder = Guarded<Deferred<Int>?>(nil)
+        let holder = SpinLocked<Deferred<Int>?>(nil)
         let result = Deferred<Int>.retry(attempts: 5, delay: .constant(.seconds(1)), on: clock) { number in
             log.add("\(number)")
             if number == 2 { holder.withLock { $0 }?.cancel() }
-            throw Oops()
+            throw TestError()
         }
         holder.withLock { $0 = result }
         try expectNoUnhandledFailures { clock.advance(by: .seconds(10)) }
         #expect(log.all == ["1", "2"])
         #expect(clock.scheduled.isEmpty)
-        #expect(try failureResult(of: result) is Oops)
+        #expect(try failureResult(of: result) is TestError)
     }
 
-    @Test("exponential delays double up to the maximum; custom ones see attempt and error")
+    @Test("a delay can be asked for its length, and one that is made of another uses it")
+    func delayAsked() {
+        struct Failed: Error {}
+        let delays = RetryDelay.exponential(first: .milliseconds(100), maximum: .milliseconds(300), jitter: 0)
+        let lengths = (1...3).map { delays.delay(afterAttempt: $0, Failed()) }
+        #expect(lengths == [.milliseconds(100), .milliseconds(200), .milliseconds(300)])
+        let doubled = RetryDelay.custom { attempt, error in delays.delay(afterAttempt: attempt, error) * 2 }
+        #expect(doubled.delay(afterAttempt: 2, Failed()) == .milliseconds(400))
+        #expect(RetryDelay.custom { _, _ in .seconds(-1) }.delay(afterAttempt: 1, Failed()) == .zero)
+    }
+
+    @Test("exponential delays double up to the maximum; custom ones receive attempt and error")
     func delays() throws {
         let result = Deferred<Int>.retry(
             attempts: 6, delay: .exponential(first: .seconds(1), maximum: .seconds(6), jitter: 0), on: clock
         ) {
             log.add("\(clock.now.offset)")
-            throw Oops()
+            throw TestError()
         }
         clock.advance(by: .seconds(100))
         #expect(log.all == [0, 1, 3, 7, 13, 19].map { "\(Double($0)) seconds" })
         _ = try failureResult(of: result)
 
         let custom = Deferred<Int>.retry(
-            attempts: 3, delay: .custom { attempt, error in error is Oops ? .seconds(10 * attempt) : .zero },
+            attempts: 3,
+            delay: .custom { attempt, error in error is TestError ? .seconds(10 * attempt) : .zero },
             on: clock
-        ) { throw Oops() }
+        ) { throw TestError() }
         #expect(clock.scheduled == [.seconds(10)])
         clock.advance(by: .seconds(10))
         #expect(clock.scheduled == [.seconds(20)])
@@ -155,54 +153,53 @@ struct RetryTests {
         _ = try failureResult(of: custom)
     }
 
-    @Test("jitter shortens a delay by its share of chance, and a million attempts don't overflow")
+    @Test("jitter shortens a delay by its random part, and a million attempts do not overflow")
     func jitter() {
         let delay = RetryDelay.exponential(first: .seconds(4), jitter: 0.5, random: { 0.5 })
-        #expect(delay.next(1, Oops()) == .seconds(3))
-        #expect(delay.next(2, Oops()) == .seconds(6))
-        #expect(delay.next(1_000_000, Oops()) == .seconds(45))
+        #expect(delay.next(1, TestError()) == .seconds(3))
+        #expect(delay.next(2, TestError()) == .seconds(6))
+        #expect(delay.next(1_000_000, TestError()) == .seconds(45))
         let wild = RetryDelay.exponential(maximum: .seconds(Int64.max), jitter: 1, random: { 2 })
-        #expect(wild.next(Int.max, Oops()) == .zero)
+        #expect(wild.next(Int.max, TestError()) == .zero)
         let seeded = RetryDelay.exponential(first: .seconds(1), jitter: 1)
         for attempt in 1...100 {
-            let next = seeded.next(attempt, Oops())
+            let next = seeded.next(attempt, TestError())
             #expect(next >= .zero && next <= .seconds(60))
         }
     }
 
-    @Test("delays too long for a Duration are as long as can be, and what chance gives is from 0 to 1")
+    @Test("delays too long for a Duration are clamped, and random numbers to 0...1")
     func clamped() {
-        #expect(RetryDelay.seconds(1e300).next(1, Oops()) > .seconds(Int64.max / 2))
+        #expect(RetryDelay.seconds(1e300).next(1, TestError()) > .seconds(Int64.max / 2))
         let longest = RetryDelay.exponential(
             first: .seconds(Int64.max), factor: 1e300, maximum: .seconds(Int64.max), jitter: 0)
-        #expect(longest.next(3, Oops()) > .seconds(Int64.max / 2))
+        #expect(longest.next(3, TestError()) > .seconds(Int64.max / 2))
         let none = RetryDelay.exponential(first: .zero, factor: 1e300, jitter: 0)
-        #expect(none.next(1000, Oops()) == .zero)
+        #expect(none.next(1000, TestError()) == .zero)
         for (drawn, seconds) in [(Double.nan, 4), (-.infinity, 4), (.infinity, 2)] {
             let delay = RetryDelay.exponential(first: .seconds(4), jitter: 0.5, random: { drawn })
-            #expect(delay.next(1, Oops()) == .seconds(seconds))
+            #expect(delay.next(1, TestError()) == .seconds(seconds))
         }
     }
 
-    @Test("an asynchronous body is tried again, each attempt in a Task of its own, and told its number")
+    @Test("an asynchronous body runs again, each attempt in a Task of its own, with its number")
     func asynchronous() async throws {
-        let numbered = Deferred.retry(delay: .none) { number in
+        let numbered = Deferred.asyncRetry(delay: .none) { number in
             await Task.yield()
-            if number < 3 { throw Oops(number: number) }
+            if number < 3 { throw TestError(number: number) }
             return number
         }
         #expect(try await numbered.value == 3)
-        let failing = Deferred<Int>.retry(attempts: 2, delay: .none) {
+        let failing = Deferred<Int>.asyncRetry(attempts: 2, delay: .none) {
             try await Task.sleep(for: .zero)
-            throw Oops()
+            throw TestError()
         }
-        let error = await #expect(throws: RetryError.self) { try await failing.value }
-        #expect(error?.errors.count == 2)
+        await #expect(throws: TestError.self) { try await failing.value }
     }
 
-    @Test("C4: a cancel cancels the Task of the attempt under way, and no other is made")
+    @Test("C4: a cancel cancels the Task of the attempt in progress, and no other is made")
     func asynchronousCancel() async throws {
-        let result = Deferred.retry(delay: .none, on: clock) { [clock, log] in
+        let result = Deferred.asyncRetry(delay: .none, on: clock) { [clock, log] in
             log.add("attempt")
             try await clock.sleep(for: .seconds(1))
         }
@@ -214,7 +211,7 @@ struct RetryTests {
         #expect(log.all == ["attempt"])
     }
 
-    @Test("numbers that can't be meant are refused, by name, before any attempt")
+    @Test("invalid numbers are refused, by name, before any attempt")
     func invalidArguments() throws {
         func refusal(attempts: Int = 3, _ delay: RetryDelay = .none) throws -> DeferredError {
             let result = Deferred<Int>.retry(attempts: attempts, delay: delay, on: clock) {
@@ -241,11 +238,11 @@ struct RetryTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("U1: the failures of attempts are handled by the retry, whatever comes of it")
+    @Test("U1: the failures of attempts are handled by the retry, whatever its outcome")
     func nothingUnhandled() throws {
         try expectNoUnhandledFailures {
             let result = Deferred<Int>.retry(delay: .none, on: clock) { number in
-                number == 3 ? .resolved(1) : .rejected(Oops())
+                number == 3 ? .resolved(1) : .rejected(TestError())
             }
             clock.advance()
             try successResult(of: result)
@@ -255,20 +252,20 @@ struct RetryTests {
     @Test("F6: thousands of attempts that fail at once, each from the timer of the one before, take no stack")
     func manyAttempts() throws {
         let result = Deferred.retry(attempts: 20_000, delay: .none, on: clock) { number in
-            if number < 20_000 { throw Oops() }
+            if number < 20_000 { throw TestError() }
             return .resolved(number)
         }
         clock.advance()
         #expect(try successResult(of: result) == 20_000)
     }
 
-    @Test("A2: nothing is held once it is over: succeeded, failed, cancelled or abandoned")
+    @Test("A2: nothing is retained once it has succeeded, failed, or was cancelled or abandoned")
     func lifetime() {
         // The last: an attempt that is abandoned, and then another.
         for ending in 0..<5 {
-            weak var watched: EventLog?
+            weak var watched: SharedLog<String>?
             do {
-                let object = EventLog()
+                let object = SharedLog<String>()
                 watched = object
                 let source = Deferred<Int>()
                 let result = Deferred.retry(attempts: 2, delay: .constant(.seconds(1)), on: clock) {
@@ -278,11 +275,11 @@ struct RetryTests {
                 switch ending {
                 case 0: source.resolve(1)
                 case 1:
-                    source.reject(Oops())
+                    source.reject(TestError())
                     clock.advance(by: .seconds(1))
                 case 2: result.cancel()
                 case 3:
-                    source.reject(Oops())
+                    source.reject(TestError())
                     result.cancel()
                 default: break
                 }

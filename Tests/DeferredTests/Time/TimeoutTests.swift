@@ -1,13 +1,13 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite("timeout")
 struct TimeoutTests {
-    struct Oops: Error {}
     let clock = ManualClock()
 
-    @Test("an outcome in time passes, and the timer is let go")
+    @Test("an outcome in time is passed on, and the timer is released")
     func inTime() throws {
         let source = Deferred<Int>()
         let limited = source.timeout(.seconds(1), on: clock)
@@ -18,23 +18,23 @@ struct TimeoutTests {
 
         let failing = Deferred<Int>()
         let failed = failing.timeout(.seconds(1), on: clock)
-        failing.reject(Oops())
-        #expect(try failureResult(of: failed) is Oops)
+        failing.reject(TestError())
+        #expect(try failureResult(of: failed) is TestError)
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("a Deferred that has fired is in time, and sets no timer")
+    @Test("a settled Deferred is in time, and sets no timer")
     func firedBefore() throws {
         let limited = Deferred.resolved(1).timeout(.zero, on: clock)
         #expect(try successResult(of: limited) == 1)
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("expiry cancels what came before, and the outcome is timedOut")
+    @Test("expiry cancels what precedes it, and the outcome is timedOut")
     func expires() throws {
-        let log = EventLog()
+        let log = SharedLog<String>()
         let source = Deferred<Int>(canceller: { _ in log.add("cancelled") })
-        let limited = source.then { $0 }.timeout(.seconds(1), on: clock)
+        let limited = source.map { $0 }.timeout(.seconds(1), on: clock)
         clock.advance(by: .milliseconds(999))
         try expectNoResult(limited)
         clock.advance(by: .milliseconds(1))
@@ -43,7 +43,7 @@ struct TimeoutTests {
         #expect(try failureResult(of: source) is CancellationError)
     }
 
-    @Test("what comes after it is neither limited nor cancelled")
+    @Test("what follows it is neither limited nor cancelled")
     func onlyBefore() throws {
         let source = Deferred<Int>()
         let slow = Deferred<Int>()
@@ -55,10 +55,10 @@ struct TimeoutTests {
         #expect(try successResult(of: whole) == 2)
     }
 
-    @Test("C3: expiry leaves what others consume alone")
+    @Test("C3: expiry does not affect what others consume")
     func sharedUpstream() throws {
         let source = Deferred<Int>()
-        let other = source.then { $0 + 1 }
+        let other = source.map { $0 + 1 }
         let limited = source.timeout(.seconds(1), on: clock)
         clock.advance(by: .seconds(1))
         #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
@@ -66,7 +66,7 @@ struct TimeoutTests {
         #expect(try successResult(of: other) == 2)
     }
 
-    @Test("a cancel before expiry is a CancellationError, and the timer is let go")
+    @Test("a cancel before expiry is a CancellationError, and the timer is released")
     func cancelledBefore() throws {
         let source = Deferred<Int>()
         let limited = source.timeout(.seconds(1), on: clock)
@@ -75,13 +75,13 @@ struct TimeoutTests {
         #expect(clock.scheduled.isEmpty)
 
         let upstream = Deferred<Int>()
-        let passed = upstream.timeout(.seconds(1), on: clock).then { $0 }
+        let passed = upstream.timeout(.seconds(1), on: clock).map { $0 }
         upstream.cancel()
         #expect(try failureResult(of: passed) is CancellationError)
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C1: a canceller that answers on expiry is the outcome")
+    @Test("C1: a canceller's own result on expiry is the outcome")
     func cancellerAnswers() throws {
         let source = Deferred<Int>(canceller: { $0.resolve(7) })
         let limited = source.timeout(.seconds(1), on: clock) { 8 }
@@ -89,17 +89,17 @@ struct TimeoutTests {
         #expect(try successResult(of: limited) == 7)
     }
 
-    @Test("onTimeout gives the outcome, or throws it")
+    @Test("onTimeout returns the outcome, or throws it")
     func onTimeout() throws {
         let (first, second) = (Deferred<Int>(), Deferred<Int>())
         let replaced = first.timeout(.seconds(1), on: clock) { 8 }
-        let thrown = second.timeout(.seconds(1), on: clock) { throw Oops() }
+        let thrown = second.timeout(.seconds(1), on: clock) { throw TestError() }
         clock.advance(by: .seconds(1))
         #expect(try successResult(of: replaced) == 8)
-        #expect(try failureResult(of: thrown) is Oops)
+        #expect(try failureResult(of: thrown) is TestError)
     }
 
-    @Test("of two, the shorter counts")
+    @Test("of two time limits, the shorter applies")
     func nested() throws {
         let source = Deferred<Int>()
         let limited = source.timeout(.seconds(1), on: clock).timeout(.seconds(2), on: clock)
@@ -119,12 +119,12 @@ struct TimeoutTests {
         }
     }
 
-    @Test("A2: nothing is held once it is over, in time, expired, cancelled or abandoned")
+    @Test("A2: nothing is retained once it is in time, expired, cancelled or abandoned")
     func lifetime() {
         for ending in 0..<4 {
-            weak var watched: EventLog?
+            weak var watched: SharedLog<String>?
             do {
-                let object = EventLog()
+                let object = SharedLog<String>()
                 watched = object
                 let source = Deferred<Int>()
                 let limited = source.timeout(.seconds(1), on: clock) { object.all.count }
@@ -141,7 +141,7 @@ struct TimeoutTests {
         }
     }
 
-    @Test("on a real queue, expiry comes from there")
+    @Test("on a real queue, expiry happens there")
     func onQueue() async {
         let source = Deferred<Int>()
         let limited = source.timeout(.microseconds(1))

@@ -1,43 +1,43 @@
 import Deferred
-import TestThreads
+import TestSupport
 import Testing
 
-/// Threads that do anything to anything.
+/// Threads that perform random operations on shared Deferreds.
 ///
-/// What must hold whatever the order: no crash, no hang, no callback twice, and when all handles have gone
-/// each callback has run exactly once and nothing is left.
+/// The invariants in any order: no crash, no hang, no callback twice, and when all handles are released each
+/// callback has run exactly once and nothing is leaked.
 @Suite("Torture: chaos", .serialized, .ownThreads)
 struct ChaosTests {
-    /// Some Deferreds that all threads use, and what became of callbacks.
+    /// Deferreds that all threads use, and the counts of their callbacks.
     private final class Ground: Sendable {
         static let slots = 16
 
         let deferreds = (0..<slots).map { _ in Slot<Deferred<Int>>(nil) }
         let resolvers = (0..<slots).map { _ in Slot<Resolver<Int>>(nil) }
-        let attached = Counter()
-        let ran = Counter()
-        let finalizersAdded = Counter()
-        let finalizersRan = Counter()
+        let attached = AtomicCounter()
+        let ran = AtomicCounter()
+        let finalizersAdded = AtomicCounter()
+        let finalizersRan = AtomicCounter()
         let dispatcher = LateDispatcher()
-        let census: Census
+        let tracker: LeakTracker
         let seed: Int
 
-        init(_ census: Census, _ seed: Int) {
-            self.census = census
+        init(_ tracker: LeakTracker, _ seed: Int) {
+            self.tracker = tracker
             self.seed = seed
         }
 
-        /// Attaches a callback that runs whatever the outcome; exactly once.
+        /// Attaches a callback that runs with any outcome, exactly once.
         func attach(_ deferred: Deferred<Int>, _ random: inout SplitMix64) -> Deferred<Int> {
-            let member = census.member()
-            let run = Counter()
+            let tracked = tracker.begin()
+            let run = AtomicCounter()
             attached.add()
             let choice = random.next() % 8
             let other = Int(random.next() % UInt64(Ground.slots))
             let dispatcher: LateDispatcher? = choice == 0 ? self.dispatcher : nil
-            return deferred.both(on: dispatcher) {
+            return deferred.thenResult(on: dispatcher) {
                 [self] (result: Result<Int, any Error>) throws -> Deferred<Int> in
-                member.touch()
+                tracked.use()
                 #expect(run.add() == 1)
                 ran.add()
                 switch choice {
@@ -75,9 +75,9 @@ struct ChaosTests {
                 }
             case 20:
                 finalizersAdded.add()
-                let (member, ran, run) = (census.member(), finalizersRan, Counter())
+                let (tracked, ran, run) = (tracker.begin(), finalizersRan, AtomicCounter())
                 deferred.finally { _ in
-                    member.touch()
+                    tracked.use()
                     #expect(run.add() == 1)
                     ran.add()
                 }
@@ -91,26 +91,26 @@ struct ChaosTests {
             case 26: if let second = deferreds[other].now { DeferredList([deferred, second]).cancel() }
             case 27, 28:
                 if let second = deferreds[other].now {
-                    deferreds[index].put(gather(deferred, second).then { $0 &+ $1 })
+                    deferreds[index].put(gather(deferred, second).map { $0 &+ $1 })
                 }
-            case 29: deferreds[other].put(deferred.fail { _ in 1 })
+            case 29: deferreds[other].put(deferred.recover { _ in 1 })
             default: deferreds[index].drop()
             }
         }
 
         private func replace(_ index: Int, _ random: inout SplitMix64) {
-            let member = census.member()
+            let tracked = tracker.begin()
             switch random.next() % 3 {
             case 0:
                 deferreds[index].put(Deferred<Int>())
             case 1:
                 deferreds[index].put(
                     Deferred<Int>(canceller: { resolver in
-                        member.touch()
+                        tracked.use()
                         resolver.resolve(-1)
                     }))
             default:
-                let (deferred, resolver) = Deferred<Int>.withResolver { _ in member.touch() }
+                let (deferred, resolver) = Deferred<Int>.withResolver { _ in tracked.use() }
                 deferreds[index].put(deferred)
                 resolvers[index].put(resolver)
             }
@@ -118,28 +118,28 @@ struct ChaosTests {
 
         private func list(_ inputs: [Deferred<Int>], into index: Int, _ random: inout SplitMix64) {
             let list = DeferredList(inputs, cancelsRemaining: random.next() % 2 == 0)
-            let member = census.member()
+            let tracked = tracker.begin()
             switch random.next() % 3 {
-            case 0: deferreds[index].put(list.results().then { $0.count })
-            case 1: deferreds[index].put(list.values().then { $0.count })
+            case 0: deferreds[index].put(list.results().map { $0.count })
+            case 1: deferreds[index].put(list.values().map { $0.count })
             default:
                 deferreds[index].put(
-                    list.first().then {
-                        member.touch()
+                    list.first().map {
+                        tracked.use()
                         return $0.index
                     })
             }
         }
 
-        /// A list that begins an input whenever another has settled.
+        /// A list that starts an input whenever another has settled.
         private func limitedList(into index: Int) {
             let inputs = DeferredList(0..<4, limit: 2) { [self] in
                 deferreds[(index + $0) % Ground.slots].now ?? .resolved(0)
             }
-            deferreds[index].put(inputs.values().then { $0.count })
+            deferreds[index].put(inputs.values().map { $0.count })
         }
 
-        /// Lets go of everything, until nothing comes after.
+        /// Releases everything, repeatedly until nothing is left.
         func end() {
             for _ in 0..<Ground.slots {
                 for slot in deferreds { slot.drop() }
@@ -149,9 +149,9 @@ struct ChaosTests {
         }
     }
 
-    /// Keeps work until some thread runs it.
+    /// Stores work until some thread runs it.
     private final class LateDispatcher: Dispatcher {
-        private let work = Guarded<[@Sendable () -> Void]>([])
+        private let work = SpinLocked<[@Sendable () -> Void]>([])
 
         func dispatch(_ work: @escaping @Sendable () -> Void) { self.work.withLock { $0.append(work) } }
 
@@ -164,21 +164,21 @@ struct ChaosTests {
         "F1-Z3, T1: four threads doing anything to sixteen Deferreds: every callback runs once, and nothing is left"
     )
     func chaos() {
-        let census = Census()
-        let rounds = Counter()
+        let tracker = LeakTracker()
+        let rounds = AtomicCounter()
         @Sendable func wreak(_ ground: Ground, _ thread: Int) {
             var random = SplitMix64(UInt64(ground.seed * 4 + thread))
             for _ in 0..<100 { ground.doSomething(&random) }
         }
         Race {
-            Ground(census, rounds.add())
+            Ground(tracker, rounds.add())
         }.racing(
             { wreak($0, 0) }, { wreak($0, 1) }, { wreak($0, 2) }, { wreak($0, 3) }
         ).check { ground in
             ground.end()
             #expect(ground.ran.value == ground.attached.value)
             #expect(ground.finalizersRan.value == ground.finalizersAdded.value)
-            #expect(census.alive == 0)
+            #expect(tracker.alive == 0)
         }
     }
 }

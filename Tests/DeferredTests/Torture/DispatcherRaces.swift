@@ -1,6 +1,6 @@
 import Deferred
 import Dispatch
-import TestThreads
+import TestSupport
 import Testing
 
 /// Chains over queues, and Tasks that await them, cancelled at any time.
@@ -11,53 +11,54 @@ struct DispatcherRaces {
         struct State: Sendable {
             let source: Deferred<Int>
             let end: Deferred<Int>
-            let told: Counter
+            let received: AtomicCounter
             let done: DispatchSemaphore
         }
-        let census = Census()
+        let tracker = LeakTracker()
         let queues = (0..<3).map { DispatchQueue(label: "torture \($0)") }
         Race(rounds: Torture.rounds / 2) { () -> State in
-            let told = Counter()
+            let received = AtomicCounter()
             let done = DispatchSemaphore(value: 0)
             let source = Deferred<Int>()
             var end = source
             for index in 0..<6 {
-                let member = census.member()
-                end = end.then(on: queues[index % 3]) {
-                    member.touch()
+                let tracked = tracker.begin()
+                end = end.map(on: queues[index % 3]) {
+                    tracked.use()
                     return $0 + 1
                 }
             }
-            let last = end.both { result -> Int in
-                told.add()
+            let last = end.mapResult { result -> Int in
+                received.add()
                 if case .success(let value) = result { #expect(value == 7) }
                 done.signal()
                 return 0
             }
-            return State(source: source, end: last, told: told, done: done)
+            return State(source: source, end: last, received: received, done: done)
         }.racing(
             { $0.source.resolve(1) }, { $0.end.cancel() }
         ).check { state in
             state.done.wait()
-            #expect(state.told.value == 1)
+            #expect(state.received.value == 1)
         }
         for queue in queues { queue.sync {} }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
     @Test(
         "C6: Tasks that await one Deferred, some of them cancelled, all end, with its value or a CancellationError"
     )
     func awaits() async {
-        let census = Census()
+        let tracker = LeakTracker()
         for round in 0..<(Torture.rounds / 4) {
-            let member = census.member()
-            let (deferred, resolver) = Deferred<Int>.withResolver { _ in member.touch() }
-            let position = deferred.then { value -> Int in
-                member.touch()
+            let tracked = tracker.begin()
+            let (deferred, resolver) = Deferred<Int>.withResolver { _ in tracked.use() }
+            let position = deferred.map { value -> Int in
+                tracked.use()
                 return value
             }
-            // Or those that are cancelled before the others have begun to wait would be the last out (C3).
+            // Otherwise those cancelled before the others have begun to wait would be the last consumers
+            // (C3).
             for consumed in [deferred, position] { consumed.both { _ in } }
             let tasks = (0..<6).map { index in
                 Task { try await index % 2 == 0 ? position.value : deferred.value }
@@ -75,7 +76,7 @@ struct DispatcherRaces {
                 }
             }
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
     @Test(
@@ -83,14 +84,14 @@ struct DispatcherRaces {
     )
     func allAwaitsCancelled() async {
         for _ in 0..<(Torture.rounds / 4) {
-            let cancels = Counter()
+            let cancels = AtomicCounter()
             let (deferred, resolver) = Deferred<Int>.withResolver { _ in cancels.add() }
             let tasks = (0..<4).map { _ in Task { try await deferred.value } }
             for task in tasks { task.cancel() }
             for task in tasks {
                 await #expect(throws: CancellationError.self) { try await task.value }
             }
-            // Each of them consumed alone, if those before it had gone; the source was then cancelled by the
+            // Each of them was the only consumer, if those before it were detached; the source was then cancelled by the
             // first.
             #expect(cancels.value <= 1)
             #expect(!resolver.resolve(1) || cancels.value == 0)
@@ -98,11 +99,11 @@ struct DispatcherRaces {
     }
 
     @Test(
-        "Z1: a finalizer runs once, after the callbacks attached before the firing, whoever fires and cancels"
+        "Z1: a finalizer runs once, after the callbacks attached before the completion, whichever threads complete and cancel"
     )
     func finalizers() {
-        let census = Census()
-        finalizing(census).racing(
+        let tracker = LeakTracker()
+        finalizing(tracker).racing(
             { $0.source.resolve(1) }, { $0.position.cancel() },
             { state in
                 let notes = state.notes
@@ -113,13 +114,13 @@ struct DispatcherRaces {
             #expect(notes.filter { $0 != 0 } == [1, 2, 3])
             #expect(notes.count { $0 == 0 } == 5)
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
-    @Test("Z1: a finalizer runs once also when a consumer withdraws in the moment of the firing")
+    @Test("Z1: a finalizer runs once also when a consumer is detached at the moment of completion")
     func finalizersAndWithdrawals() {
-        let census = Census()
-        finalizing(census).racing(
+        let tracker = LeakTracker()
+        finalizing(tracker).racing(
             { $0.source.resolve(1) }, { $0.position.cancel() },
             { state in
                 let notes = state.notes
@@ -129,31 +130,31 @@ struct DispatcherRaces {
                 }
             }
         ).check { state in
-            // A consumer that withdrew from a source that others still wait for is not downstream of it any
-            // more: its callbacks run on the thread that cancels, beside those of the source.
+            // A consumer detached from a source that others still wait for is not downstream of it any more:
+            // its callbacks run on the cancelling thread, concurrently with those of the source.
             let notes = state.notes.all
             #expect(notes.filter { $0 == 1 || $0 == 2 } == [1, 2])
             #expect(notes.count { $0 == 3 } == 1)
             #expect(notes.count { $0 == 0 } == 10)
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
     private struct Finalizing: Sendable {
         let source: Deferred<Int>
         let position: Deferred<Int>
-        let notes: Chronicle<Int>
+        let notes: SharedLog<Int>
     }
 
     /// A source and a position after it, each with a finalizer; 1 is the callback of the position, 2 and 3
     /// are finalizers.
-    private func finalizing(_ census: Census) -> Race<Finalizing> {
+    private func finalizing(_ tracker: LeakTracker) -> Race<Finalizing> {
         Race {
-            let notes = Chronicle<Int>()
-            let member = census.member()
-            let source = Deferred<Int>(canceller: { _ in member.touch() })
+            let notes = SharedLog<Int>()
+            let tracked = tracker.begin()
+            let source = Deferred<Int>(canceller: { _ in tracked.use() })
             source.finally { _ in
-                member.touch()
+                tracked.use()
                 notes.add(3)
             }
             let position = source.then { value in Deferred<Int>.resolved(value) }

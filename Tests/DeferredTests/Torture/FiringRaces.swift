@@ -1,17 +1,17 @@
 import Deferred
-import TestThreads
+import TestSupport
 import Testing
 
-/// Threads that fire, attach and let go at once.
+/// Threads that complete, attach and release at once.
 @Suite("Torture: firing", .serialized, .ownThreads)
 struct FiringRaces {
     @Test("F1: of many results at once one counts, and each of the others is reported")
     func manyResults() {
         struct State: Sendable {
             let deferred = Deferred<Int>()
-            let won = Counter()
-            let told = Counter()
-            let reports = Counter()
+            let won = AtomicCounter()
+            let received = AtomicCounter()
+            let reports = AtomicCounter()
         }
         let fire: @Sendable (State) -> Void = { state in
             DeferredDiagnostics.withHandler({ _ in state.reports.add() }) {
@@ -21,12 +21,12 @@ struct FiringRaces {
         }
         Race { () -> State in
             let state = State()
-            let told = state.told
-            state.deferred.both { _ in _ = told.add() }
+            let received = state.received
+            state.deferred.both { _ in _ = received.add() }
             return state
         }.racing(fire, fire, fire).check { state in
             #expect(state.won.value == 1)
-            #expect(state.told.value == 1)
+            #expect(state.received.value == 1)
             #expect(state.reports.value == 5)
         }
     }
@@ -37,26 +37,26 @@ struct FiringRaces {
     func attachWhileFiring() {
         struct State: Sendable {
             let deferred = Deferred<Int>()
-            let notes = Chronicle<(thread: Int, index: Int)>()
-            let running = Counter()
-            let ended = Counter()
+            let notes = SharedLog<(thread: Int, index: Int)>()
+            let running = AtomicCounter()
+            let ended = AtomicCounter()
         }
-        let census = Census()
+        let tracker = LeakTracker()
         @Sendable func attach(_ thread: Int, _ state: State) {
             for index in 0..<10 {
-                let (notes, running, ended, member) = (
-                    state.notes, state.running, state.ended, census.member()
+                let (notes, running, ended, tracked) = (
+                    state.notes, state.running, state.ended, tracker.begin()
                 )
                 state.deferred
-                    .then { value -> Int in
-                        member.touch()
+                    .map { value -> Int in
+                        tracked.use()
                         #expect(value == 1)
                         #expect(running.add() == ended.value + 1)
                         notes.add((thread, index))
                         ended.add()
                         return value
                     }
-                    .then { _ in notes.add((thread, index + 100)) }
+                    .done { _ in notes.add((thread, index + 100)) }
             }
         }
         Race { () -> State in
@@ -72,73 +72,77 @@ struct FiringRaces {
                 let order = notes.filter { $0.thread == thread && $0.index < 100 }.map(\.index)
                 #expect(order == Array(0..<10))
             }
-            // Of those attached while it fires, what follows from one may have run, on the attaching thread,
-            // before what follows from an earlier one comes to its turn on the firing thread.
+            // Of the callbacks attached during the completion, the consumers of one may have run, on the
+            // attaching thread, before those of an earlier one are dequeued on the completing thread.
             #expect(notes.filter { $0.thread == 0 && $0.index >= 100 }.map(\.index) == Array(100..<110))
-            // Those attached before it fired all come before what follows from any.
+            // Those attached before the completion all run before any that they cause.
             let last = notes.lastIndex { $0.thread == 0 && $0.index < 100 } ?? 0
             let firstBelow = notes.firstIndex { $0.index >= 100 } ?? 0
             #expect(last < firstBelow)
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
-    @Test("A1: when the last handles go on several threads it is abandoned once, and what waits is told")
+    @Test(
+        "A1: when the last handles are released on several threads it is abandoned once, and its consumers are notified"
+    )
     func lastHandles() {
         struct State: Sendable {
             let handles: [Slot<Deferred<Int>>]
-            let told: Chronicle<Outcome>
+            let received: SharedLog<ModelOutcome>
         }
-        let census = Census()
+        let tracker = LeakTracker()
         Race { () -> State in
-            let member = census.member()
-            let deferred = Deferred<Int>(canceller: { _ in member.touch() })
-            let told = Chronicle<Outcome>()
+            let tracked = tracker.begin()
+            let deferred = Deferred<Int>(canceller: { _ in tracked.use() })
+            let received = SharedLog<ModelOutcome>()
             deferred.both { result in
-                member.touch()
-                told.add(Outcome(result))
+                tracked.use()
+                received.add(ModelOutcome(result))
             }
-            return State(handles: (0..<3).map { _ in Slot(deferred) }, told: told)
+            return State(handles: (0..<3).map { _ in Slot(deferred) }, received: received)
         }.racing(
             { $0.handles[0].drop() }, { $0.handles[1].drop() }, { $0.handles[2].drop() }
         ).check { state in
-            #expect(state.told.all == [.failure(.abandoned)])
+            #expect(state.received.all == [.failure(.abandoned)])
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
-    @Test("A1, C3: the last handle goes while what waits is cancelled: that ends once, with either")
+    @Test(
+        "A1, C3: the last handle is released while a consumer is cancelled: the consumer ends once, with either error"
+    )
     func lastHandleAndCancel() {
         struct State: Sendable {
             let handle: Slot<Deferred<Int>>
             let positions: [Deferred<Void>]
-            let told: Chronicle<Outcome>
+            let received: SharedLog<ModelOutcome>
         }
-        let census = Census()
+        let tracker = LeakTracker()
         Race { () -> State in
-            let member = census.member()
-            let deferred = Deferred<Int>(canceller: { _ in member.touch() })
-            let told = Chronicle<Outcome>()
+            let tracked = tracker.begin()
+            let deferred = Deferred<Int>(canceller: { _ in tracked.use() })
+            let received = SharedLog<ModelOutcome>()
             let positions = (0..<2).map { _ in
                 deferred.both { result in
-                    member.touch()
-                    told.add(Outcome(result))
+                    tracked.use()
+                    received.add(ModelOutcome(result))
                 }
             }
-            return State(handle: Slot(deferred), positions: positions, told: told)
+            return State(handle: Slot(deferred), positions: positions, received: received)
         }.racing(
             { $0.handle.drop() }, { $0.positions[0].cancel() }, { $0.positions[1].cancel() }
         ).check { state in
-            let told = state.told.all
-            #expect(told.count == 2)
-            #expect(told.allSatisfy { [.failure(.abandoned), .failure(.cancelled)].contains($0) })
+            let received = state.received.all
+            #expect(received.count == 2)
+            #expect(received.allSatisfy { [.failure(.abandoned), .failure(.cancelled)].contains($0) })
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
     @Test("U1: a failure whose last handles go on several threads is reported once")
     func reportOnce() {
-        let reports = Counter()
+        let reports = AtomicCounter()
         @Sendable func drop(_ slot: Slot<Deferred<Int>>) {
             DeferredDiagnostics.withHandler({ _ in reports.add() }) { slot.drop() }
         }

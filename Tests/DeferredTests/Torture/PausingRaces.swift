@@ -1,28 +1,28 @@
 import Deferred
-import TestThreads
+import TestSupport
 import Testing
 
-/// Threads that pause and unpause what others fire and attach to.
+/// Threads that pause and unpause Deferreds while others complete them and attach to them.
 @Suite("Torture: pausing", .serialized, .ownThreads)
 struct PausingRaces {
     private struct State: Sendable {
         let deferred = Deferred<Int>()
-        let notes = Chronicle<Int>()
-        let told = Counter()
+        let notes = SharedLog<Int>()
+        let received = AtomicCounter()
 
-        func attach(_ index: Int, _ member: Census.Member) {
-            let (notes, told) = (notes, told)
-            deferred.then { _ in
-                member.touch()
-                told.add()
+        func attach(_ index: Int, _ tracked: LeakTracker.Tracked) {
+            let (notes, received) = (notes, received)
+            deferred.done { _ in
+                tracked.use()
+                received.add()
                 notes.add(index)
             }
         }
     }
 
-    @Test("P1: paused and unpaused while it fires and is attached to, it tells each once and in order")
+    @Test("P1: paused and unpaused while it is completed and attached to, it notifies each once and in order")
     func pauseWhileFiring() {
-        let census = Census()
+        let tracker = LeakTracker()
         let pause: @Sendable (State) -> Void = { state in
             for _ in 0..<20 {
                 state.deferred.pause()
@@ -31,32 +31,32 @@ struct PausingRaces {
         }
         Race { () -> State in
             let state = State()
-            for index in 0..<10 { state.attach(index, census.member()) }
+            for index in 0..<10 { state.attach(index, tracker.begin()) }
             return state
         }.racing(
             { $0.deferred.resolve(1) }, pause, pause,
-            { state in for index in 10..<30 { state.attach(index, census.member()) } }
+            { state in for index in 10..<30 { state.attach(index, tracker.begin()) } }
         ).check { state in
             #expect(state.notes.all == Array(0..<30))
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 
     @Test("P1: between pause and unpause no callback begins but the one that was about to")
     func noneWhilePaused() {
         Race { () -> State in
             let state = State()
-            let census = Census()
-            for index in 0..<30 { state.attach(index, census.member()) }
+            let tracker = LeakTracker()
+            for index in 0..<30 { state.attach(index, tracker.begin()) }
             return state
         }.racing(
             { $0.deferred.resolve(1) },
             { state in
                 for _ in 0..<10 {
                     state.deferred.pause()
-                    let before = state.told.value
-                    for _ in 0..<50 { _ = state.told.value }
-                    let after = state.told.value
+                    let before = state.received.value
+                    for _ in 0..<50 { _ = state.received.value }
+                    let after = state.received.value
                     state.deferred.unpause()
                     #expect(after - before <= 1)
                 }
@@ -66,22 +66,24 @@ struct PausingRaces {
         }
     }
 
-    @Test("P1: the last handle of a paused Deferred goes while it is fired: those who wait are told once")
+    @Test(
+        "P1: the last handle of a paused Deferred is released while it is completed: its consumers are notified once"
+    )
     func lastHandle() {
         struct Handles: Sendable {
             let deferred: Slot<Deferred<Int>>
             let resolver: Slot<Resolver<Int>>
-            let notes: Chronicle<Int>
+            let notes: SharedLog<Int>
         }
-        let census = Census()
+        let tracker = LeakTracker()
         Race { () -> Handles in
             let (deferred, resolver) = Deferred<Int>.withResolver()
-            let notes = Chronicle<Int>()
-            let member = census.member()
+            let notes = SharedLog<Int>()
+            let tracked = tracker.begin()
             deferred.pause()
             for index in 0..<4 {
                 deferred.both { _ in
-                    member.touch()
+                    tracked.use()
                     notes.add(index)
                 }
             }
@@ -91,6 +93,6 @@ struct PausingRaces {
         ).check { handles in
             #expect(handles.notes.all == [0, 1, 2, 3])
         }
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
     }
 }

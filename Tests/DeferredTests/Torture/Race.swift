@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 
 enum Torture {
-    /// How many rounds a test has; `DEFERRED_ROUNDS` sets another number. Fewer under a sanitizer, where each
+    /// The number of rounds of a test; `DEFERRED_ROUNDS` sets another. Fewer under a sanitizer, where each
     /// takes longer, unless the build is optimised.
     static let rounds = Int(environment: "DEFERRED_ROUNDS") ?? (Sanitizer.isOn && isDebug ? 300 : 2_000)
 
@@ -15,10 +15,10 @@ enum Torture {
     #endif
 }
 
-/// Threads that do something at the same time, round after round.
+/// Threads that act at the same time, in many rounds.
 ///
-/// The outcome is fixed, the schedule is not: each thread of a round starts after a wait of its own, by
-/// chance but from a seed, so that the rounds try many orders.
+/// The outcome is fixed, the schedule is not: each thread of a round starts after a random wait, derived from
+/// a seed, so that the rounds try many orders.
 struct Race<State: Sendable> {
     private let rounds: Int
     private let setUp: () -> State
@@ -29,18 +29,17 @@ struct Race<State: Sendable> {
         self.setUp = setUp
     }
 
-    /// What is done at once, each on a thread of its own, with what `setUp` gives.
+    /// The actions that run at once, each on a thread of its own, with the state from `setUp`.
     func racing(_ bodies: @Sendable (State) -> Void...) -> Race {
         var race = self
         race.bodies = bodies
         return race
     }
 
-    /// Runs the rounds, with `check` after each, when all threads have come back.
+    /// Runs the rounds, with `check` after each, when all threads have returned.
     func check(_ check: (State) -> Void) {
         let crew = Crew<State>(bodies)
-        // What races for a result is refused one, and says so; a test that wants to know sets a handler of
-        // its own.
+        // Threads that lose a race cause diagnostics; a test that checks them sets a handler of its own.
         DeferredDiagnostics.withHandler({ _ in }) {
             for round in 0..<rounds {
                 let state = setUp()
@@ -55,7 +54,7 @@ struct Race<State: Sendable> {
 /// The threads of one test. In a round each is woken, waits a little for the others, and does its part.
 ///
 /// Sound as `@unchecked Sendable`: `state` and `number` are written by the leader while the others wait for
-/// their signal, and read by them between that and the signal that they give back.
+/// their signal, and read by them between that and the signal that they return.
 private final class Crew<State: Sendable>: @unchecked Sendable {
     private let bodies: [@Sendable (State) -> Void]
     private let starts: [DispatchSemaphore]
@@ -100,58 +99,26 @@ private final class Crew<State: Sendable>: @unchecked Sendable {
         guard let state else { preconditionFailure("a round has a state") }
         ready.add(1, ordering: .relaxed)
         var random = SplitMix64(UInt64(number) &* 31 &+ UInt64(index))
-        // Not for ever: there may be fewer processors than threads.
+        // Not endlessly: there may be fewer processors than threads.
         for _ in 0..<1_000 where ready.load(ordering: .relaxed) < bodies.count {}
         for _ in 0..<(random.next() % 64) { _ = ready.load(ordering: .relaxed) }
         DeferredDiagnostics.withHandler({ _ in }) { bodies[index](state) }
     }
 }
 
-/// Counts what is alive, to see that nothing is left.
-final class Census: Sendable {
-    private let count = Atomic<Int>(0)
-
-    var alive: Int { count.load(ordering: .acquiring) }
-
-    /// Something that a closure can hold.
-    func member() -> Member { Member(self) }
-
-    final class Member: Sendable {
-        private let census: Census
-
-        init(_ census: Census) {
-            self.census = census
-            census.count.add(1, ordering: .relaxed)
-        }
-
-        deinit { census.count.subtract(1, ordering: .releasing) }
-
-        /// Keeps this alive in the closure that calls it.
-        func touch() {}
-    }
-}
-
-/// A number that threads add to.
-final class Counter: Sendable {
+/// A number that threads increment.
+final class AtomicCounter: Sendable {
     private let number = Atomic<Int>(0)
 
     var value: Int { number.load(ordering: .acquiring) }
     @discardableResult func add() -> Int { number.add(1, ordering: .acquiringAndReleasing).newValue }
 }
 
-/// What threads note, in the order in which they do.
-final class Chronicle<Note: Sendable>: Sendable {
-    private let notes = Guarded<[Note]>([])
-
-    var all: [Note] { notes.withLock { $0 } }
-    func add(_ note: Note) { notes.withLock { $0.append(note) } }
-}
-
-/// What a thread can take out and let go.
+/// A reference that a thread can take out and release.
 final class Slot<Content: Sendable>: Sendable {
-    private let content: Guarded<Content?>
+    private let content: SpinLocked<Content?>
 
-    init(_ content: Content?) { self.content = Guarded(content) }
+    init(_ content: Content?) { self.content = SpinLocked(content) }
 
     func take() -> Content? { content.withLock { $0.take() } }
     func put(_ new: Content?) {

@@ -1,31 +1,32 @@
 import Deferred
+import DeferredTracing
 import Dispatch
-import TestThreads
+import TestSupport
 import Testing
 
 /// Recordings that begin, end and are read while chains run on other threads.
 @Suite("Torture: recordings", .serialized, .ownThreads)
 struct RecordingRaces {
-    @Test("T1: recordings that come and go change nothing, and note nothing that does not hang together")
+    @Test("T1: recordings that start and stop change nothing, and are consistent")
     func comingAndGoing() throws {
         struct State: Sendable {
             let source: Deferred<Int>
             let other: Deferred<Int>
             let end: Deferred<Int>
-            let told: Counter
+            let received: AtomicCounter
         }
-        let census = Census()
-        let kept = Chronicle<DeferredRecording>()
+        let tracker = LeakTracker()
+        let kept = SharedLog<DeferredRecording>()
         let queue = DispatchQueue(label: "torture")
         Race(rounds: Torture.rounds / 4) { () -> State in
-            let told = Counter()
-            let member = census.member()
+            let received = AtomicCounter()
+            let tracked = tracker.begin()
             let (source, other) = (Deferred<Int>(), Deferred<Int>())
-            let end = source.then { _ in other }.then(on: queue) { value -> Int in
-                member.touch()
+            let end = source.then { _ in other }.map(on: queue) { value -> Int in
+                tracked.use()
                 return value
-            }.both { _ -> Int in told.add() }
-            return State(source: source, other: other, end: end, told: told)
+            }.mapResult { _ -> Int in received.add() }
+            return State(source: source, other: other, end: end, received: received)
         }.racing(
             { $0.source.resolve(1) },
             { state in
@@ -42,16 +43,16 @@ struct RecordingRaces {
             },
             { state in
                 let recording = DeferredDiagnostics.startRecording(limit: 10, madeIn: [#fileID])
-                state.source.then { _ in }
+                state.source.done { _ in }
                 state.end.finally { _ in }
                 _ = recording.mermaidGraph()
             }
         ).check { state in
             _ = try? state.end.wait()
-            #expect(state.told.value == 1)
+            #expect(state.received.value == 1)
         }
         queue.sync {}
-        #expect(census.alive == 0)
+        #expect(tracker.alive == 0)
         for recording in kept.all {
             Recorded.check(recording.events())
         }

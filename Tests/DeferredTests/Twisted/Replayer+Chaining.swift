@@ -1,14 +1,14 @@
 import Deferred
 
-/// What a callback's block comes to.
-enum Ending {
+/// The result of a callback's block.
+enum CallbackEnd {
     case outcome(Result<Token, any Error>)
     case deferred(Deferred<Token>)
 }
 
 extension Replayer {
-    /// Runs a block that is given `input`; its last step says what comes of it, without one the input does.
-    func perform(_ steps: [Step], _ input: Result<Token, any Error>) throws -> Ending {
+    /// Runs a block with `input`; its last step determines the result, which without one is the input.
+    func perform(_ steps: [ScenarioStep], _ input: Result<Token, any Error>) throws -> CallbackEnd {
         for step in steps {
             switch step.verb {
             case "return": return .outcome(.success(.word(step.words[0])))
@@ -20,27 +20,27 @@ extension Replayer {
         return .outcome(input)
     }
 
-    private func call(_ link: Link, _ input: Result<Token, any Error>) throws -> Ending {
+    private func call(_ link: ScenarioLink, _ input: Result<Token, any Error>) throws -> CallbackEnd {
         trace.append("\(link.label) <- \(input.traced)")
         return try perform(link.steps, input)
     }
 
-    func value(_ link: Link, _ input: Result<Token, any Error>) throws -> Token {
+    func value(_ link: ScenarioLink, _ input: Result<Token, any Error>) throws -> Token {
         guard case .outcome(let outcome) = try call(link, input) else {
             throw UnreadableStep(line: link.label, reason: "a Deferred where a value was called for")
         }
         return try outcome.get()
     }
 
-    func deferred(_ link: Link, _ input: Result<Token, any Error>) throws -> Deferred<Token> {
+    func deferred(_ link: ScenarioLink, _ input: Result<Token, any Error>) throws -> Deferred<Token> {
         switch try call(link, input) {
         case .outcome(let outcome): .resolved(try outcome.get())
         case .deferred(let deferred): deferred
         }
     }
 
-    /// Attaches to the newest handle; the new one takes its place once the call has returned.
-    func attach(_ verb: String, to name: String, _ links: [Link]) throws {
+    /// Attaches to the newest handle; the new handle replaces it once the call has returned.
+    func attach(_ verb: String, to name: String, _ links: [ScenarioLink]) throws {
         guard let first = links.first, let last = links.last, links.count == (verb == "pair" ? 2 : 1) else {
             throw UnreadableStep(line: "\(verb) \(name)", reason: "wrong number of callbacks")
         }
@@ -54,52 +54,52 @@ extension Replayer {
         setNewest(name, .token(attached))
     }
 
-    /// To a chain, by the form that a user would write.
+    /// Attaches to a chain, with the form that a user would write.
     private func attach(
-        _ verb: String, _ first: Link, _ last: Link, to handle: Deferred<Token>
+        _ verb: String, _ first: ScenarioLink, _ last: ScenarioLink, to handle: Deferred<Token>
     ) -> Deferred<Token> {
         switch (verb, first.defers || last.defers) {
-        case ("then", false): handle.then { try self.value(first, .success($0)) }
+        case ("then", false): handle.map { try self.value(first, .success($0)) }
         case ("then", true): handle.then { try self.deferred(first, .success($0)) }
-        case ("fail", false): handle.fail { try self.value(first, .failure($0)) }
-        case ("fail", true): handle.fail { try self.deferred(first, .failure($0)) }
-        case ("both", false): handle.both { try self.value(first, $0) }
-        case ("both", true): handle.both { try self.deferred(first, $0) }
+        case ("fail", false): handle.recover { try self.value(first, .failure($0)) }
+        case ("fail", true): handle.orElse { try self.deferred(first, .failure($0)) }
+        case ("both", false): handle.mapResult { try self.value(first, $0) }
+        case ("both", true): handle.thenResult { try self.deferred(first, $0) }
         case (_, false):
-            handle.then {
+            handle.map {
                 try self.value(first, .success($0))
-            } fail: {
+            } recover: {
                 try self.value(last, .failure($0))
             }
         case (_, true):
             handle.then {
                 try self.deferred(first, .success($0))
-            } fail: {
+            } orElse: {
                 try self.deferred(last, .failure($0))
             }
         }
     }
 
-    /// To a list's own Deferred, as a pair whatever the verb, so that a chain of tokens comes of it.
+    /// Attaches to a list's own Deferred, always as a pair, so that the result is a chain of tokens.
     private func attach<Value>(
-        _ verb: String, _ first: Link, _ last: Link, to handle: Deferred<Value>,
+        _ verb: String, _ first: ScenarioLink, _ last: ScenarioLink, to handle: Deferred<Value>,
         _ token: @escaping @Sendable (Value) -> Token
     ) -> Deferred<Token> {
         handle.then { value -> Deferred<Token> in
             if verb == "fail" { return .resolved(token(value)) }
             return try self.deferred(first, .success(token(value)))
-        } fail: { error -> Deferred<Token> in
+        } orElse: { error -> Deferred<Token> in
             if verb == "then" { throw error }
             return try self.deferred(last, .failure(error))
         }
     }
 
-    func maybe(_ name: String, _ steps: [Step]) throws {
-        let link = Link(label: name, steps: steps)
+    func maybe(_ name: String, _ steps: [ScenarioStep]) throws {
+        let link = ScenarioLink(label: name, steps: steps)
         let nothing = Result<Token, any Error>.success(.word("none"))
         let made: Deferred<Token> =
             if link.defers {
-                Deferred(catching: { () throws -> Deferred<Token> in
+                Deferred(following: { () throws -> Deferred<Token> in
                     guard case .deferred(let deferred) = try self.perform(steps, nothing) else {
                         throw CancellationError()
                     }

@@ -15,8 +15,8 @@ extension Replayer {
             case .semaphore(let semaphore): semaphore.acquire()
             default: throw UnreadableStep(line: lockName, reason: "neither a lock nor a semaphore")
             }
-        // A scenario releases by the lock's name: the permit is kept under that, in the order of arrival.
-        let acquired = permit.then { permit in
+        // A scenario releases by the lock's name: the permits are kept by name, in the order of arrival.
+        let acquired = permit.map { permit in
             self.permits[lockName, default: []].append(permit)
             return Token.word("acquired")
         }
@@ -25,12 +25,12 @@ extension Replayer {
 
     func release(_ lockName: String) throws {
         guard permits[lockName]?.isEmpty == false, let permit = permits[lockName]?.removeFirst() else {
-            throw UnreadableStep(line: lockName, reason: "nobody holds it")
+            throw UnreadableStep(line: lockName, reason: "it was not acquired")
         }
         permit.release()
     }
 
-    func runHolding(_ name: String, _ lockName: String, _ work: Link) throws {
+    func runHolding(_ name: String, _ lockName: String, _ work: ScenarioLink) throws {
         let nothing = Result<Token, any Error>.success(.word("none"))
         let body = { @Sendable () throws -> Deferred<Token> in
             self.trace.append(work.label)

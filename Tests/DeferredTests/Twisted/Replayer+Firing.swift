@@ -1,7 +1,7 @@
 import Deferred
 
-/// What a scenario fires a Deferred by.
-enum Producer {
+/// A handle or resolver that completes a scenario's Deferred.
+enum ScenarioSource {
     case deferred(Deferred<Token>)
     case resolver(Resolver<Token>)
 
@@ -14,7 +14,7 @@ enum Producer {
 }
 
 extension Replayer {
-    func make(_ name: String, canceller steps: [Step]?) throws {
+    func make(_ name: String, canceller steps: [ScenarioStep]?) throws {
         let canceller = steps.map { steps in
             { @Sendable (resolver: Resolver<Token>) in self.runCanceller(of: name, steps, resolver) }
         }
@@ -34,8 +34,8 @@ extension Replayer {
         }
     }
 
-    /// While a canceller runs, its own resolver is what the scenario fires by.
-    private func runCanceller(of name: String, _ steps: [Step], _ resolver: Resolver<Token>) {
+    /// While a canceller runs, the scenario completes through its own resolver.
+    private func runCanceller(of name: String, _ steps: [ScenarioStep], _ resolver: Resolver<Token>) {
         trace.append("canceller \(name)")
         let producer = producers[name]
         producers[name] = .resolver(resolver)
@@ -47,7 +47,7 @@ extension Replayer {
         }
     }
 
-    /// Fires, and writes down why that came to nothing if it did.
+    /// Completes, and records why if that was refused.
     func fire(_ name: String, _ written: String) throws {
         let producer = try producers[name] ?? .deferred(newest(name).deferred)
         let reportsBefore = reports.count

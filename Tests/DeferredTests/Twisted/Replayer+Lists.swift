@@ -4,7 +4,7 @@ extension Replayer {
     /// `words`: the names of the inputs, and `+consume`.
     func makeList(_ verb: String, _ name: String, _ words: [String]) throws {
         let inputs = try words.filter { !$0.hasPrefix("+") }.map { try newest($0).deferred }
-        // Twisted's race takes its inputs over: it consumes their errors, and cancels the losers.
+        // Twisted's race owns its inputs: it consumes their errors, and cancels the losers.
         let isRace = verb == "race"
         let list = DeferredList(
             inputs, consumeErrors: isRace || words.contains("+consume"), cancelsRemaining: isRace)

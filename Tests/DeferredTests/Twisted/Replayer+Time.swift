@@ -9,7 +9,7 @@ extension Replayer {
         return .seconds(seconds)
     }
 
-    func timeout(_ name: String, _ after: String, _ steps: [Step]?) throws {
+    func timeout(_ name: String, _ after: String, _ steps: [ScenarioStep]?) throws {
         let handle = try newest(name).deferred
         guard let steps else {
             return setNewest(name, .token(handle.timeout(try seconds(after), on: clock)))

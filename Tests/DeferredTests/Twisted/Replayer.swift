@@ -1,7 +1,7 @@
 import Deferred
 import DeferredTesting
 
-/// How a Replayer makes the Deferreds that a scenario fires by hand.
+/// How a Replayer creates the Deferreds that a scenario completes explicitly.
 enum Making: CaseIterable, Sendable {
     case initializer
     case resolver
@@ -17,12 +17,12 @@ final class Replayer: @unchecked Sendable {
     let making: Making
     let clock = ManualClock()
     var trace: [String] = []
-    private var handles: [String: Handle] = [:]
-    var producers: [String: Producer] = [:]
-    /// The handles that a name stood for when it was paused: an unpause is for the latest of them.
-    var paused: [String: [Handle]] = [:]
+    private var handles: [String: ScenarioHandle] = [:]
+    var producers: [String: ScenarioSource] = [:]
+    /// The handles that a name referred to when it was paused: an unpause applies to the latest of them.
+    var paused: [String: [ScenarioHandle]] = [:]
     var primitives: [String: Primitive] = [:]
-    /// What is held of a lock or semaphore, longest first.
+    /// The acquired permits of a lock or semaphore, oldest first.
     var permits: [String: [DeferredSemaphore.Permit]] = [:]
     var reports: [DeferredDiagnostic] = []
 
@@ -32,7 +32,7 @@ final class Replayer: @unchecked Sendable {
 
     /// The trace of a program.
     static func replay(_ program: [String], making: Making) throws -> [String] {
-        let steps = try program.map(Step.init(line:))
+        let steps = try program.map(ScenarioStep.init(line:))
         let replayer = Replayer(making: making)
         return try DeferredDiagnostics.withHandler({ replayer.reports.append($0) }) {
             for step in steps {
@@ -44,27 +44,27 @@ final class Replayer: @unchecked Sendable {
         }
     }
 
-    /// Lets go of everything: what still waits is abandoned, and the cycle through its callbacks is broken.
+    /// Releases everything: pending Deferreds are abandoned, and the cycle through the callbacks is broken.
     private func letGo() {
         let everything = (handles, producers, paused, permits, primitives)
         (handles, producers, paused, permits, primitives) = ([:], [:], [:], [:], [:])
         withExtendedLifetime(everything) {}
     }
 
-    func newest(_ name: String) throws -> Handle {
+    func newest(_ name: String) throws -> ScenarioHandle {
         guard let handle = handles[name] else {
             throw UnreadableStep(line: name, reason: "no Deferred of this name")
         }
         return handle
     }
 
-    /// Gives a name its new handle. The old one goes after that: what goes with it may run callbacks.
-    func setNewest(_ name: String, _ handle: Handle) {
+    /// Assigns a new handle to a name. The old one is released after that, since its release may run callbacks.
+    func setNewest(_ name: String, _ handle: ScenarioHandle) {
         let old = handles.updateValue(handle, forKey: name)
         withExtendedLifetime(old) {}
     }
 
-    func run(_ step: Step) throws {
+    func run(_ step: ScenarioStep) throws {
         let words = step.words
         func word(_ index: Int) throws -> String {
             guard index < words.count else {
@@ -113,7 +113,7 @@ final class Replayer: @unchecked Sendable {
         producers[name] = producers[other]
     }
 
-    /// Lets go of all that a name stood for, and writes down the failures that turn out unhandled.
+    /// Releases all handles of a name, and records the failures reported as unhandled.
     private func drop(_ name: String) {
         letGo(of: name)
         trace += reports.compactMap { report in

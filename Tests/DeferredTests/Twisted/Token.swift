@@ -1,13 +1,12 @@
 import Deferred
 
-/// A value of a scenario. Scenarios are typed by name alone, so one type carries everything that may come
-/// along.
+/// A value of a scenario. Scenarios are untyped, so one type represents every value.
 indirect enum Token: Sendable, CustomStringConvertible {
     case word(String)
     case list([Result<Token, any Error>])
     case first(index: Int, value: Token)
 
-    /// As it stands in a trace: `1`, `[1 !boom]`, `(0 1)`.
+    /// The text in a trace: `1`, `[1 !boom]`, `(0 1)`.
     var description: String {
         switch self {
         case .word(let word): word
@@ -17,13 +16,13 @@ indirect enum Token: Sendable, CustomStringConvertible {
     }
 }
 
-/// An error that a scenario raises, known by its name.
+/// An error of a scenario, identified by its name.
 struct ScenarioError: Error {
     let name: String
 }
 
 extension Result where Success == Token, Failure == any Error {
-    /// As it stands in a trace, errors with a `!`; the names of errors are those of twisted_runner.py.
+    /// The text in a trace, errors with a `!`; the names of errors are those of twisted_runner.py.
     var traced: String {
         switch self {
         case .success(let token): "\(token)"

@@ -5,18 +5,18 @@ import Testing
 struct TwistedConformanceTests {
     @Test(
         "F1-U1: a scenario that is not marked as different does what Twisted does",
-        arguments: Recording.scenarios.filter { $0.differs == nil },
+        arguments: TwistedTraces.scenarios.filter { $0.differs == nil },
         Making.allCases)
-    func sameAsTwisted(_ scenario: Scenario, making: Making) throws {
+    func sameAsTwisted(_ scenario: TwistedScenario, making: Making) throws {
         let trace = try Replayer.replay(scenario.program, making: making)
         #expect(trace == scenario.twisted)
     }
 
     @Test(
         "F1-U1: a scenario marked as different does what is written under it, and not what Twisted does",
-        arguments: Recording.scenarios.filter { $0.differs != nil },
+        arguments: TwistedTraces.scenarios.filter { $0.differs != nil },
         Making.allCases)
-    func partsFromTwisted(_ scenario: Scenario, making: Making) throws {
+    func partsFromTwisted(_ scenario: TwistedScenario, making: Making) throws {
         let difference = try #require(scenario.differs)
         let trace = try Replayer.replay(scenario.program, making: making)
         #expect(trace == difference.deferred, "\(difference.because)")
@@ -25,7 +25,7 @@ struct TwistedConformanceTests {
 
     @Test(
         "L1-L4, C1-C4, P1: a random linear chain, written through its newest handle, runs as in Twisted",
-        arguments: Recording.randomPrograms, Making.allCases)
+        arguments: TwistedTraces.randomPrograms, Making.allCases)
     func randomProgram(_ program: RandomProgram, making: Making) throws {
         let trace = try Replayer.replay(program.program, making: making)
         #expect(trace == program.twisted, "\(program.program.joined(separator: "; "))")
@@ -33,9 +33,9 @@ struct TwistedConformanceTests {
 
     @Test("The recording is whole: made with the pinned Twisted, of every rule that Twisted has too")
     func recordingIsWhole() throws {
-        let recording = try Recording.recorded.get()
+        let recording = try TwistedTraces.recorded.get()
         let requirements = try String(
-            contentsOf: Recording.folder.appending(path: "requirements.txt"), encoding: .utf8)
+            contentsOf: TwistedTraces.folder.appending(path: "requirements.txt"), encoding: .utf8)
         #expect(requirements.contains(recording.recordedWith.replacing(" ", with: "==")))
         #expect(recording.scenarios.count >= 200)
         #expect(recording.randomPrograms.count >= 400)

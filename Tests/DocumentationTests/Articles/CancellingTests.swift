@@ -1,81 +1,82 @@
 import Deferred
 import DeferredTesting
 import Multicast
+import TestSupport
 import Testing
 
 @Suite struct CancellingTests {
-    let journal = Journal()
+    let eventLog = SharedLog<String>()
 
     private struct Connection: Sendable {
-        let journal: Journal
-        func close() { journal.write("closed") }
+        let eventLog: SharedLog<String>
+        func close() { eventLog.add("closed") }
     }
 
     @Test("Cancelling: a source runs its canceller")
     func source() throws {
-        let connection = Connection(journal: journal)
+        let connection = Connection(eventLog: eventLog)
         let page = Deferred<String>(canceller: { _ in connection.close() })
         page.cancel()
-        #expect(journal.all == ["closed"])
+        #expect(eventLog.all == ["closed"])
         #expect(try failureResult(of: page) is CancellationError)
     }
 
     @Test("Cancelling: the last consumer's cancel reaches the source")
     func consumers() throws {
-        let connection = Connection(journal: journal)
+        let connection = Connection(eventLog: eventLog)
         let page = Deferred<String>(canceller: { _ in connection.close() })
-        let title = page.then { String($0.prefix(10)) }
-        let length = page.then { $0.count }
+        let title = page.map { String($0.prefix(10)) }
+        let length = page.map { $0.count }
 
-        title.cancel()  // title alone fails; length still wants the page
-        #expect(journal.all == [])
+        title.cancel()  // only title fails; length still consumes the page
+        #expect(eventLog.all == [])
         #expect(try failureResult(of: title) is CancellationError)
         try expectNoResult(length)
-        length.cancel()  // nobody is left, and the connection is closed
-        #expect(journal.all == ["closed"])
+        length.cancel()  // the last consumer: the connection is closed
+        #expect(eventLog.all == ["closed"])
     }
 
-    /// The two cancels as they stand in the article, with nothing between them.
+    /// The two calls as the article shows them, with nothing in between.
     @Test("Cancelling: one after the other")
     func bothCancels() {
-        let connection = Connection(journal: journal)
+        let connection = Connection(eventLog: eventLog)
         let page = Deferred<String>(canceller: { _ in connection.close() })
-        let title = page.then { String($0.prefix(10)) }
-        let length = page.then { $0.count }
+        let title = page.map { String($0.prefix(10)) }
+        let length = page.map { $0.count }
 
-        title.cancel()  // title alone fails; length still wants the page
-        length.cancel()  // nobody is left, and the connection is closed
-        #expect(journal.all == ["closed"])
+        title.cancel()  // only title fails; length still consumes the page
+        length.cancel()  // the last consumer: the connection is closed
+        #expect(eventLog.all == ["closed"])
     }
 
-    @Test("Cancelling: an errback may let a cancel pass")
+    @Test("Cancelling: an errback may rethrow a cancellation")
     func errback() throws {
         let page = Deferred<String>()
-        let shown = page.fail { error in
+        let shown = page.recover { error in
             if error is CancellationError { throw error }
             return "no page"
         }
         page.cancel()
         #expect(try failureResult(of: shown) is CancellationError)
-        let failed = Deferred<String>.rejected(Refused()).fail { error in
+        let failed = Deferred<String>.rejected(Refused()).recover { error in
             if error is CancellationError { throw error }
             return "no page"
         }
         #expect(try successResult(of: failed) == "no page")
     }
 
-    @Test("Cancelling: a shield keeps it out")
+    @Test("Cancelling: shielded() keeps a cancellation from upstream")
     func shield() throws {
         struct Store: Sendable {
             let saving: Deferred<Void>
             func save(_ document: String) -> Deferred<Void> { saving }
         }
         let document = "text"
-        let store = Store(saving: Deferred(canceller: { _ in journal.write("cancelled") }))
+        let store = Store(saving: Deferred(canceller: { _ in eventLog.add("cancelled") }))
         let save = store.save(document)
         let visible = save.shielded()
-        visible.cancel()  // visible fails, the saving goes on
-        #expect(journal.all == [])
+        visible.cancel()  // visible fails, the saving continues
+        #expect(eventLog.all == [])
         #expect(try failureResult(of: visible) is CancellationError)
         try expectNoResult(save)
     }
@@ -83,12 +84,12 @@ import Testing
     @Test("Cancelling: time limits, of the whole and of each attempt")
     func limits() throws {
         let clock = ManualClock()
-        let journal = journal
+        let eventLog = eventLog
         let underWay = SynchronizedValue<[Resolver<String>]>([])
         @Sendable func fetchPage() -> Deferred<String> {
-            journal.write("fetch")
+            eventLog.add("fetch")
             let (page, resolver) = Deferred<String>.withResolver(
-                canceller: { _ in journal.write("cancelled") })
+                canceller: { _ in eventLog.add("cancelled") })
             underWay.write { $0.append(resolver) }
             return page
         }
@@ -96,64 +97,104 @@ import Testing
             let page = fetchPage().timeout(.seconds(5), on: clock) { "cached page" }
             clock.advance(by: .seconds(5))
             #expect(try successResult(of: page) == "cached page")
-            #expect(journal.all == ["fetch", "cancelled"])
+            #expect(eventLog.all == ["fetch", "cancelled"])
         }
         let page = Deferred.retry(attempts: 3, on: clock) {
             fetchPage().timeout(.seconds(5), on: clock)
         }
         clock.advance(by: .seconds(60))
-        #expect(journal.all.count == 8)
-        #expect(try failureResult(of: page, as: RetryError.self).errors.count == 3)
+        #expect(eventLog.all.count == 8)
+        #expect(try failureResult(of: page) as? DeferredError == .timedOut)
+    }
+
+    @Test("Cancelling: a callback that is running when the time has passed is allowed to finish")
+    func runningCallback() throws {
+        let clock = ManualClock()
+        let page = Deferred<Int>()
+        let eventLog = eventLog
+        let limited = page.map { value in
+            eventLog.add("callback begins")
+            clock.advance(by: .seconds(5))
+            eventLog.add("callback ends")
+            return value
+        }.timeout(.seconds(5), on: clock) {
+            eventLog.add("time limit")
+            return -1
+        }
+        limited.done { eventLog.add("\($0)") }
+        page.resolve(1)
+        #expect(eventLog.all == ["callback begins", "callback ends", "time limit", "-1"])
+    }
+
+    @Test("Cancelling: the closure of a timeout runs only if the time limit ended the Deferred")
+    func timeoutClosure() throws {
+        let clock = ManualClock()
+        let eventLog = eventLog
+        func limited(_ page: Deferred<Int>) -> Deferred<Int> {
+            page.timeout(.seconds(5), on: clock) {
+                eventLog.add("closure")
+                return -1
+            }
+        }
+        #expect(try failureResult(of: limited(.rejected(Refused()))) is Refused)
+        let pages = [Deferred<Int>(), Deferred(canceller: { resolver in resolver.resolve(7) })]
+        let (cancelled, answered) = (limited(pages[0]), limited(pages[1]))
+        cancelled.cancel()
+        #expect(try failureResult(of: cancelled) is CancellationError)
+        clock.advance(by: .seconds(5))
+        #expect(try successResult(of: answered) == 7)
+        withExtendedLifetime(pages) {}
+        #expect(eventLog.all == [])
     }
 
     final class Page: Sendable {
         let loading: Deferred<Void>
 
         init(_ request: Deferred<String>, show: @escaping @Sendable (String) -> Void) {
-            loading = request.then { show($0) }
+            loading = request.done { show($0) }
         }
 
         deinit { loading.cancel() }
     }
 
-    @Test("Cancelling: a view that goes away ends its request, and nobody else's")
+    @Test("Cancelling: a view that is closed cancels its own request only")
     func view() throws {
-        let request = Deferred<String>(canceller: { _ in journal.write("cancelled") })
+        let request = Deferred<String>(canceller: { _ in eventLog.add("cancelled") })
         do {
-            let page = Page(request, show: journal.write)
+            let page = Page(request, show: eventLog.add)
             withExtendedLifetime(page) {}
         }
-        #expect(journal.all == ["cancelled"])
-        let shared = Deferred<String>(canceller: { _ in journal.write("cancelled too") })
-        let other = shared.then { $0.count }
+        #expect(eventLog.all == ["cancelled"])
+        let shared = Deferred<String>(canceller: { _ in eventLog.add("cancelled too") })
+        let other = shared.map { $0.count }
         do {
-            let page = Page(shared, show: journal.write)
+            let page = Page(shared, show: eventLog.add)
             withExtendedLifetime(page) {}
         }
         shared.resolve("text")
-        #expect(journal.all == ["cancelled"])
+        #expect(eventLog.all == ["cancelled"])
         #expect(try successResult(of: other) == 4)
     }
 
     private final class Label: Sendable {
-        let journal: Journal
-        init(_ journal: Journal) { self.journal = journal }
+        let eventLog: SharedLog<String>
+        init(_ eventLog: SharedLog<String>) { self.eventLog = eventLog }
 
-        func show(_ text: String) { journal.write(text) }
+        func show(_ text: String) { eventLog.add(text) }
         func load(_ request: Deferred<String>) {
-            request.then { [weak self] text -> Void in self?.show(text) }
+            request.done { [weak self] text in self?.show(text) }
         }
     }
 
-    @Test("Cancelling: a callback that holds itself weakly")
+    @Test("Cancelling: a callback that captures self weakly")
     func weakly() {
         let (first, second) = (Deferred<String>(), Deferred<String>())
-        var label: Label? = Label(journal)
+        var label: Label? = Label(eventLog)
         label?.load(first)
         label?.load(second)
         first.resolve("one")
         label = nil
         second.resolve("two")
-        #expect(journal.all == ["one"])
+        #expect(eventLog.all == ["one"])
     }
 }

@@ -2,11 +2,12 @@ import Deferred
 import DeferredOperations
 import DeferredTesting
 import Foundation
+import TestSupport
 import Testing
 
-/// Each row of the tables in ComingFromElsewhere.md, run, with what comes of it.
+/// Runs the code in each row of the tables in ComingFromElsewhere.md and checks its result.
 @Suite struct ComingFromElsewhereTests {
-    let journal = Journal()
+    let eventLog = SharedLog<String>()
     let clock = ManualClock()
     let error = Refused()
 
@@ -15,12 +16,13 @@ import Testing
     private func h(_ result: Result<Int, any Error>) -> Int { (try? result.get()) ?? -1 }
     private func fetch(_ number: Int) -> Deferred<String> { .resolved("page \(number)") }
     private func load() throws -> Int { 7 }
+    private func start() throws -> Deferred<Int> { .resolved(9) }
     private func work() async throws -> Int { 8 }
-    private func stop() { journal.write("stop") }
-    private func task() { journal.write("task") }
-    private func show(_ value: Int) { journal.write("show \(value)") }
-    private func report(_ error: any Error) { journal.write("report \(error)") }
-    private func note(_ result: Result<Int, any Error>) { journal.write("note") }
+    private func stop() { eventLog.add("stop") }
+    private func task() { eventLog.add("task") }
+    private func show(_ value: Int) { eventLog.add("show \(value)") }
+    private func report(_ error: any Error) { eventLog.add("report \(error)") }
+    private func note(_ result: Result<Int, any Error>) { eventLog.add("note") }
 
     @Test("Coming from elsewhere: making one, and firing")
     func firing() async throws {
@@ -33,10 +35,11 @@ import Testing
         }
         #expect(try failureResult(of: e) is Refused)
         Deferred<Int>(canceller: { _ in stop() }).cancel()
-        #expect(journal.all == ["stop"])
+        #expect(eventLog.all == ["stop"])
         #expect(try successResult(of: Deferred.resolved(1)) == 1)
         #expect(try failureResult(of: Deferred<Int>.rejected(error)) is Refused)
         #expect(try successResult(of: Deferred(catching: { try load() })) == 7)
+        #expect(try successResult(of: Deferred(following: { try start() })) == 9)
         #expect(try await Deferred { try await work() }.value == 8)
         #expect(try successResult(of: Deferred<Int> { resolver in resolver.resolve(1) }) == 1)
         do {
@@ -58,22 +61,29 @@ import Testing
     @Test("Coming from elsewhere: callbacks")
     func callbacks() throws {
         let d = Deferred.resolved(1)
-        #expect(try successResult(of: d.then { f($0) }) == 2)
+        #expect(try successResult(of: d.map { f($0) }) == 2)
         #expect(
             try successResult(
-                of: d.then {
+                of: d.map {
                     f($0)
-                } fail: {
+                } recover: {
                     g($0)
                 }) == 2)
         #expect(try successResult(of: d.then { fetch($0) }) == "page 1")
-        #expect(try successResult(of: d.both { h($0) }) == 1)
+        #expect(try successResult(of: d.mapResult { h($0) }) == 1)
         #expect(try successResult(of: d.thenReturn("done")) == "done")
         d.both { note($0) }
         d.finally { _ in stop() }
-        #expect(journal.all == ["note", "stop"])
+        d.always { _ in stop() }
+        d.done { show($0) }
+        #expect(eventLog.all == ["note", "stop", "stop", "show 1"])
+        // swift-format-ignore
+        let shown = d.map { value in show(value); return value }
+        #expect(try successResult(of: shown) == 1)
+        #expect(try successResult(of: d.always { note($0) }) == 1)
+        #expect(d.hasFired)
         let loop = ManualDispatcher()
-        let hopped = d.then(on: loop) { f($0) }
+        let hopped = d.map(on: loop) { f($0) }
         loop.run()
         #expect(try successResult(of: hopped) == 2)
     }
@@ -81,28 +91,35 @@ import Testing
     @Test("Coming from elsewhere: on the main queue")
     func mainQueue() async throws {
         let d = Deferred.resolved(1)
-        try await d.then(on: .main) { show($0) }.value
-        #expect(journal.all == ["show 1"])
+        try await d.done(on: .main) { show($0) }.value
+        #expect(eventLog.all == ["show 1"])
     }
 
     @Test("Coming from elsewhere: errbacks")
     func errbacks() throws {
         let d = Deferred<Int>.rejected(NotFound())
-        #expect(try successResult(of: d.fail { g($0) }) == -1)
+        #expect(try successResult(of: d.recover { g($0) }) == -1)
         #expect(
             try successResult(
-                of: d.then {
+                of: d.map {
                     f($0)
-                } fail: {
+                } recover: {
                     g($0)
                 }) == -1)
-        #expect(try successResult(of: d.fail(NotFound.self) { _ in 0 }) == 0)
-        #expect(try successResult(of: d.fail { _ in 0 }) == 0)
-        d.fail { error -> Void in report(error) }
-        #expect(journal.all == ["report NotFound()"])
+        #expect(try successResult(of: d.recover(NotFound.self) { _ in 0 }) == 0)
+        #expect(try successResult(of: d.recover { _ in 0 }) == 0)
+        d.fail { report($0) }
+        #expect(eventLog.all == ["report NotFound()"])
+        d.fail { error in if !(error is CancellationError) { report(error) } }
+        #expect(eventLog.all.count == 2)
+        do {
+            let d = Deferred<Int>.rejected(CancellationError())
+            d.fail { error in if !(error is CancellationError) { report(error) } }
+            #expect(eventLog.all.count == 2)
+        }
         do {
             let d = Deferred<String>.rejected(NotFound())
-            #expect(try successResult(of: d.fail { _ in fetch(0) }) == "page 0")
+            #expect(try successResult(of: d.orElse { _ in fetch(0) }) == "page 0")
         }
     }
 
@@ -110,7 +127,7 @@ import Testing
     func control() throws {
         let d = Deferred<Int>()
         d.pause()
-        let shown = d.then { f($0) }
+        let shown = d.map { f($0) }
         d.unpause()
         shown.cancel()
         #expect(try failureResult(of: shown) is CancellationError)
@@ -137,13 +154,13 @@ import Testing
             clock.advance(by: .seconds(5))
             #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
         }
-        let later = Deferred.after(.seconds(1), on: clock).then { task() }
+        let later = Deferred.after(.seconds(1), on: clock).done { task() }
         clock.advance(by: .seconds(1))
         try successResult(of: later)
-        #expect(journal.all == ["task"])
+        #expect(eventLog.all == ["task"])
         let ticks = Deferred.repeating(every: .seconds(30), on: clock) { task() }
         clock.advance(by: .seconds(60))
-        #expect(journal.all.count == 4)
+        #expect(eventLog.all.count == 4)
         ticks.cancel()
         let page = Deferred.retry(attempts: 3, delay: .none, on: clock) { fetch(0) }
         #expect(try successResult(of: page) == "page 0")
@@ -159,12 +176,47 @@ import Testing
         #expect(try successResult(of: gather(a, name)) == (1, "ann"))
     }
 
+    @Test("Coming from elsewhere: the first to settle, and the first value")
+    func firstToSettle() async throws {
+        let (a, b) = (Deferred<Int>.rejected(error), Deferred.resolved(2))
+        let first = await DeferredList([a, b]).completed.first { _ in true }
+        #expect(first?.index == 0)
+        #expect(throws: Refused.self) { try first?.result.get() }
+        #expect(try successResult(of: DeferredList([a, b]).first()) == (1, 2))
+    }
+
+    @Test("Coming from elsewhere: an abandoned Deferred, and a retry that has failed")
+    func endings() throws {
+        let d = Deferred<Int> { _ in }
+        #expect(try successResult(of: d.recover(DeferredError.self) { _ in 0 }) == 0)
+        let page = Deferred<String>.retry(attempts: 2, delay: .none, on: clock) { .rejected(NotFound()) }
+        page.fail(NotFound.self) { report($0) }
+        clock.advance(by: .seconds(1))
+        #expect(eventLog.all == ["report NotFound()"])
+    }
+
+    @Test("Coming from elsewhere: a value for one queue")
+    func confined() async throws {
+        final class Parser {
+            var count = 0
+            func parse(_ text: String) -> Int {
+                count += text.count
+                return count
+            }
+        }
+        let value = Parser()
+        let queue = DispatchQueue(label: "parser")
+        let parser = Confined(value, to: queue)
+        _ = try await parser.use { $0.parse("ab") }.value
+        #expect(try await parser.use { $0.parse("abc") }.value == 5)
+    }
+
     @Test("Coming from elsewhere: locks, semaphores, queues")
     func coordination() throws {
         let (lock, semaphore, q) = (DeferredLock(), DeferredSemaphore(4), DeferredQueue<Int>())
-        lock.run { task() }
-        semaphore.run { task() }
-        #expect(journal.all == ["task", "task"])
+        lock.syncRun { task() }
+        semaphore.syncRun { task() }
+        #expect(eventLog.all == ["task", "task"])
         try q.put(1)
         #expect(try successResult(of: q.get()) == 1)
     }

@@ -2,35 +2,15 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
 
-@Suite final class DataSourcesTests: Sendable {
-    let journal = Journal()
-    let queue = OperationQueue()
-    let server: LoopbackServer
-    let folder: URL
-
-    init() throws {
-        server = try LoopbackServer()
-        folder = FileManager.default.temporaryDirectory.appending(path: "data-sources-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        server.stop()
-        try? FileManager.default.removeItem(at: folder)
-    }
-
-    /// The outcomes that callbacks gave, in the order in which they came.
-    let shown = DeferredQueue<String>()
-
-    private func url(_ path: String) -> URL { URL(string: server.url(path))! }
-    @Sendable private func print(_ line: String) { try? shown.put(line) }
-    @Sendable private func show(_ data: Data) { print(String(decoding: data, as: UTF8.self)) }
+@Suite final class DataSourcesTests: TransferArticle, @unchecked Sendable {
+    let eventLog = SharedLog<String>()
 
     @Test("Data sources: work that ends when a function returns")
     func work() async throws {
@@ -44,7 +24,7 @@ import FoundationNetworking
             return sum
         }
         sum.request(on: queue, deliveringOn: .main)
-            .then { print("the sum is \($0)") }
+            .done { print("the sum is \($0)") }
         #expect(try await shown.get().value == "the sum is 500500")
     }
 
@@ -54,7 +34,7 @@ import FoundationNetworking
         try Data("text".utf8).write(to: file)
         let show: @Sendable (Data) -> Void = show
         queue.deferred { try Data(contentsOf: file) }
-            .then(on: .main) { show($0) }
+            .done(on: .main) { show($0) }
         #expect(try await shown.get().value == "text")
     }
 
@@ -69,7 +49,7 @@ import FoundationNetworking
         let answer = ConcurrentDataSource<String>(stop: { connection.close() }) { resolver in
             connection.ask("How are you?") { resolver.resolve($0) }
         }
-        answer.request(on: queue).then { print($0) }
+        answer.request(on: queue).done { print($0) }
         #expect(try await shown.get().value == "well")
     }
 
@@ -92,7 +72,7 @@ import FoundationNetworking
 
         func load(_ address: URL, on queue: OperationQueue) {
             URLDataSource(address).request(on: queue, deliveringOn: .main)
-                .then { page in show(page.data) }
+                .done { page in show(page.data) }
                 .fail { error in show(error) }
         }
     }
@@ -127,8 +107,20 @@ import FoundationNetworking
         server.route("/file", .text("twelve bytes"))
         let (address, file, print) = (url("/file"), folder.appending(path: "file"), print)
         DownloadDataSource(address, to: file, existing: .replace).request(on: queue)
-            .then { file in print("\(file.byteCount) bytes in \(file.url.lastPathComponent)") }
+            .done { file in print("\(file.byteCount) bytes in \(file.url.lastPathComponent)") }
         #expect(try await shown.get().value == "12 bytes in file")
+    }
+
+    @Test("Data sources: a body in pieces")
+    func stream() async throws {
+        server.route("/file", .text("twelve bytes"))
+        let address = url("/file")
+        let source = StreamDataSource(address)
+        let request = source.request(on: queue)
+        var byteCount = 0
+        for try await piece in source.body { byteCount += piece.count }
+        #expect(byteCount == 12)
+        #expect(try await request.value.byteCount == 12)
     }
 
     @Test("Data sources: a manager")

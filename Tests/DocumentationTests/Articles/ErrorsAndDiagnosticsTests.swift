@@ -1,29 +1,31 @@
 import Deferred
 import DeferredTesting
+import DeferredTracing
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct ErrorsAndDiagnosticsTests {
-    let journal = Journal()
+    let eventLog = SharedLog<String>()
 
     @Test("Errors: of one type, and of any")
     func kinds() {
         func run(_ fetchPage: () -> Deferred<String>, show: @escaping @Sendable (String) -> Void) {
             fetchPage()
-                .fail(NotFound.self) { _ in "empty page" }  // this type; others pass
-                .fail { error in "could not load: \(error)" }  // any error
-                .then { show($0) }
+                .recover(NotFound.self) { _ in "empty page" }  // this type; others pass
+                .recover { error in "could not load: \(error)" }  // any error
+                .done { show($0) }
         }
-        run({ .resolved("page") }, show: journal.write)
-        run({ .rejected(NotFound()) }, show: journal.write)
-        run({ .rejected(Refused()) }, show: journal.write)
-        #expect(journal.all == ["page", "empty page", "could not load: refused"])
+        run({ .resolved("page") }, show: eventLog.add)
+        run({ .rejected(NotFound()) }, show: eventLog.add)
+        run({ .rejected(Refused()) }, show: eventLog.add)
+        #expect(eventLog.all == ["page", "empty page", "could not load: refused"])
     }
 
     @Test("Errors: a forgotten callback")
     func forgotten() {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         @Sendable func readFile(_ name: String, _ completion: @Sendable (String?) -> Void) { completion(nil) }
         func load(_ name: String) -> Deferred<String> {
             Deferred { resolver in
@@ -33,19 +35,19 @@ import Testing
             }
         }
 
-        load("missing").fail { "\($0)" }.then { print($0) }
-        // abandoned: nothing is left that could fire this Deferred
-        #expect(journal.all == ["abandoned: nothing is left that could fire this Deferred"])
+        load("missing").recover { "\($0)" }.done { print($0) }
+        // abandoned: nothing is left that could complete this Deferred
+        #expect(eventLog.all == ["abandoned: nothing is left that could complete this Deferred"])
     }
 
-    /// It sets what is the whole process's, so it is only compiled, and never run beside other tests.
-    func setHandler(log: Journal) {
+    /// Compiled but not run: the handler is the whole process's, and parallel tests would see it.
+    func setHandler(log: SharedLog<String>) {
         DeferredDiagnostics.setHandler { diagnostic in log.write("\(diagnostic)") }
     }
 
     @Test("Diagnostics: for one scope")
     func scope() throws {
-        let log = journal
+        let log = eventLog
         DeferredDiagnostics.withHandler { diagnostic in
             log.write("\(diagnostic)")
         } _: {
@@ -53,17 +55,29 @@ import Testing
             page.resolve("one")
             page.resolve("two")
         }
-        let line = try #require(journal.all.first)
-        #expect(journal.all.count == 1)
-        #expect(line.contains("the second result was dropped"))
+        let line = try #require(eventLog.all.first)
+        #expect(eventLog.all.count == 1)
+        #expect(line.contains("was completed before"))
+    }
+
+    @Test("Diagnostics: a function that passes its caller's location on")
+    func location() throws {
+        @Sendable func fetchPage() -> Deferred<String> { Deferred() }
+        func fetchTitle(
+            fileID: StaticString = #fileID, line: UInt = #line
+        ) -> Deferred<String> {
+            fetchPage().map({ String($0.prefix(10)) }, fileID: fileID, line: line)
+        }
+        let title = fetchTitle(fileID: "App/Titles.swift", line: 7)
+        #expect(title.description.contains("App/Titles.swift:7"))
     }
 
     @Test("Diagnostics: a pending chain says what it waits for")
     func description() throws {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         let page = Deferred<String>()
-        print("\(page.then { $0.count })")
-        let line = try #require(journal.all.first)
+        print("\(page.map { $0.count })")
+        let line = try #require(eventLog.all.first)
         #expect(line.hasPrefix("Deferred<Int>: "))
         #expect(line.contains("ErrorsAndDiagnosticsTests.swift"))
         page.resolve("")
@@ -71,21 +85,21 @@ import Testing
 
     @Test("Diagnostics: the debug description of a list says what each input waits for")
     func debugDescription() throws {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         let page = Deferred<String>()
         let disk = DispatchQueue(label: "disk")
         disk.suspend()
-        let cover = Deferred.resolved("cover").then(on: disk) { $0 }
+        let cover = Deferred.resolved("cover").map(on: disk) { $0 }
         print(DeferredList([page, cover]).values().debugDescription)
         // Deferred<Array<String>>: waits for 2 of a list of 2 (list, made at App/Book.swift:14)
         //   0: waits to be fired (Deferred(), made at App/Book.swift:11)
-        //   1: its callback waits on its dispatcher, disk (then, made at App/Book.swift:12)
+        //   1: its callback waits on its dispatcher, disk (map, made at App/Book.swift:12)
         disk.resume()
-        let lines = try #require(journal.all.first).split(separator: "\n")
+        let lines = try #require(eventLog.all.first).split(separator: "\n")
         let documented = [
             "Deferred<Array<String>>: waits for 2 of a list of 2 (list, made at ",
             "  0: waits to be fired (Deferred(), made at ",
-            "  1: its callback waits on its dispatcher, disk (then, made at ",
+            "  1: its callback waits on its dispatcher, disk (map, made at ",
         ]
         #expect(lines.count == 3)
         for (line, start) in zip(lines, documented) { #expect(line.hasPrefix(start)) }
@@ -94,19 +108,19 @@ import Testing
 
     @Test("Diagnostics: a run is recorded, and shown as a trace and as a graph")
     func recording() async throws {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         let traceFile = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID()).json")
         defer { try? FileManager.default.removeItem(at: traceFile) }
         @Sendable func fetchPage(at path: String) -> Deferred<String> { .resolved("<html>") }
         let recording = DeferredDiagnostics.startRecording()
-        let length = fetchPage(at: "/index").then { $0.count }
+        let length = fetchPage(at: "/index").map { $0.count }
         _ = try await length.value
         recording.stop()
 
         try recording.chromeTrace().write(to: traceFile, atomically: true, encoding: .utf8)
         print(recording.mermaidGraph())
 
-        #expect(journal.all.first?.contains("ErrorsAndDiagnosticsTests.swift") == true)
+        #expect(eventLog.all.first?.contains("ErrorsAndDiagnosticsTests.swift") == true)
         let trace = try JSONSerialization.jsonObject(with: Data(contentsOf: traceFile)) as? [String: Any]
         #expect(trace?["traceEvents"] is [Any])
     }

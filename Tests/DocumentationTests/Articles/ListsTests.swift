@@ -1,9 +1,10 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite struct ListsTests {
-    let journal = Journal()
+    let eventLog = SharedLog<String>()
 
     @Test("Lists: all, the good ones, and the quickest")
     func three() throws {
@@ -11,7 +12,7 @@ import Testing
         let list = DeferredList([first, second, third])
         let all = list.results()  // every outcome, success or failure, in input order
         let good = list.values()  // every value, or the first error
-        let quickest = list.first()  // the first value, and its place
+        let quickest = list.first()  // the first value, and its index
         second.resolve(2)
         #expect(try successResult(of: quickest) == (1, 2))
         third.reject(Refused())
@@ -27,36 +28,36 @@ import Testing
 
     @Test("Lists: as they come")
     func completed() async {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         let list = DeferredList([Deferred.resolved("a"), Deferred.resolved("b")])
         for await (index, result) in list.completed {
             print("\(index): \(result)")
         }
-        #expect(journal.all.count == 2)
-        #expect(journal.all.first?.hasPrefix("0: success") == true)
+        #expect(eventLog.all.count == 2)
+        #expect(eventLog.all.first?.hasPrefix("0: success") == true)
     }
 
     @Test("Lists: different types")
     func gathering() {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         let (name, age) = (Deferred.resolved("Ann"), Deferred.resolved(41))
-        gather(name, age).then { name, age in print("\(name) is \(age)") }
-        #expect(journal.all == ["Ann is 41"])
+        gather(name, age).done { name, age in print("\(name) is \(age)") }
+        #expect(eventLog.all == ["Ann is 41"])
     }
 
     @Test("Lists: at most so many at once")
     func limited() throws {
-        let journal = journal
+        let eventLog = eventLog
         let waiting = DeferredQueue<String>()
         @Sendable func fetchPage(at address: String) -> Deferred<String> {
-            journal.write(address)
+            eventLog.add(address)
             return waiting.get()
         }
         let addresses = (1...6).map { "/\($0)" }
         let pages = DeferredList(addresses, limit: 4) { fetchPage(at: $0) }.results()
-        #expect(journal.all.count == 4)
+        #expect(eventLog.all.count == 4)
         try waiting.put("a page")
-        #expect(journal.all.count == 5)
+        #expect(eventLog.all.count == 5)
         for _ in 2...6 { try waiting.put("a page") }
         #expect(try successResult(of: pages).count == 6)
     }

@@ -1,19 +1,21 @@
 import Deferred
 import DeferredTesting
 import Dispatch
+import Foundation
 import Multicast
+import TestSupport
 import Testing
 
 @Suite struct OneEventManyListenersTests {
-    let journal = Journal()
+    let eventLog = SharedLog<String>()
 
     private final class Window: Sendable {
-        let journal: Journal
-        init(_ journal: Journal) { self.journal = journal }
-        func show(_ text: String) { journal.write(text) }
+        let eventLog: SharedLog<String>
+        init(_ eventLog: SharedLog<String>) { self.eventLog = eventLog }
+        func show(_ text: String) { eventLog.add(text) }
     }
 
-    @Test("Multicast: delegates, told and asked")
+    @Test("Multicast: delegates are notified")
     func delegates() async throws {
         let heard = DeferredQueue<String>()
         let (window, archive) = (Listener(heard, agrees: true), Listener(heard, agrees: true))
@@ -26,46 +28,103 @@ import Testing
         withExtendedLifetime((window, archive)) {}
     }
 
-    @Test("Multicast: who agrees", arguments: [true, false])
+    @Test("Multicast: delegates are asked", arguments: [true, false])
     func asking(agrees: Bool) {
         let heard = DeferredQueue<String>()
         let (first, second) = (Listener(heard, agrees: true), Listener(heard, agrees: agrees))
         let delegates = MulticastDelegate<any RoomDelegate>()
         delegates.add(first, on: nil)
         delegates.add(second, on: nil)
-        @Sendable func closeRoom() { journal.write("closed") }
-        delegates.all { $0.mayClose() }.then { everyoneAgrees in
+        @Sendable func closeRoom() { eventLog.add("closed") }
+        delegates.all { $0.mayClose() }.done { everyoneAgrees in
             if everyoneAgrees { closeRoom() }
         }
-        #expect(journal.all == (agrees ? ["closed"] : []))
+        #expect(eventLog.all == (agrees ? ["closed"] : []))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("M7: without a dispatcher, a listener is called at once, on the thread that notifies or posts")
+    func atOnce() {
+        final class Here: Sendable {
+            func received(_ eventLog: SharedLog<String>) {
+                let name = Thread.current.threadDictionary["name"]
+                eventLog.add("received on \(name ?? "another thread")")
+            }
+        }
+        let eventLog = eventLog
+        let listener = Here()
+        let delegates = MulticastDelegate<Here>()
+        delegates.add(listener, on: nil)
+        let channel = Channel<String>()
+        channel.listen(listener) { listener, _ in listener.received(eventLog) }
+        let done = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            Thread.current.threadDictionary["name"] = "poster"
+            delegates.notify { $0.received(eventLog) }
+            eventLog.add("notified")
+            channel.post("hello")
+            eventLog.add("posted")
+            done.signal()
+        }
+        thread.start()
+        done.wait()
+        #expect(eventLog.all == ["received on poster", "notified", "received on poster", "posted"])
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test("Multicast: who said no")
+    func finding() async throws {
+        let heard = DeferredQueue<String>()
+        let (first, second) = (Listener(heard, agrees: true), Listener(heard, agrees: false))
+        let delegates = MulticastDelegate<any RoomDelegate>()
+        delegates.add(first, on: nil)
+        delegates.add(second, on: nil)
+        delegates.first { !$0.mayClose() }.done { objector in
+            objector?.received("please save your work")
+        }
+        #expect(try await heard.get().value == "please save your work")
         withExtendedLifetime((first, second)) {}
     }
 
     @Test("Multicast: pairs of closures")
     func pairs() {
-        let avatars = Avatars(journal)
-        let views = [View(journal), View(journal)]
+        let avatars = Avatars(eventLog)
+        let views = [View(eventLog), View(eventLog)]
         views.forEach(avatars.avatar)
         avatars.downloaded(.success("image"))
         avatars.avatar(for: views[0])
         avatars.downloaded(.failure(Refused()))
-        #expect(journal.all == ["download", "image", "image", "download", "placeholder"])
+        #expect(eventLog.all == ["download", "image", "image", "download", "placeholder"])
         withExtendedLifetime(views) {}
     }
 
     @Test("Multicast: channels")
     func channels() async {
-        let window = Window(journal)
+        let window = Window(eventLog)
         let chat = Channel<String>("chat")
         chat.listen(window, priority: 1) { window, line in window.show(line) }
         chat.post("hello")
-        #expect(journal.all == ["hello"])
+        #expect(eventLog.all == ["hello"])
         chat.remove(window)
+    }
+
+    @Test("Multicast: one listener removed, and a retained message")
+    func tokens() {
+        let window = Window(eventLog)
+        let chat = Channel<String>()
+        let token = chat.listen(window) { window, line in window.show(line) }
+        token.remove()
+        #expect(chat.post("hello") == 0)
+        let topic = Channel<String>("topic")
+        topic.post("multicasting", retained: true)
+        topic.listen(window) { window, topic in window.show(topic) }
+        #expect(eventLog.all == ["multicasting"])
+        topic.finish()
     }
 
     @Test("Multicast: a channel's messages")
     func messages() async {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         let chat = Channel<String>()
         let (begun, resolver) = Deferred<Void>.withResolver()
         let listening = Task {
@@ -75,11 +134,11 @@ import Testing
             }
         }
         try? await begun.value
-        // Posted until somebody listens; then the sequence is ended.
+        // Posts until the sequence listens, then ends it.
         while chat.post("hello") == 0 { await Task.yield() }
         chat.removeAll()
         await listening.value
-        #expect(journal.all == ["hello"])
+        #expect(eventLog.all == ["hello"])
     }
 
     @Test("Multicast: a shared value")
@@ -110,19 +169,19 @@ private final class Listener: RoomDelegate {
 }
 
 private final class View: Sendable {
-    let journal: Journal
-    init(_ journal: Journal) { self.journal = journal }
-    func show(_ image: String) { journal.write(image) }
-    func showPlaceholder() { journal.write("placeholder") }
+    let eventLog: SharedLog<String>
+    init(_ eventLog: SharedLog<String>) { self.eventLog = eventLog }
+    func show(_ image: String) { eventLog.add(image) }
+    func showPlaceholder() { eventLog.add("placeholder") }
 }
 
 private struct Avatars {
     let askers = MulticastClosures<String, any Error>()
-    let journal: Journal
+    let eventLog: SharedLog<String>
 
-    init(_ journal: Journal) { self.journal = journal }
+    init(_ eventLog: SharedLog<String>) { self.eventLog = eventLog }
 
-    func startDownload() { journal.write("download") }
+    func startDownload() { eventLog.add("download") }
 
     func avatar(for view: View) {
         let isFirst = askers.add(

@@ -3,10 +3,10 @@ import DeferredTesting
 import Testing
 
 @Suite struct TestingTests {
-    @Test("Testing: look at the result")
+    @Test("Testing: peek at the result")
     func looking() throws {
         let page = Deferred<String>()
-        let length = page.then { $0.count }
+        let length = page.map { $0.count }
         try expectNoResult(length)
         page.resolve("text")
         #expect(try successResult(of: length) == 4)
@@ -34,11 +34,19 @@ import Testing
         }
     }
 
+    @Test("Testing: advance until nothing is left")
+    func untilIdle() throws {
+        let clock = ManualClock()
+        let page = Deferred<String>.retry(attempts: 5, on: clock) { throw NotFound() }
+        #expect(clock.advanceUntilIdle())
+        #expect(try failureResult(of: page) is NotFound)
+    }
+
     @Test("Testing: run what was dispatched")
     func dispatched() throws {
         let page = Deferred.resolved("text")
         let queue = ManualDispatcher()
-        let length = page.then(on: queue) { $0.count }
+        let length = page.map(on: queue) { $0.count }
         try expectNoResult(length)
         queue.run()
         #expect(try successResult(of: length) == 4)

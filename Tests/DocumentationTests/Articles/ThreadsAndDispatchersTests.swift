@@ -1,21 +1,22 @@
 import Deferred
 import DeferredTesting
 import Dispatch
+import TestSupport
 import Testing
 
 @Suite struct ThreadsAndDispatchersTests {
-    let journal = Journal()
+    let eventLog = SharedLog<String>()
 
     @Test("Threads: without a dispatcher, at once")
     func atOnce() {
-        let print: @Sendable (String) -> Void = journal.write
+        let print: @Sendable (String) -> Void = eventLog.add
         let answer = Deferred<Int>()
-        answer.then { print("got \($0)") }
+        answer.done { print("got \($0)") }
         print("before")
         answer.resolve(42)
         print("after")
         // before, got 42, after
-        #expect(journal.all == ["before", "got 42", "after"])
+        #expect(eventLog.all == ["before", "got 42", "after"])
     }
 
     @Test("Threads: on queues")
@@ -27,8 +28,8 @@ import Testing
         }
         func fetchPage() -> Deferred<String> { .resolved("text") }
         fetchPage()
-            .then(on: .global()) { page in page.count }
-            .then(on: .main) { count in show(count) }
+            .map(on: .global()) { page in page.count }
+            .done(on: .main) { count in show(count) }
         #expect(try await shown.value == 4)
     }
 
@@ -42,9 +43,17 @@ import Testing
         func dispatch(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
     }
 
+    @Test("Threads: a chain that begins on a queue")
+    func beginsOnQueue() async throws {
+        let file = "one two three"
+        @Sendable func countWords(in text: String) throws -> Int { text.split(separator: " ").count }
+        let count = DispatchQueue.global().deferred { try countWords(in: file) }
+        #expect(try await count.value == 3)
+    }
+
     @Test("Threads: a dispatcher of one's own")
     func own() throws {
-        let length = Deferred.resolved("text").then(on: EventLoopDispatcher(loop: EventLoop())) { $0.count }
+        let length = Deferred.resolved("text").map(on: EventLoopDispatcher(loop: EventLoop())) { $0.count }
         #expect(try successResult(of: length) == 4)
     }
 
@@ -53,7 +62,7 @@ import Testing
 
         func load(_ page: Deferred<String>) -> Deferred<Void> {
             page
-                .then(on: MainActor.self) { self.text = $0 }
+                .done(on: MainActor.self) { self.text = $0 }
                 .fail(on: MainActor.self) { self.text = "\($0)" }
         }
     }
@@ -67,13 +76,29 @@ import Testing
         #expect(model.text == "refused")
     }
 
-    @Test("Threads: a pause holds back what is attached")
+    @Test("Threads: a pause suspends callbacks")
     func pause() {
         let page = Deferred<String>()
-        page.then(journal.write)
+        page.done(eventLog.add)
         page.pause()
-        page.resolve("text")  // nobody is told yet
+        page.resolve("text")  // no callback runs yet
         page.unpause()  // the callbacks run here, before it returns
-        #expect(journal.all == ["text"])
+        #expect(eventLog.all == ["text"])
+    }
+
+    @Test("Threads: a permit released inside a holder's callback admits the next waiter after that callback")
+    func permits() throws {
+        let semaphore = DeferredSemaphore(1)
+        let eventLog = eventLog
+        let permit = try #require(semaphore.tryAcquire())
+        semaphore.acquire().done { permit in
+            eventLog.add("second begins")
+            permit.release()
+            eventLog.add("second ends")
+        }
+        semaphore.acquire().done { _ in eventLog.add("third") }
+        permit.release()
+        eventLog.add("released")
+        #expect(eventLog.all == ["second begins", "second ends", "third", "released"])
     }
 }

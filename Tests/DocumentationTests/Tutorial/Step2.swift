@@ -4,6 +4,17 @@ import Foundation
 
 /// `fetcher-2.swift` of the tutorial.
 enum Step2 {
+    struct Main {
+        static func main() throws {
+            let addresses = CommandLine.arguments.dropFirst().compactMap { URL(string: $0) }
+            let fetcher = Fetcher()
+            for address in addresses {
+                let page = try fetcher.page(at: address).wait(timeout: .seconds(300))
+                print("\(address.path): \(page.count) bytes")
+            }
+        }
+    }
+
     struct Fetcher: Sendable {
         private let queue = OperationQueue()
         private let options = {
@@ -15,7 +26,7 @@ enum Step2 {
 
         func page(at address: URL) -> Deferred<Data> {
             URLDataSource(address, options: options).request(on: queue)
-                .then { $0.data }
+                .map { $0.data }
         }
     }
 }

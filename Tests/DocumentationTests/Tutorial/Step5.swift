@@ -4,6 +4,14 @@ import Foundation
 
 /// `fetcher-5.swift` of the tutorial.
 enum Step5 {
+    struct Main {
+        static func main() throws {
+            let addresses = CommandLine.arguments.dropFirst().compactMap { URL(string: $0) }
+            let lines = try Fetcher().report(on: addresses).wait(timeout: .seconds(300))
+            for line in lines { print(line) }
+        }
+    }
+
     struct Fetcher: Sendable {
         private let queue = OperationQueue()
         private let options = {
@@ -14,13 +22,13 @@ enum Step5 {
         }()
 
         func page(at address: URL) -> Deferred<Data> {
-            Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+            Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.isTransient) {
                 URLDataSource(address, options: options).request(on: queue)
-                    .then { $0.data }
+                    .map { $0.data }
             }
         }
 
-        private static func mayPass(_ error: any Error) -> Bool {
+        private static func isTransient(_ error: any Error) -> Bool {
             (error as? DataSourceError)?.isTransient ?? false
         }
 
@@ -29,7 +37,7 @@ enum Step5 {
         }
 
         func report(on addresses: [URL]) -> Deferred<[String]> {
-            pages(at: addresses).then { results in
+            pages(at: addresses).map { results in
                 zip(addresses, results).map { address, result in
                     switch result {
                     case .success(let page): "\(address.path): \(page.count) bytes"

@@ -4,6 +4,21 @@ import Foundation
 
 /// `fetcher-6.swift` of the tutorial.
 enum Step6 {
+    struct Main {
+        static func main() throws {
+            let arguments = CommandLine.arguments.dropFirst()
+            let addresses = arguments.filter { $0 != "--first" }.compactMap { URL(string: $0) }
+            let fetcher = Fetcher()
+            if arguments.first == "--first" {
+                let page = try fetcher.quickest(of: addresses).wait(timeout: .seconds(300))
+                print("\(page.count) bytes")
+            } else {
+                let lines = try fetcher.report(on: addresses).wait(timeout: .seconds(300))
+                for line in lines { print(line) }
+            }
+        }
+    }
+
     struct Fetcher: Sendable {
         private let queue = OperationQueue()
         private let options = {
@@ -14,13 +29,13 @@ enum Step6 {
         }()
 
         func page(at address: URL) -> Deferred<Data> {
-            Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+            Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.isTransient) {
                 URLDataSource(address, options: options).request(on: queue)
-                    .then { $0.data }
+                    .map { $0.data }
             }
         }
 
-        private static func mayPass(_ error: any Error) -> Bool {
+        private static func isTransient(_ error: any Error) -> Bool {
             (error as? DataSourceError)?.isTransient ?? false
         }
 
@@ -29,7 +44,7 @@ enum Step6 {
         }
 
         func report(on addresses: [URL]) -> Deferred<[String]> {
-            pages(at: addresses).then { results in
+            pages(at: addresses).map { results in
                 zip(addresses, results).map { address, result in
                     switch result {
                     case .success(let page): "\(address.path): \(page.count) bytes"
@@ -41,7 +56,7 @@ enum Step6 {
 
         func quickest(of mirrors: [URL]) -> Deferred<Data> {
             DeferredList(mirrors.map(page), cancelsRemaining: true).first()
-                .then { $0.value }
+                .map { $0.value }
         }
     }
 }

@@ -4,6 +4,19 @@ import Foundation
 
 /// `fetcher-7.swift` of the tutorial.
 enum Step7 {
+    struct Main {
+        static func main() async throws {
+            let arguments = CommandLine.arguments.dropFirst()
+            let addresses = arguments.filter { $0 != "--first" }.compactMap { URL(string: $0) }
+            let fetcher = Fetcher()
+            if arguments.first == "--first" {
+                print("\(try await fetcher.quickest(of: addresses).value.count) bytes")
+            } else {
+                for line in try await fetcher.report(on: addresses).value { print(line) }
+            }
+        }
+    }
+
     struct Fetcher: Sendable {
         private let queue = OperationQueue()
         private let options = {
@@ -14,13 +27,13 @@ enum Step7 {
         }()
 
         func page(at address: URL) -> Deferred<Data> {
-            Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+            Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.isTransient) {
                 URLDataSource(address, options: options).request(on: queue)
-                    .then { $0.data }
+                    .map { $0.data }
             }
         }
 
-        private static func mayPass(_ error: any Error) -> Bool {
+        private static func isTransient(_ error: any Error) -> Bool {
             (error as? DataSourceError)?.isTransient ?? false
         }
 
@@ -29,7 +42,7 @@ enum Step7 {
         }
 
         func report(on addresses: [URL]) -> Deferred<[String]> {
-            pages(at: addresses).then { results in
+            pages(at: addresses).map { results in
                 zip(addresses, results).map { address, result in
                     switch result {
                     case .success(let page): "\(address.path): \(page.count) bytes"
@@ -41,15 +54,7 @@ enum Step7 {
 
         func quickest(of mirrors: [URL]) -> Deferred<Data> {
             DeferredList(mirrors.map(page), cancelsRemaining: true).first()
-                .then { $0.value }
-        }
-    }
-
-    struct Fetch {
-        static func main() throws {
-            let addresses = CommandLine.arguments.dropFirst().compactMap { URL(string: $0) }
-            let lines = try Fetcher().report(on: addresses).wait(timeout: .seconds(300))
-            for line in lines { print(line) }
+                .map { $0.value }
         }
     }
 }

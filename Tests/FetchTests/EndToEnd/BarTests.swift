@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// The bars, as they are seen on a terminal.
+/// The bars on a terminal.
 @Suite(.timeLimit(.minutes(20)))
 struct BarTests {
     let server: LoopbackServer
@@ -29,7 +29,7 @@ struct BarTests {
         return (program, terminal)
     }
 
-    /// Waits until the screen shows something, and gives what it shows.
+    /// Waits until `isSatisfied` returns true for the lines on the screen, and returns them.
     private func screen(
         of program: RunningProgram, columns: Int, until isSatisfied: @escaping @Sendable ([String]) -> Bool
     ) async -> [String] {
@@ -43,21 +43,21 @@ struct BarTests {
         return shown.text
     }
 
-    /// Sound as `@unchecked Sendable`: it is written before the wait for that is over, and read after.
+    /// Sound as `@unchecked Sendable`: it is written before the wait for it ends, and read afterwards.
     private final class Shown: @unchecked Sendable { var text: [String] = [] }
 
     @Test(
-        "On a terminal each transfer has a bar, below what has ended, and in the end the bars are gone",
+        "On a terminal each running download has a bar, below the lines of those that have ended, and the bars are removed at the end",
         arguments: [40, 80, 200])
     func bars(columns: Int) async throws {
         let urls = ["/half.bin", "/unknown.bin", "/small.txt"].map { server.url($0) }
         let (program, _) = try start(urls, columns: columns)
-        // With a space: "1.0 MB/s" may come before.
+        // With a space, as "1.0 MB/s" may be shown before.
         let bytes = columns == 40 ? "1.0M " : "1.0 MB "
         let busy = await screen(of: program, columns: columns) { text in
             text.contains { $0.hasPrefix("half.bin") && $0.contains(bytes) }
                 && text.contains { $0.hasPrefix("small.txt: 5 B") }
-                // The last line, so that what is drawn has been drawn whole.
+                // The last line, so that all lines have been drawn.
                 && text.last?.contains(columns == 40 ? "1/3" : "1 of 3 done") == true
         }
         try #require(busy.count == 4, "\(busy)")
@@ -76,7 +76,7 @@ struct BarTests {
         #expect(screen.text.joined().contains("3 of 3 fetched"))
     }
 
-    @Test("More transfers than rows: as many bars as there is room for, and the rest are counted")
+    @Test("More downloads than rows: as many bars as there is room for, and the number of the others")
     func many() async throws {
         for index in 0..<64 { server.route("/\(index)", .pattern(2000, heldAfter: 1000, by: gate)) }
         let (program, _) = try start(
@@ -92,7 +92,7 @@ struct BarTests {
         #expect(Screen(columns: 80, showing: Data(outcome.errors.utf8)).text.count == 65)
     }
 
-    @Test("After the terminal has become narrower the bars are drawn for what it is now")
+    @Test("After the terminal has become narrower, the bars have its new width")
     func resized() async throws {
         let (program, terminal) = try start(
             [server.url("/half.bin"), server.url("/small.txt")], columns: 100)
@@ -107,7 +107,7 @@ struct BarTests {
         #expect(outcome.errors.contains(" 1.0M "))
     }
 
-    @Test("NO_COLOR means no colour, but bars all the same; without it there is colour")
+    @Test("With NO_COLOR there are bars without colour, without it bars with colour")
     func colour() async throws {
         let urls = ["/half.bin", "/small.txt"].map { server.url($0) }
         let (plain, _) = try start(urls, columns: 80, environment: unicode.merging(["NO_COLOR": "1"]) { $1 })

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// What is at the place where something is to go, and names that look like more than names.
+/// Files, pipes, devices and links at the destination, and special names.
 @Suite(.timeLimit(.minutes(20)))
 struct DestinationTests {
     let server: LoopbackServer
@@ -36,12 +36,12 @@ struct DestinationTests {
         return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
     }
 
-    @Test("A name that begins with '~' is a name in the folder like any other, from a URL and from an option")
+    @Test("A name that begins with '~' is not a home folder, in URLs and in options")
     func tilde() async throws {
         let names = ["~", "~daemon", "~root"]
         for name in names { server.route("/\(name)", .text("of \(name)\n")) }
         let urls = names.map { server.url("/\($0)") }
-        // Where a home folder would be that "~" is taken for.
+        // The home folder that "~" must not be replaced by.
         let home = fetch.folder.appendingPathComponent("home")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: false)
         let environment = ["HOME": home.path]
@@ -68,7 +68,7 @@ struct DestinationTests {
             ).outcome.status == 0)
         #expect(
             fetch.files() == ["home"] + (names + ["~d", "~f", "~list", "~o", "~t.json", "~w.svg"]).sorted())
-        // Foundation makes folders of its own there, which are hidden.
+        // Foundation creates hidden folders of its own there.
         #expect(fetch.files("home").allSatisfy { $0.hasPrefix(".") })
         let demo = try await fetch.start(["--demo", "-d", "~demo"], environment: environment).outcome
         #expect(demo.status == 0, "\(demo.errors)")
@@ -76,7 +76,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "What is no file is written to like standard output, and stays what it is",
+        "A pipe is written to like standard output, and stays a pipe",
         arguments: [[], ["--overwrite"], ["--skip-existing"], ["--first"]])
     func pipe(options: [String]) async throws {
         try #require(mkfifo(fetch.folder.appendingPathComponent("pipe").path, 0o600) == 0)
@@ -102,18 +102,18 @@ struct DestinationTests {
     }
 
     #if os(Linux)
-    // Making a device takes rights that few runs of the tests have.
+    // Creating a device takes rights that most test runs do not have.
     @Test("A device is written to and stays, for -o, the waterfall and the trace")
     func device() async throws {
         let path = fetch.folder.appendingPathComponent("null").path
         guard mknod(path, S_IFCHR | 0o666, dev_t(0x103)) == 0 else { return }
         for options in [["-o", "null"], ["--overwrite", "-o", "null"], ["-d", "d", "--waterfall", "null"]] {
             let outcome = try await fetch.start(options + [server.url("/a.txt")]).outcome
-            // Without the right to open devices in there, that is an error, and the device stays too.
+            // Without the right to open the device, that is an error, and the device stays as well.
             #expect(outcome.status == 0 || outcome.errors.contains("ermission denied"), "\(outcome.errors)")
             #expect(kind("null") == S_IFCHR)
         }
-        // A name that a URL has does not lead to a device.
+        // A name from a URL never names a device.
         server.route("/null", .text("x"))
         #expect(try await fetch.run("--overwrite", server.url("/null")).status == 1)
         #expect(kind("null") == S_IFCHR)
@@ -151,7 +151,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "A folder is no destination, whatever is to be done about files that exist",
+        "A folder is not a destination, with any option for files that exist",
         arguments: [[], ["--overwrite"], ["--skip-existing"], ["--continue"], ["--first"]])
     func folder(options: [String]) async throws {
         try FileManager.default.createDirectory(
@@ -164,7 +164,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "A picture or trace that exists is replaced only under --overwrite, which is said before anything is fetched",
+        "A picture or trace that exists is replaced only under --overwrite, which is checked before anything is fetched",
         arguments: ["--waterfall", "--trace"])
     func sideFiles(option: String) async throws {
         try fetch.write("mine", to: "side")
@@ -182,7 +182,7 @@ struct DestinationTests {
         #expect(folder.errors.contains("'.' for \(option) is a directory"), "\(folder.errors)")
     }
 
-    @Test("Two things for one file are named, before anything is fetched")
+    @Test("Two outputs to one file are an error, before anything is fetched")
     func oneFileForTwo() async throws {
         server.route("/w", .text("x"))
         try link("here", to: ".")

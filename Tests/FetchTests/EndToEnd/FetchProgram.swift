@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// The built `fetch`, run as a user runs it, in a folder of its own.
+/// The built `fetch`, run as users run it, in a folder of its own.
 final class FetchProgram: Sendable {
-    /// What a run came to.
+    /// The outcome of a run.
     struct Outcome: Sendable {
         let status: Int32
-        /// Whether a signal ended it, whose number `status` is.
+        /// Whether a signal ended it; `status` is then its number.
         let wasKilled: Bool
         let output: Data
         let errors: String
@@ -22,7 +22,7 @@ final class FetchProgram: Sendable {
         }
     }
 
-    /// Where it runs, and what is in there goes with this object.
+    /// The folder in which it runs. It is removed with this object.
     let folder: URL
 
     init() throws {
@@ -34,7 +34,7 @@ final class FetchProgram: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// The program beside the test bundle, of whatever build that is.
+    /// The program beside the test bundle, from the same build.
     static var url: URL {
         get throws {
             let arguments =
@@ -60,15 +60,15 @@ final class FetchProgram: Sendable {
 
     struct NotFound: Error {}
 
-    /// Whether this process, and so the program, was built with a sanitizer.
+    /// Whether this process, and therefore the program, was built with a sanitizer.
     static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     func run(_ arguments: String..., input: String? = nil) async throws -> Outcome {
         try await start(arguments, input: input).outcome
     }
 
-    /// Begins a run.
+    /// Starts the program.
     ///
     /// - Parameters:
     ///   - keepsInputOpen: There may be more input to come, and never is.
@@ -78,12 +78,13 @@ final class FetchProgram: Sendable {
         output: RunningProgram.Sink = .kept, errors: RunningProgram.Sink = .kept,
         environment: [String: String] = [:], preparation: String = ":"
     ) throws -> RunningProgram {
-        // Neither the terminal nor the wishes of whoever runs the tests must matter.
+        // The environment of the person who runs the tests must not matter.
         let dropped: Set = ["NO_COLOR", "TERM", "LC_ALL", "LC_CTYPE", "LANG"]
         let inherited = ProcessInfo.processInfo.environment.filter {
             !dropped.contains($0.key) && !$0.key.hasSuffix("_proxy")
         }
-        // Its own timeouts are for the network: here it may have to wait for a test that gets no processor.
+        // The default timeout is for networks: here it may have to wait for a test that gets no processor
+        // time.
         let fetches = arguments.contains { $0 == "--input" || $0.hasPrefix("http:") }
         let patience = fetches && !arguments.contains("--timeout") ? ["--timeout", "1000"] : []
         return try RunningProgram(
@@ -92,7 +93,7 @@ final class FetchProgram: Sendable {
             preparation: preparation)
     }
 
-    /// What is in the folder, or one in there, sorted.
+    /// The names of the files in the folder, or in one inside it, sorted.
     func files(_ path: String = "") -> [String] {
         let folder = path.isEmpty ? folder : folder.appendingPathComponent(path)
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// Ctrl-C, pipes that close, and room that runs out.
+/// Ctrl-C, pipes that are closed, and disks that are full.
 @Suite(.timeLimit(.minutes(20)))
 struct InterruptTests {
     let server: LoopbackServer
@@ -18,7 +18,7 @@ struct InterruptTests {
     }
 
     @Test(
-        "The first signal cancels everything: no half file is left, every URL is accounted for, and the status says so",
+        "The first signal cancels everything: no half file is left, every URL is reported, and the exit status is 128 plus the signal's number",
         arguments: [(SIGINT, Int32(130)), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func interrupt(signal: Int32, status: Int32) async throws {
         let urls = ["/stalls", "/silent", "/a.txt"].map { server.url($0) }
@@ -34,7 +34,7 @@ struct InterruptTests {
         await server.waitUntilDisconnected()
     }
 
-    @Test("A run that is interrupted writes its trace, in which what was cancelled is cancelled")
+    @Test("A run that is interrupted writes its trace, with the cancellations")
     func interruptTrace() async throws {
         let program = try fetch.start(["--trace", "t.json", server.url("/stalls")])
         await server.waitForRequests(underWay: 1)
@@ -46,7 +46,7 @@ struct InterruptTests {
         #expect(trace.contains(#""outcome":"cancelled""#))
     }
 
-    @Test("Interrupted while it waits to try again, it stops at once")
+    @Test("A signal during the pause before the next attempt ends the program at once")
     func interruptPause() async throws {
         server.route("/busy", .unavailable(retryAfter: "300"))
         let program = try fetch.start(["--retry", "100", server.url("/busy")])
@@ -54,11 +54,11 @@ struct InterruptTests {
         program.send(SIGINT)
         let outcome = await program.outcome
         #expect(outcome.status == 130, "\(outcome.errors)")
-        // One request for each pause that was begun, however long this test was kept from sending its signal.
+        // One request for each pause that has begun, however late this test sends its signal.
         #expect(server.requests.count == outcome.errors.components(separatedBy: "again in").count - 1)
     }
 
-    @Test("Under --continue what came before Ctrl-C stays, and the next run goes on with it")
+    @Test("Under --continue the part file stays after Ctrl-C, and the next run resumes it")
     func interruptAndContinue() async throws {
         server.route(
             "/r", .stalled(after: 50_000, of: 100_000, headers: [("ETag", "\"v\"")]),
@@ -76,23 +76,36 @@ struct InterruptTests {
         #expect(Pattern.matches(try #require(fetch.contents("r")), at: 0))
     }
 
-    @Test("A second Ctrl-C kills what the first could not end")
+    @Test("A second Ctrl-C kills the program if the first one could not end it")
     func second() async throws {
-        // What it has to say fills a pipe that nobody reads: it can't come to its end.
+        // Its output fills a pipe that is not read, so that it cannot end.
         let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
         let program = try fetch.start(
             ["--input", "-", server.url("/stalls")], input: noise, errors: .unreadPipe)
         await server.waitForRequests(underWay: 1)
         program.send(SIGINT)
         await server.waitUntilDisconnected()
-        program.send(SIGINT)
+        // Another signal, because the same one could come too early to be a second one.
+        program.send(SIGTERM)
         let outcome = await program.outcome
         #expect(outcome.wasKilled)
-        #expect(outcome.status == SIGINT)
+        #expect(outcome.status == SIGTERM)
         #expect(fetch.files().isEmpty)
     }
 
-    @Test("Ctrl-C ends '-o -' also while nobody reads standard output")
+    @Test("A signal that comes twice at once, as timeout(1) sends it, leaves no part file", arguments: 0..<5)
+    func twice(_ round: Int) async throws {
+        server.route("/half-\(round)", .stalled(after: 50_000, of: 100_000))
+        let program = try fetch.start([server.url("/half-\(round)"), server.url("/silent")])
+        await server.waitForRequests(seen: 2)
+        // Some of them come while the program is still dealing with the first.
+        for _ in 0..<200 { program.send(SIGINT) }
+        let outcome = await program.outcome
+        #expect(outcome.status == 130 && !outcome.wasKilled)
+        #expect(fetch.files().isEmpty)
+    }
+
+    @Test("Ctrl-C ends '-o -' also while standard output is not read")
     func blockedOutput() async throws {
         let program = try fetch.start(["-o", "-", server.url("/big.bin")], output: .unreadPipe)
         await server.waitForRequests(seen: 1)
@@ -101,7 +114,7 @@ struct InterruptTests {
         #expect(await program.outcome.status == 130)
     }
 
-    @Test("A reader of standard output that has gone ends '-o -' and --json with one line and status 1")
+    @Test("Standard output without a reader ends '-o -' and --json with one line and exit status 1")
     func closedOutput() async throws {
         let body = try await fetch.start(["-o", "-", server.url("/big.bin")], output: .closedPipe).outcome
         #expect(body.status == 1)
@@ -116,7 +129,7 @@ struct InterruptTests {
         #expect(fetch.files() == ["a.txt"])
     }
 
-    @Test("'-o -' stops as soon as the reader of standard output has gone, not after all has been fetched")
+    @Test("'-o -' stops as soon as standard output has no reader, not at the end of the download")
     func closedOutputBeforeTheEnd() async throws {
         let gate = Gate()
         server.route("/held", .pattern(3_000_000, heldAfter: 1000, by: gate))
@@ -129,7 +142,7 @@ struct InterruptTests {
         gate.open()
     }
 
-    @Test("Streams that are closed from the start are named, and nothing hangs")
+    @Test("Standard streams that are closed from the start are named, and nothing hangs")
     func closedFromTheStart() async throws {
         let url = server.url("/a.txt")
         let output = try await fetch.start(["-o", "-", url], preparation: "exec >&-").outcome
@@ -152,7 +165,7 @@ struct InterruptTests {
         "A signal ends '--input -' while it waits for more URLs",
         arguments: [(SIGINT, Int32(130)), (SIGTERM, 143)] as [(Int32, Int32)])
     func interruptedInput(signal: Int32, status: Int32) async throws {
-        // More than a pipe holds: once all of it is written, the program is reading.
+        // More than the capacity of a pipe: once all of it is written, the program is reading.
         let input = String(repeating: "# a comment\n", count: 200_000)
         let program = try fetch.start(["--input", "-"], input: input, keepsInputOpen: true)
         await program.wait { $0.isFed }
@@ -162,7 +175,7 @@ struct InterruptTests {
         #expect(outcome.errors == "fetch: interrupted while reading URLs\n")
     }
 
-    @Test("A reader of standard error that has gone does not keep anything from being fetched")
+    @Test("Standard error without a reader does not stop the downloads")
     func closedErrors() async throws {
         let outcome = try await fetch.start(
             [server.url("/a.txt"), server.url("/big.bin")], errors: .closedPipe
@@ -173,10 +186,10 @@ struct InterruptTests {
 
     // A sanitizer's runtime does not start under such a limit.
     @Test(
-        "When there is no more room the file fails by its name, nothing of it stays, and the others are fetched",
+        "When the disk is full, the file fails by its name, nothing of it is left, and the others are fetched",
         .disabled(if: FetchProgram.isSanitized))
     func noRoom() async throws {
-        // A limit on the size of files stands in for a disk that is full.
+        // A limit on the size of files simulates a full disk.
         let outcome = try await fetch.start(
             [server.url("/big.bin"), server.url("/a.txt")], preparation: "trap '' XFSZ && ulimit -f 1000"
         ).outcome
@@ -186,7 +199,7 @@ struct InterruptTests {
         #expect(fetch.files() == ["a.txt"])
     }
 
-    @Test("A folder that can't be made, or written to, is named")
+    @Test("A folder that cannot be created, or written to, is named")
     func unwritable() async throws {
         try fetch.write("a file", to: "taken")
         let outcome = try await fetch.run("-d", "taken/sub", server.url("/a.txt"), server.url("/big.bin"))

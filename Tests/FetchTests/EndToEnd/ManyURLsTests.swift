@@ -27,15 +27,15 @@ struct ManyURLsTests {
             return peak
         }
         let few = try await peak(500)
-        // A sanitizer keeps books of its own, in the same memory, and takes its time.
+        // A sanitizer takes memory and time of its own.
         let many = try await peak(FetchProgram.isSanitized ? 1000 : 10_000)
         if !FetchProgram.isSanitized, let few, let many {
             #expect(many - few < 48 * 1024, "\(few) kB for 500, \(many) kB for 10,000")
         }
     }
 
-    /// The most memory that it has had so far, in kilobytes; nil where the system does not say. (What `wait4`
-    /// says in the end is on Linux at least what the process had that started it.)
+    /// The peak memory of a process so far, in kilobytes; nil where the system does not report it. (On
+    /// Linux, the figure of `wait4` includes the memory of the parent process.)
     private static func peakMemory(of program: RunningProgram) -> Int? {
         let status = try? String(contentsOfFile: "/proc/\(program.identifier)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A pseudo-terminal.
 struct PseudoTerminal: Sendable {
-    /// The end that a terminal emulator has.
+    /// The end of the terminal emulator.
     let master: Int32
 
     struct Unavailable: Error {}
@@ -12,7 +12,7 @@ struct PseudoTerminal: Sendable {
         master = posix_openpt(O_RDWR | O_NOCTTY)
         guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0 else { throw Unavailable() }
         #else
-        // What `posix_openpt` and `unlockpt` do: Swift does not see them on Linux.
+        // As `posix_openpt` and `unlockpt`, which Swift does not import on Linux.
         master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
         var isLocked: Int32 = 0
         guard master >= 0, ioctl(master, Self.setLock, &isLocked) == 0 else { throw Unavailable() }
@@ -26,7 +26,7 @@ struct PseudoTerminal: Sendable {
         _ = ioctl(master, UInt(TIOCSWINSZ), &size)
     }
 
-    /// The end that a program has.
+    /// The end of the program.
     func opened() throws -> Int32 {
         #if canImport(Darwin)
         guard let name = ptsname(master).map({ String(cString: $0) }) else { throw Unavailable() }

@@ -1,30 +1,30 @@
 import Foundation
 
-/// A program that is under way, what it writes, and how it ends.
+/// A running program, its output, and its end.
 ///
-/// Sound as `@unchecked Sendable`: what changes is touched only with `lock` held.
+/// Sound as `@unchecked Sendable`: the variables are accessed only under `lock`.
 final class RunningProgram: @unchecked Sendable {
-    /// Where what it writes goes.
+    /// What the program's output is connected to.
     enum Sink: Sendable {
-        /// It is kept.
+        /// A pipe whose contents are kept.
         case kept
-        /// Nobody reads it: the other end of the pipe is closed already.
+        /// A pipe whose other end is closed already.
         case closedPipe
-        /// Nobody reads it, and the other end of the pipe is open: it fills up.
+        /// A pipe that is not read, and fills up.
         case unreadPipe
-        /// A terminal of its own; what comes there is kept.
+        /// A terminal whose contents are kept.
         case terminal(PseudoTerminal)
     }
 
-    /// What is known so far.
+    /// The state so far.
     struct Progress: Sendable {
         var output = Data()
         var errors = Data()
-        /// Whether it has been given all of its input, apart from what a pipe holds.
+        /// Whether all of its input has been written to the pipe.
         var isFed = false
-        /// Whether both have come to their end.
+        /// The number of output streams that have not ended.
         var openStreams = 0
-        /// As `waitpid` gives it.
+        /// The status from `waitpid`.
         var waitStatus: Int32?
 
         var outcome: FetchProgram.Outcome? {
@@ -56,7 +56,7 @@ final class RunningProgram: @unchecked Sendable {
         posix_spawn_file_actions_adddup2(&files, inputEnds.reading, 0)
         posix_spawn_file_actions_adddup2(&files, outputTarget, 1)
         posix_spawn_file_actions_adddup2(&files, errorTarget, 2)
-        // A server's sockets and gates in this process would be kept open by a program that inherited them.
+        // The program must not inherit sockets and gates of a server in this process, and keep them open.
         #if !canImport(Darwin)
         for descriptor in 3..<Int32(min(4096, sysconf(Int32(_SC_OPEN_MAX)))) {
             posix_spawn_file_actions_addclose(&files, descriptor)
@@ -64,7 +64,7 @@ final class RunningProgram: @unchecked Sendable {
         #endif
         var attributes: posix_spawnattr_t = .init()
         posix_spawnattr_init(&attributes)
-        // As from a shell, whatever the runner of the tests has done with signals.
+        // As from a shell, however the test runner has set signals.
         var defaults = sigset_t()
         sigfillset(&defaults)
         posix_spawnattr_setsigdefault(&attributes, &defaults)
@@ -83,7 +83,7 @@ final class RunningProgram: @unchecked Sendable {
         }
 
         var spawned: pid_t = 0
-        // A shell changes the folder and is then replaced by the program.
+        // A shell changes the folder, and then becomes the program.
         let shell = ["/bin/sh", "-c", "cd \"$0\" && \(preparation) && exec \"$@\"", folder.path]
         let words = Self.cStrings(shell + [program.path] + arguments)
         let variables = Self.cStrings(environment.map { "\($0)=\($1)" })
@@ -105,7 +105,7 @@ final class RunningProgram: @unchecked Sendable {
 
     func send(_ signal: Int32) { kill(identifier, signal) }
 
-    /// What it came to; waits for its end.
+    /// The outcome, after the program's end.
     var outcome: FetchProgram.Outcome {
         get async {
             await wait { $0.outcome != nil }
@@ -113,12 +113,13 @@ final class RunningProgram: @unchecked Sendable {
         }
     }
 
-    /// Waits until standard error has `text` in it, or the program is over.
+    /// Waits until standard error contains `text`, or the program has ended.
     func waitForErrors(containing text: String) async {
         await wait { String(decoding: $0.errors, as: UTF8.self).contains(text) || $0.outcome != nil }
     }
 
-    /// Waits until it is so, or the program is over. A test that takes too long ends the program.
+    /// Waits until `isSatisfied` returns true, or the program has ended. A test that takes too long ends
+    /// the program.
     func wait(until isSatisfied: @escaping @Sendable (Progress) -> Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -153,7 +154,7 @@ final class RunningProgram: @unchecked Sendable {
                 if count > 0 {
                     update { take(&$0, Data(buffer[..<count])) }
                 } else if count == 0 || errno != EINTR {
-                    // A terminal whose other end is closed gives EIO.
+                    // A terminal whose other end is closed returns EIO.
                     break
                 }
             }
@@ -175,7 +176,7 @@ final class RunningProgram: @unchecked Sendable {
         }
     }
 
-    /// What to read from, if anything, and what the program is to write to.
+    /// Returns the descriptor to read from, if any, and the one for the program to write to.
     private static func open(_ sink: Sink) throws -> (source: Int32?, target: Int32) {
         switch sink {
         case .kept:
@@ -186,14 +187,14 @@ final class RunningProgram: @unchecked Sendable {
             close(ends.reading)
             return (nil, ends.writing)
         case .unreadPipe:
-            // The reading end is left open for good; what the tests leave of them is no matter.
+            // The reading end is never closed; tests create only a few.
             return (nil, try pipeEnds().writing)
         case .terminal(let terminal):
             return (dup(terminal.master), try terminal.opened())
         }
     }
 
-    /// Both closed in programs that are started, so that an end is seen when it comes.
+    /// Creates a pipe. Both ends are closed in child processes, so that the end of the data is noticed.
     private static func pipeEnds() throws -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

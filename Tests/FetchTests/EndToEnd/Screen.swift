@@ -1,17 +1,16 @@
-/// What a terminal shows after some bytes: enough of one for what the fetcher sends, and an error for
-/// anything else.
+/// A terminal's screen: it understands the bytes that fetch writes, and records all others.
 struct Screen {
     private(set) var columns: Int
-    /// All lines there have been, those that scrolled away too.
+    /// All lines, including those that have scrolled away.
     private var lines: [[Character]] = [[]]
     private var row = 0
     private var column = 0
-    /// What it did not understand.
+    /// Escape sequences that are not supported.
     private(set) var unknown: [String] = []
 
     init(columns: Int) { self.columns = columns }
 
-    /// The text, without the spaces and empty lines that end it.
+    /// The text, without trailing spaces and empty lines.
     var text: [String] {
         var text = lines.map { line in
             var line = line
@@ -22,7 +21,8 @@ struct Screen {
         return text
     }
 
-    /// Folds what is too long now into more rows, as terminals do, the line of the cursor included.
+    /// Wraps lines that have become too long into more rows, as terminals do, including the line of the
+    /// cursor.
     mutating func resize(columns: Int) {
         self.columns = columns
         var folded: [[Character]] = []

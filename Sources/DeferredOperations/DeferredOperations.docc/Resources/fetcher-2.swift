@@ -2,6 +2,18 @@ import Deferred
 import DeferredOperations
 import Foundation
 
+@main
+struct Main {
+    static func main() throws {
+        let addresses = CommandLine.arguments.dropFirst().compactMap { URL(string: $0) }
+        let fetcher = Fetcher()
+        for address in addresses {
+            let page = try fetcher.page(at: address).wait(timeout: .seconds(300))
+            print("\(address.path): \(page.count) bytes")
+        }
+    }
+}
+
 struct Fetcher: Sendable {
     private let queue = OperationQueue()
     private let options = {
@@ -13,6 +25,6 @@ struct Fetcher: Sendable {
 
     func page(at address: URL) -> Deferred<Data> {
         URLDataSource(address, options: options).request(on: queue)
-            .then { $0.data }
+            .map { $0.data }
     }
 }

@@ -2,6 +2,18 @@ import Deferred
 import DeferredOperations
 import Foundation
 
+@main
+struct Main {
+    static func main() throws {
+        let addresses = CommandLine.arguments.dropFirst().compactMap { URL(string: $0) }
+        let fetcher = Fetcher()
+        for address in addresses {
+            let page = try fetcher.page(at: address).wait(timeout: .seconds(300))
+            print("\(address.path): \(page.count) bytes")
+        }
+    }
+}
+
 struct Fetcher: Sendable {
     private let queue = OperationQueue()
     private let options = {
@@ -12,13 +24,13 @@ struct Fetcher: Sendable {
     }()
 
     func page(at address: URL) -> Deferred<Data> {
-        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.isTransient) {
             URLDataSource(address, options: options).request(on: queue)
-                .then { $0.data }
+                .map { $0.data }
         }
     }
 
-    private static func mayPass(_ error: any Error) -> Bool {
+    private static func isTransient(_ error: any Error) -> Bool {
         (error as? DataSourceError)?.isTransient ?? false
     }
 }

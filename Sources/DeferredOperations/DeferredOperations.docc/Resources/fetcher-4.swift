@@ -2,6 +2,15 @@ import Deferred
 import DeferredOperations
 import Foundation
 
+@main
+struct Main {
+    static func main() throws {
+        let addresses = CommandLine.arguments.dropFirst().compactMap { URL(string: $0) }
+        let results = try Fetcher().pages(at: addresses).wait(timeout: .seconds(300))
+        for (address, result) in zip(addresses, results) { print("\(address.path): \(result)") }
+    }
+}
+
 struct Fetcher: Sendable {
     private let queue = OperationQueue()
     private let options = {
@@ -12,13 +21,13 @@ struct Fetcher: Sendable {
     }()
 
     func page(at address: URL) -> Deferred<Data> {
-        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.isTransient) {
             URLDataSource(address, options: options).request(on: queue)
-                .then { $0.data }
+                .map { $0.data }
         }
     }
 
-    private static func mayPass(_ error: any Error) -> Bool {
+    private static func isTransient(_ error: any Error) -> Bool {
         (error as? DataSourceError)?.isTransient ?? false
     }
 

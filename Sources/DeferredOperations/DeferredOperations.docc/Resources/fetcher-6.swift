@@ -2,6 +2,22 @@ import Deferred
 import DeferredOperations
 import Foundation
 
+@main
+struct Main {
+    static func main() throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        let addresses = arguments.filter { $0 != "--first" }.compactMap { URL(string: $0) }
+        let fetcher = Fetcher()
+        if arguments.first == "--first" {
+            let page = try fetcher.quickest(of: addresses).wait(timeout: .seconds(300))
+            print("\(page.count) bytes")
+        } else {
+            let lines = try fetcher.report(on: addresses).wait(timeout: .seconds(300))
+            for line in lines { print(line) }
+        }
+    }
+}
+
 struct Fetcher: Sendable {
     private let queue = OperationQueue()
     private let options = {
@@ -12,13 +28,13 @@ struct Fetcher: Sendable {
     }()
 
     func page(at address: URL) -> Deferred<Data> {
-        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.mayPass) {
+        Deferred.retry(attempts: 3, delay: .retryAfter(), when: Self.isTransient) {
             URLDataSource(address, options: options).request(on: queue)
-                .then { $0.data }
+                .map { $0.data }
         }
     }
 
-    private static func mayPass(_ error: any Error) -> Bool {
+    private static func isTransient(_ error: any Error) -> Bool {
         (error as? DataSourceError)?.isTransient ?? false
     }
 
@@ -27,7 +43,7 @@ struct Fetcher: Sendable {
     }
 
     func report(on addresses: [URL]) -> Deferred<[String]> {
-        pages(at: addresses).then { results in
+        pages(at: addresses).map { results in
             zip(addresses, results).map { address, result in
                 switch result {
                 case .success(let page): "\(address.path): \(page.count) bytes"
@@ -39,6 +55,6 @@ struct Fetcher: Sendable {
 
     func quickest(of mirrors: [URL]) -> Deferred<Data> {
         DeferredList(mirrors.map(page), cancelsRemaining: true).first()
-            .then { $0.value }
+            .map { $0.value }
     }
 }

@@ -1,0 +1,128 @@
+import DeferredOperations
+import Foundation
+
+/// The temporary files of downloads that cannot be written beside their destinations.
+///
+/// - A file is downloaded by itself to a part file beside its destination: no staging is needed.
+/// - A download for standard output, a pipe or a device is stored in a temporary folder first, so that
+///   only whole files are written there.
+/// - Mirrors of one file are each downloaded to a file of their own, in a hidden folder beside the
+///   destination. The first that is whole is moved to the destination.
+///
+/// Sound as `@unchecked Sendable`: the variables are accessed only under `lock`.
+final class StagingArea: @unchecked Sendable {
+    private let options: Options
+    private let lock = NSLock()
+    private var folder: URL?
+    private var hasWinner = false
+
+    init(_ options: Options) { self.options = options }
+
+    /// Returns the file to download to. Creates the folder of `-d`.
+    func place(for download: Download) throws -> URL {
+        switch download.destination {
+        case .standardOutput, .stream:
+            return try stagingFolder { FileManager.default.temporaryDirectory }
+                .appendingPathComponent(String(download.index))
+        case .file(let path):
+            if let folder = options.directory { try Self.makeFolder(folder) }
+            let kind = FileKind(path)
+            if kind == .folder || options.existing == .resume && kind != .nothing && kind != .file {
+                throw DataSourceError.cannotWrite(.file(path), reason: "it is \(kind.rawValue)")
+            }
+            let destination = URL.file(path)
+            guard options.takesFirst else { return destination }
+            // Nothing is fetched that could not be moved into place.
+            if options.existing == .fail, Self.exists(destination) {
+                throw DataSourceError.destinationExists(destination)
+            }
+            if options.existing == .skip, Self.exists(destination) { return destination }
+            let target = try URL.fileToReplace(path)
+            return try stagingFolder { target.deletingLastPathComponent() }
+                .appendingPathComponent(String(download.index))
+        }
+    }
+
+    /// Moves a whole file to its destination, if it is not there yet.
+    func putInPlace(_ file: StagedFile, _ path: String) throws -> Fetched {
+        if options.takesFirst, !file.wasKept {
+            try withFirstPlace { try move(file.url, to: path) }
+        }
+        return Fetched(file, file: path)
+    }
+
+    /// Writes a whole file to the pipe or device at `path`, nil for standard output.
+    ///
+    /// - Throws: `CancellationError` when `isCancelled` returns true.
+    func copy(_ file: StagedFile, to path: String?, unless isCancelled: () -> Bool) throws -> Fetched {
+        if options.takesFirst { try withFirstPlace {} }
+        let handle = try FileHandle(forReadingFrom: file.url)
+        defer { try? handle.close() }
+        let stream =
+            try path.map { try OutputDescriptor.opening($0, unless: isCancelled) } ?? .standardOutput
+        defer { if path != nil { stream.close() } }
+        while let piece = try handle.read(upToCount: 1 << 18), !piece.isEmpty {
+            try stream.write(piece, unless: isCancelled)
+        }
+        return Fetched(file, file: path)
+    }
+
+    /// Removes the folder with everything in it.
+    func clear() {
+        guard let folder = lock.withLock({ folder }) else { return }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Runs `body` for the first mirror that is whole; the others count as cancelled.
+    private func withFirstPlace(_ body: () throws -> Void) throws {
+        try lock.withLock {
+            guard !hasWinner else { throw CancellationError() }
+            try body()
+            hasWinner = true
+        }
+    }
+
+    private func move(_ file: URL, to path: String) throws {
+        if options.existing != .overwrite, Self.exists(.file(path)) {
+            throw DataSourceError.destinationExists(.file(path))
+        }
+        let destination = try URL.fileToReplace(path)
+        guard rename(file.path, destination.path) == 0 else {
+            throw DataSourceError.cannotWrite(destination, reason: ErrorText.words(for: errno))
+        }
+    }
+
+    /// Returns the folder of this run, which is created on the first call.
+    private func stagingFolder(in parent: () -> URL) throws -> URL {
+        try lock.withLock {
+            if let folder { return folder }
+            let name = ".fetch-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+            let made = parent().appendingPathComponent(name, isDirectory: true)
+            do {
+                try FileManager.default.createDirectory(
+                    at: made, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw DataSourceError.cannotWrite(parent(), reason: ErrorText.inWords(error))
+            }
+            folder = made
+            return made
+        }
+    }
+
+    private static func makeFolder(_ path: String) throws {
+        switch FileKind(path) {
+        case .nothing, .folder: break
+        case let kind: throw DataSourceError.cannotWrite(.file(path), reason: "it is \(kind.rawValue)")
+        }
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw DataSourceError.cannotWrite(.file(path), reason: ErrorText.inWords(error))
+        }
+    }
+
+    /// Whether there is anything at `file`, a symbolic link without a target included.
+    private static func exists(_ file: URL) -> Bool {
+        (try? FileManager.default.attributesOfItem(atPath: file.path)) != nil
+    }
+}

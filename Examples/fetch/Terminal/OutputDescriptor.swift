@@ -1,0 +1,114 @@
+import Deferred
+import Foundation
+
+/// A file descriptor for unbuffered writing: standard output, standard error, a pipe or a device.
+struct OutputDescriptor: Sendable {
+    let descriptor: CInt
+    let name: String
+
+    static let standardOutput = OutputDescriptor(descriptor: STDOUT_FILENO, name: "standard output")
+    static let standardError = OutputDescriptor(descriptor: STDERR_FILENO, name: "standard error")
+
+    /// Opens the standard streams that are closed, so that no file opened later takes their descriptors.
+    /// They are opened such that reading from them, or writing to them, fails.
+    static func takeClosedDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
+    /// Opens the device at `path`, or the pipe once it has a reader. Throws `CancellationError` when
+    /// `isCancelled` returns true.
+    static func opening(_ path: String, unless isCancelled: () -> Bool) throws -> OutputDescriptor {
+        while !isCancelled() {
+            // Without O_NONBLOCK, `open` itself would wait for a reader, and could not be cancelled.
+            let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+            if descriptor >= 0 { return OutputDescriptor(descriptor: descriptor, name: path) }
+            if errno == ENXIO, FileKind(path) == .pipe {
+                poll(nil, 0, 50)
+            } else if errno != EINTR {
+                throw Failure(name: path, code: errno)
+            }
+        }
+        throw CancellationError()
+    }
+
+    func close() { Foundation.close(descriptor) }
+
+    /// Returns a Deferred that is resolved when the descriptor has no reader any more, or cannot be written
+    /// to at all.
+    func whenBroken() -> Deferred<Failure> {
+        let (broken, resolver) = Deferred<Failure>.withResolver()
+        guard fcntl(descriptor, F_GETFL) & O_ACCMODE != O_RDONLY else {
+            resolver.resolve(Failure(name: name, code: EBADF))
+            return broken
+        }
+        Thread.detachNewThread { [self] in
+            // Without requested events, `poll` only reports that the other end was closed.
+            var watched = pollfd(fd: descriptor, events: 0, revents: 0)
+            while poll(&watched, 1, -1) <= 0 {}
+            resolver.resolve(Failure(name: name, code: EPIPE))
+        }
+        return broken
+    }
+
+    /// Writes all of `text`. Throws if there is no reader any more, or no space.
+    func write(_ text: String) throws(Failure) {
+        var text = text
+        let code = text.withUTF8 { writeAll(UnsafeRawBufferPointer($0)) }
+        if let code { throw Failure(name: name, code: code) }
+    }
+
+    /// Writes all of `data`, in pieces, as fast as they are read. Throws `CancellationError` when
+    /// `isCancelled` returns true.
+    func write(_ data: Data, unless isCancelled: () -> Bool) throws {
+        var rest = data[...]
+        while !rest.isEmpty {
+            if isCancelled() { throw CancellationError() }
+            // A pipe that is ready has room for this much, so that the write does not block, and a
+            // cancellation is noticed soon.
+            let piece = rest.prefix(4096)
+            guard waitUntilReady(milliseconds: 50) else { continue }
+            if let code = piece.withUnsafeBytes(writeAll) { throw Failure(name: name, code: code) }
+            rest = rest.dropFirst(piece.count)
+        }
+    }
+
+    /// Waits until a write would not block, at most so long, or forever if negative. Returns whether one
+    /// would not, which includes one that would fail.
+    private func waitUntilReady(milliseconds: CInt) -> Bool {
+        var ready = pollfd(fd: descriptor, events: CShort(POLLOUT), revents: 0)
+        return poll(&ready, 1, milliseconds) > 0
+    }
+
+    /// The error of a write.
+    struct Failure: Error, CustomStringConvertible {
+        let name: String
+        let code: CInt
+
+        var description: String {
+            switch code {
+            case EPIPE: "\(name) was closed by its reader"
+            case EBADF: "\(name) is closed"
+            default: "\(name): \(ErrorText.words(for: code))"
+            }
+        }
+    }
+
+    /// Writes all bytes. Returns the error's code, or nil.
+    private func writeAll(_ bytes: UnsafeRawBufferPointer) -> CInt? {
+        var rest = bytes
+        while let start = rest.baseAddress, !rest.isEmpty {
+            let count = Foundation.write(descriptor, start, rest.count)
+            if count >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            } else if errno == EAGAIN {
+                // Another process that shares the descriptor made it non-blocking.
+                _ = waitUntilReady(milliseconds: -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return nil
+    }
+}

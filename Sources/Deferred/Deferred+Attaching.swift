@@ -1,0 +1,35 @@
+/// Attaching: the one way in which every function of the chain adds a link.
+///
+/// The functions of the chain are `@_alwaysEmitIntoClient`: as every caller inlines them, the copies without
+/// specialisation that a library contains of inlinable functions would never run, and add 100 kB to each program.
+extension Deferred {
+    /// Attaches `closure` and returns the next position in the chain, whose result is what `run` makes of the
+    /// closure and the outcome.
+    ///
+    /// Inlined into the caller, which knows the closure and its types: if this Deferred is settled and idle, the
+    /// closure runs here and is not stored.
+    @inlinable
+    @inline(__always)
+    func attach<Closure: StoredClosure, U>(
+        _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ closure: Closure,
+        _ run: @escaping @Sendable (borrowing Closure, borrowing Link.Payload) -> Link.Payload
+    ) -> Deferred<U> {
+        // Neither `if let` nor `dispatcher!`, which copy the existential.
+        guard case .none = dispatcher else {
+            return Deferred<U>(link.attach(.dispatched(to: dispatcher, .step(closure, run)), site))
+        }
+        if link.beginStepInPlace() {
+            return Deferred<U>(link.endStepInPlace(run(closure, link.payload), site))
+        }
+        return Deferred<U>(link.attach(.step(closure, run), site))
+    }
+
+    /// Attaches a closure that is a step itself: of two closures, or of this library's own.
+    @inlinable
+    @inline(__always)
+    func attach<U>(
+        _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ step: @escaping Link.Step
+    ) -> Deferred<U> {
+        attach(dispatcher, site, StoredStep(step)) { step, input in step(input) }
+    }
+}

@@ -1,0 +1,77 @@
+/// Explicit completion, of a Deferred from `init()` or `init(canceller:)`. On any other Deferred these functions
+/// return false, and the attempt is reported as ``DeferredDiagnostic/notFireable(made:at:)``.
+extension Deferred {
+    /// Completes the Deferred with a value, and returns whether this call completed it.
+    ///
+    /// Callbacks run before this returns, on this thread, unless they name a dispatcher or the Deferred is paused.
+    /// If the Deferred was settled before, nothing changes, and the call is reported as
+    /// ``DeferredDiagnostic/alreadyFired(made:firedFirst:again:)``. The first result that arrives after a cancellation
+    /// is dropped without a report.
+    @discardableResult
+    @inlinable
+    public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
+        complete(.value(value), DeferredDiagnostic.Location(fileID: fileID, line: line))
+    }
+
+    /// Completes the Deferred with an error; otherwise as ``resolve(_:fileID:line:)``.
+    @discardableResult
+    @inlinable
+    public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
+        complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
+    }
+
+    /// Completes the Deferred with a result; otherwise as ``resolve(_:fileID:line:)``.
+    @discardableResult
+    @inlinable
+    public func complete(
+        with result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Bool {
+        complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
+    }
+
+    /// Completes the Deferred with a result that has a typed error; otherwise as
+    /// ``resolve(_:fileID:line:)``.
+    @discardableResult
+    @inlinable
+    public func complete(
+        with result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Bool {
+        complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
+    }
+
+    /// Completes this Deferred with the outcome of `other`. An earlier explicit completion wins. See
+    /// ``Resolver/follow(_:)``.
+    @inlinable
+    public func follow(_ other: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line) {
+        guard link.isCompletedByHandles else {
+            return link.reportNotFireable(DeferredDiagnostic.Location(fileID: fileID, line: line))
+        }
+        link.follow(other.link)
+    }
+
+    /// Completes the Deferred of `other` with the outcome of this one (Twisted's `chainDeferred`, HLDeferred's
+    /// `notify:`).
+    ///
+    /// Does the same as `other.follow(self)`: cancelling the other Deferred cancels this one if nothing else consumes
+    /// it. To continue the chain as well, attach to this same handle.
+    @inlinable
+    public func chain(to other: Resolver<Value>) {
+        other.follow(self)
+    }
+
+    @inlinable
+    func complete(_ outcome: consuming Link.Payload, _ site: DeferredDiagnostic.Location) -> Bool {
+        if link.isCompletedByHandles { return link.complete(outcome, site) }
+        link.reportNotFireable(site)
+        return false
+    }
+}
+
+extension Deferred where Value == Void {
+    /// Completes the Deferred; otherwise as ``resolve(_:fileID:line:)``.
+    @discardableResult
+    @inlinable
+    public func resolve(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
+        resolve((), fileID: fileID, line: line)
+    }
+}

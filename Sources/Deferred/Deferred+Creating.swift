@@ -1,0 +1,143 @@
+extension Deferred {
+    /// Creates a pending Deferred, to be completed explicitly with ``resolve(_:fileID:line:)`` or
+    /// ``reject(_:fileID:line:)``.
+    ///
+    /// Copies of this handle can complete it too. When the last of them is released while the Deferred is pending, it
+    /// fails with ``DeferredError/abandoned``. The optimiser may release a handle after its last use: keep it where
+    /// the result will come from.
+    @inlinable
+    public init(fileID: StaticString = #fileID, line: UInt = #line) {
+        let site = DeferredDiagnostic.Location(.source, fileID, line)
+        self.init(Link(.source, .none, site, completedByHandles: true))
+    }
+
+    /// Creates a pending Deferred with a closure that stops the work which would complete it.
+    ///
+    /// - Parameter canceller: Runs once, on the thread that cancels, if the Deferred is cancelled while pending. If it
+    ///   completes the resolver that it receives, that is the outcome; otherwise the Deferred fails with
+    ///   `CancellationError`. It is released when the Deferred is settled.
+    @inlinable
+    @_disfavoredOverload
+    public init(
+        canceller: @escaping @Sendable (Resolver<Value>) -> Void, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) {
+        self.init(fileID: fileID, line: line)
+        link.setCanceller { canceller(Resolver($0)) }
+    }
+
+    /// Creates a Deferred that `body` completes, at once or later, through the resolver that it receives.
+    ///
+    /// ```swift
+    /// let answer = Deferred<Data> { resolver in
+    ///     legacy.load { data, error in
+    ///         if let data { resolver.resolve(data) } else { resolver.reject(error!) }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// - Parameter body: Runs at once, on this thread. An error that it throws rejects the Deferred, unless it has
+    ///   completed the resolver before. When the last copy of the resolver is released unused, the Deferred fails with
+    ///   ``DeferredError/abandoned``.
+    @inlinable
+    public init(
+        _ body: (Resolver<Value>) throws -> Void, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        let (deferred, resolver) = Deferred.withResolver(fileID: fileID, line: line)
+        self = deferred
+        do {
+            try body(resolver)
+        } catch {
+            resolver.reject(error, fileID: fileID, line: line)
+        }
+    }
+
+    /// Creates a settled Deferred with what `body`, which runs at once on this thread, returns or throws.
+    @inlinable
+    public init(
+        catching body: () throws -> Value, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        let site = DeferredDiagnostic.Location(.settled, fileID, line)
+        self.init(Link(.settled, .catching(body), site))
+    }
+
+    /// Creates a settled Deferred with `result`.
+    @inlinable
+    public init(
+        _ result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        self.init(Link(.settled, .init(result), DeferredDiagnostic.Location(.settled, fileID, line)))
+    }
+
+    /// Creates a settled Deferred with `result`, which has a typed error.
+    @inlinable
+    public init(
+        _ result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        self.init(Link(.settled, .init(result), DeferredDiagnostic.Location(.settled, fileID, line)))
+    }
+
+    /// Returns the Deferred that `body`, which runs at once on this thread, returns; or a failed one with what
+    /// it throws (Twisted's `maybeDeferred`).
+    ///
+    /// ```swift
+    /// let page = Deferred(following: { try request(for: address).send() })
+    /// ```
+    @inlinable
+    public init<R: DeferredConvertible>(
+        following body: () throws -> R, fileID: StaticString = #fileID, line: UInt = #line
+    ) where R.Value == Value {
+        do {
+            self = try body().deferred
+        } catch {
+            self = .rejected(error, fileID: fileID, line: line)
+        }
+    }
+
+    /// Returns a pending Deferred and the resolver that completes it. The Deferred itself cannot be completed
+    /// explicitly.
+    ///
+    /// - Parameter canceller: As in ``init(canceller:fileID:line:)``.
+    @inlinable
+    public static func withResolver(
+        canceller: (@Sendable (Resolver<Value>) -> Void)? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> (deferred: Deferred<Value>, resolver: Resolver<Value>) {
+        withResolver(DeferredDiagnostic.Location(.resolver, fileID, line), canceller: canceller)
+    }
+
+    @inlinable
+    static func withResolver(
+        _ site: DeferredDiagnostic.Location, canceller: (@Sendable (Resolver<Value>) -> Void)?
+    ) -> (deferred: Deferred<Value>, resolver: Resolver<Value>) {
+        let link = Link(.source, .none, site)
+        if let canceller {
+            link.setCanceller { canceller(Resolver($0)) }
+        }
+        return (Deferred(link), Resolver(Producer(link)))
+    }
+
+    /// Returns a Deferred that is resolved with `value`.
+    @inlinable
+    public static func resolved(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line)
+        -> Deferred
+    {
+        Deferred(Link(.settled, .value(value), DeferredDiagnostic.Location(.settled, fileID, line)))
+    }
+
+    /// Returns a Deferred that is rejected with `error`.
+    @inlinable
+    public static func rejected(
+        _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred {
+        Deferred(Link(.settled, .failure(error), DeferredDiagnostic.Location(.settled, fileID, line)))
+    }
+}
+
+extension Deferred where Value == Void {
+    /// Returns a resolved Deferred.
+    @inlinable
+    public static func resolved(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred {
+        resolved((), fileID: fileID, line: line)
+    }
+}

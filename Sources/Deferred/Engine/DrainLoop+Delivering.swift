@@ -1,0 +1,388 @@
+/// Completing a source, delivering the outcome to its consumers, and settling those with the results of their steps.
+extension Link {
+    /// Completes the source and runs its callbacks; returns whether this call completed it (F1, F2).
+    @usableFromInline
+    func complete(_ outcome: consuming Payload, _ site: DeferredDiagnostic.Location) -> Bool {
+        complete(outcome, site, byCanceller: false)
+    }
+
+    /// - Parameter byCanceller: Whether the canceller's own Resolver completes it, on whatever thread (C1).
+    @inline(__always)
+    func complete(
+        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, byCanceller: Bool
+    ) -> Bool {
+        if Recording.isOn { return completeRecorded(outcome, site, byCanceller) }
+        return completeNow(outcome, site, byCanceller)
+    }
+
+    @inline(never)
+    private func completeRecorded(
+        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, _ byCanceller: Bool
+    ) -> Bool {
+        var outcome = outcome
+        return Recording.during(.completing(at: site), of: self) {
+            var taken = Payload.none
+            swap(&taken, &outcome)
+            return completeNow(taken, site, byCanceller)
+        }
+    }
+
+    @inline(__always)
+    private func completeNow(
+        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, _ byCanceller: Bool
+    ) -> Bool {
+        let word = lock()
+        guard phase == .source else {
+            let isDropped = dropsThisLateResult()
+            let first = completionSite
+            unlock(word)
+            if !isDropped {
+                DeferredDiagnostics.report(.alreadyFired(made: made, firedFirst: first, again: site))
+            }
+            return false
+        }
+        var loop = DrainLoop()
+        completionSite = site
+        if isPlain {
+            // As `DrainLoop.finish`, without the queue: the caller retains this source.
+            payload = outcome
+            phase = .settled
+            activeThread = loop.thread
+            let consumers = ConsumerQueue(takenFrom: word)
+            unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
+            if consumers.isEmpty { return true }
+            loop.drainRetained(self, consumers)
+        } else {
+            if byCanceller { coldState?.cancellerThread = loop.thread }
+            loop.finish(self, word, outcome)
+        }
+        loop.run()
+        return true
+    }
+
+    /// Where a source was completed explicitly. Under its lock.
+    ///
+    /// Stored in `upstream` (the file) and `next` (the line), which a source does not use. A link has 116 bytes
+    /// on 64-bit Linux, and glibc a block of 120 for it; with two properties more it would have 128 bytes in a
+    /// block of 136. Sound: both are only interpreted as a pointer to a link, or released, for a link that waits, and
+    /// a settled source never waits again.
+    var completionSite: DeferredDiagnostic.Location? {
+        get {
+            guard let file = UnsafeRawPointer(bitPattern: upstream.fileBits), let line = next else {
+                return nil
+            }
+            return DeferredDiagnostic.Location(
+                file: file.assumingMemoryBound(to: UInt8.self),
+                storedLine: UInt32(truncatingIfNeeded: UInt(bitPattern: line.toOpaque())))
+        }
+        set {
+            guard let newValue else { return }
+            assert(next == nil && upstream.isNone, "a source waits for nothing and is in no list")
+            upstream = Upstream(file: newValue.file)
+            next = UnsafeRawPointer(bitPattern: UInt(newValue.storedLine)).map { Unmanaged.fromOpaque($0) }
+        }
+    }
+
+    /// Whether the source was cancelled (C2).
+    @usableFromInline
+    var isCancelled: Bool { locked { flags.contains(.cancelled) } }
+}
+
+// MARK: - Delivering
+
+/// Delivering an outcome to one consumer: running its step, or doing what else it has to.
+extension DrainLoop {
+    /// Notifies one consumer. Returns true if it took the outcome, so that a failure belongs to it from now on.
+    @inline(__always)
+    mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
+        // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link
+        // with no other reference needs no lock, and may be bypassed (L6).
+        let consumer = taken.takeRetainedValue()
+        if consumer.isDetached { return false }
+        if consumer.isUnreachable(with: 0), consumer.isPlainStep {
+            return runUnreachable(consume consumer, with: outcome)
+        }
+        let word = consumer.lock()
+        guard consumer.phase == .waiting || consumer.phase == .linking else {
+            consumer.unlock(word)
+            return false
+        }
+        let isConsumer = !consumer.onlyObserves
+        let kind = consumer.payload.kind
+        if kind == .adopt || kind == .observer || kind == .awaiting, !consumer.flags.contains(.cancelPending)
+        {
+            return take(outcome, by: consume consumer, word) && isConsumer
+        }
+        let payload = consumer.startRunning(on: thread)
+        let isCancelled = consumer.flags.remove(.cancelPending) != nil
+        consumer.unlock(word)
+        if isCancelled {
+            performCancelled(payload, on: consume consumer)
+            return false
+        }
+        return perform(payload, on: consume consumer, with: outcome) && isConsumer
+    }
+
+    /// Runs the step of an unreachable link, which needs no lock.
+    @inline(__always)
+    private mutating func runUnreachable(
+        _ link: consuming Link, with outcome: borrowing Link.Payload
+    ) -> Bool {
+        let isConsumer = !link.onlyObserves
+        let result = link.startRunning(on: thread).run(outcome)
+        concludeUnreachable(link, result)
+        return isConsumer
+    }
+
+    /// As `conclude`, for an unreachable link.
+    @inline(__always)
+    mutating func concludeUnreachable(_ link: consuming Link, _ result: consuming Link.Payload) {
+        if result.kind == .wait { return conclude(link, result) }
+        assert(link.phase == .running)
+        link.payload = result
+        link.phase = .settled
+        link.word.store(Word.settled, ordering: .relaxed)
+    }
+
+    /// Settles a locked link that takes the outcome unchanged, in the critical section in which it was found
+    /// waiting.
+    @inline(never)
+    private mutating func take(
+        _ outcome: borrowing Link.Payload, by link: consuming Link, _ word: UInt
+    ) -> Bool {
+        link.upstream = .none
+        if link.payload.kind == .adopt {
+            finish(link, word, outcome.copy())
+            return true
+        }
+        let payload = link.settleAtEnd(word, with: outcome.copy())
+        return notify(payload, of: link)
+    }
+
+    /// Notifies the list, or resumes the Task, that a settled link stands for.
+    private mutating func notify(_ payload: consuming Link.Payload, of link: Link) -> Bool {
+        if payload.kind == .awaiting {
+            payload.resume()
+            return true
+        }
+        let index = payload.inputIndex
+        return payload.takeReference(as: ListState.self).receive(at: index, by: link, in: &self)
+    }
+
+    /// Runs the step of a link with the outcome that it waited for. The link is `running`, on this thread.
+    @inline(__always)
+    mutating func perform(
+        _ payload: consuming Link.Payload, on link: consuming Link, with outcome: borrowing Link.Payload
+    ) -> Bool {
+        if payload.kind == .step, !Recording.isOn {
+            let result = payload.run(outcome)
+            conclude(link, result)
+            return true
+        }
+        return performOther(payload, on: link, with: outcome)
+    }
+
+    /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays small.
+    @inline(never)
+    private mutating func performOther(
+        _ payload: consuming Link.Payload, on link: consuming Link, with outcome: borrowing Link.Payload
+    ) -> Bool {
+        switch payload.kind {
+        case .step:
+            let result = Recording.run(payload, of: link, outcome)
+            conclude(link, result)
+            return true
+        case .adopt:
+            settle(link, outcome.copy())
+            return true
+        case .dispatchedStep:
+            // Sound: `submit` takes over the payload's reference.
+            let step = payload.takeUnmanaged(as: DispatchedStep.self)
+            if let result = DispatchedStep.submit(step, of: link, outcome.copy(), scope, on: thread) {
+                conclude(link, result)
+            }
+            return true
+        case .queued:
+            submit(payload, of: link, with: outcome)
+            return true
+        case .observer, .awaiting:
+            let word = link.lock()
+            link.payload = payload
+            return notify(link.settleAtEnd(word, with: outcome.copy()), of: link)
+        case .forward:
+            let target = payload.takeReference(as: Link.self)
+            settle(link, .value(()))
+            return complete(target, outcome.copy())
+        case .consume:
+            settle(link, .value(()))
+            return false
+        case .none, .bitwiseValue, .object, .boxed, .existential, .failure, .wait:
+            preconditionFailure("a waiting link has a step")
+        }
+    }
+
+    /// As `perform`, with a cancellation in place of the outcome.
+    @inline(never)
+    mutating func performCancelled(_ payload: consuming Link.Payload, on link: consuming Link) {
+        let cancelled = Link.Payload.failure(CancellationError())
+        _ = perform(payload, on: link, with: cancelled)
+    }
+}
+
+// MARK: - Settling
+
+/// Settling a link: storing its outcome, and enqueuing the notification of its consumers.
+extension DrainLoop {
+    /// Continues a running link with the result of its step.
+    @inline(__always)
+    mutating func conclude(_ link: consuming Link, _ result: consuming Link.Payload) {
+        if result.kind == .wait {
+            wait(link, for: result.takeReference(as: Link.self))
+        } else {
+            settle(link, result)
+        }
+    }
+
+    /// Settles a running link.
+    @inline(__always)
+    mutating func settle(_ link: consuming Link, _ outcome: consuming Link.Payload) {
+        let word = link.lock()
+        finish(link, word, outcome)
+    }
+
+    /// Completes a source on behalf of the engine. Returns false if it was settled before.
+    mutating func complete(_ source: consuming Link, _ outcome: consuming Link.Payload) -> Bool {
+        let word = source.lock()
+        guard source.phase == .source else {
+            source.unlock(word)
+            return false
+        }
+        finish(source, word, outcome)
+        return true
+    }
+
+    /// Stores the outcome of a locked link, unlocks it and enqueues the notification of its consumers.
+    @inline(__always)
+    mutating func finish(_ link: consuming Link, _ word: UInt, _ outcome: consuming Link.Payload) {
+        if !link.isPlain { return finishWithColdState(link, word, outcome) }
+        link.payload = outcome
+        link.phase = .settled
+        link.activeThread = thread
+        if word & ~Word.flags == 0 {
+            link.unlock(Word.settled)
+        } else {
+            let consumers = ConsumerQueue(takenFrom: word)
+            link.unlock(Word.settled | Word.draining)
+            enqueueDrain(link, consumers)
+        }
+    }
+
+    @inline(never)
+    private mutating func finishWithColdState(_ link: Link, _ word: UInt, _ outcome: consuming Link.Payload) {
+        let released = link.sourceReference?.end(link, completedAt: link.completionSite)
+        defer { _ = consume released }
+        let flags = link.flags
+        let isRecorded = Recording.isOn
+        if isRecorded { Recording.settled(link, outcome) }
+        link.payload = outcome
+        link.phase = .settled
+        link.activeThread = thread
+        guard let coldState = link.coldState else {
+            let consumers = ConsumerQueue(takenFrom: word)
+            link.unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
+            if isRecorded { Recording.describeFailure(of: link) }
+            return enqueueDrain(link, consumers, scope)
+        }
+        if flags.contains(.cancellerRuns), coldState.cancellerThread != thread {
+            link.flags.remove(.cancellerRuns)
+        }
+        // Taken out under the lock and released after it, since these may have a user's deinit.
+        let canceller = coldState.canceller.take()
+        let list = coldState.list.take()
+        var following: [Link] = []
+        swap(&following, &coldState.following)
+        var finalizers: [Finalizer] = []
+        swap(&finalizers, &coldState.finalizers)
+        let held = coldState.retainedScope.take()
+        let isShielded = flags.contains(.shielded)
+        let consumers = ConsumerQueue(takenFrom: word)
+        link.unlock(Word.settled | (word & Word.paused) | (consumers.isEmpty ? 0 : Word.draining))
+
+        if isRecorded { Recording.describeFailure(of: link) }
+        var inner = FinalizerScope.join(held, scope)
+        if !finalizers.isEmpty { inner = FinalizerScope(finalizers, link.payload.copy(), in: inner) }
+        enqueueDrain(link, consumers, inner)
+        for follower in following {
+            if isShielded { follower.replaceStepWithNoOp() } else { detach(follower) }
+        }
+        _ = consume canceller
+        _ = consume list
+    }
+
+    private mutating func enqueueDrain(_ link: Link, _ consumers: ConsumerQueue, _ scope: FinalizerScope?) {
+        if consumers.isEmpty { return }
+        if scope == nil { enqueueDrain(link, consumers) } else { enqueue(.drain(link, consumers, scope)) }
+    }
+
+    /// Keeps the current scope open until `link` is settled and drained.
+    mutating func retainScope(with link: Link) {
+        guard let scope else { return }
+        let coldState = link.ensureColdState()
+        let held = link.locked { coldState.retainedScope.take() }
+        let joined = FinalizerScope.join(held, scope)
+        link.locked { coldState.retainedScope = joined }
+    }
+
+    var hasScope: Bool { scope != nil }
+}
+
+extension Link {
+    /// Makes a waiting link `running` and returns its step, which the caller then owns. Under the lock.
+    @inline(__always)
+    func startRunning(on thread: UInt) -> Payload {
+        var payload = Payload.none
+        swap(&payload, &self.payload)
+        phase = .running
+        activeThread = thread
+        upstream = .none
+        return payload
+    }
+
+    /// Whether an unreachable link has a step to run, and nothing else.
+    @inline(__always)
+    fileprivate var isPlainStep: Bool {
+        phase == .waiting && payload.kind == .step && isPlainAlone
+    }
+
+    /// Whether nothing but the outcome matters when this unreachable link is settled.
+    @inline(__always)
+    var isPlainAlone: Bool { coldState == nil && flags.isEmpty && !Recording.isOn }
+
+    /// Settles a locked link at the end of a chain, that of a list or of a Task that awaits, and returns its
+    /// step. It has no consumers and no cold state, and its failure belongs to the list or the Task (D3).
+    @inline(__always)
+    fileprivate func settleAtEnd(_ word: UInt, with outcome: consuming Payload) -> Payload {
+        assert(word & ~Word.flags == 0 && coldState == nil)
+        if Recording.isOn && payload.kind == .awaiting { Recording.settled(self, .value(())) }
+        flags.insert(.handled)
+        swap(&outcome, &payload)
+        phase = .settled
+        unlock(word | Word.settled)
+        return outcome
+    }
+
+    /// Takes the consumers attached since the drain loop took the list. If there are none, the link becomes
+    /// idle.
+    @inline(__always)
+    func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
+        let word = lock()
+        if wasPassedOn { flags.insert(.handled) }
+        if word & ~Word.flags == 0 {
+            unlock(word & ~Word.draining)
+            return .empty
+        }
+        let consumers = ConsumerQueue(takenFrom: word)
+        unlock(word & Word.flags)
+        return consumers
+    }
+}

@@ -1,0 +1,342 @@
+internal import Synchronization
+
+/// The bits of a link's word. The rest of it is the address of the last link in the list (objects are aligned
+/// to 16).
+enum Word {
+    /// The spin lock: `Atomic.lockLowestBit()`.
+    static let locked: UInt = 1
+    /// The link has its outcome.
+    static let settled: UInt = 2
+    /// A drain loop notifies the consumers in the list, or has yet to.
+    static let draining: UInt = 4
+    /// The link is paused: no consumer is notified.
+    static let paused: UInt = 8
+    static let flags: UInt = 15
+}
+
+extension Link {
+    /// Takes the lock and returns the word without the lock bit.
+    @inline(__always)
+    func lock() -> UInt { word.lockLowestBit() }
+
+    /// Publishes `new` as the word and releases the lock.
+    @inline(__always)
+    func unlock(_ new: UInt) {
+        assert(new & Word.locked == 0, "the new word releases the lock")
+        keepRetainsBefore()
+        word.store(new, ordering: .releasing)
+    }
+
+    /// Runs `body` under the lock, for paths where a closure's cost does not matter.
+    @inline(__always)
+    func locked<R>(_ body: () -> R) -> R {
+        let word = lock()
+        defer { unlock(word) }
+        return body()
+    }
+
+    /// Whether nothing but the outcome and the list matters when this link is settled. Under the lock.
+    @inline(__always)
+    var isPlain: Bool { coldState == nil && sourceReference == nil && !Recording.isOn }
+
+    @inline(__always)
+    var isPaused: Bool { word.load(ordering: .relaxed) & Word.paused != 0 }
+
+    /// Whether the link is settled, not paused, and has no consumer left to notify.
+    @inline(__always)
+    static func isIdle(_ word: UInt) -> Bool {
+        word & (Word.settled | Word.draining | Word.paused) == Word.settled
+    }
+}
+
+// MARK: - The list
+
+/// The list of the links that wait for one link, in the order attached: circular, with the address of its
+/// last link in the word, so that appending and taking the list are both one step.
+///
+/// The unsafe operations on lists and queues are sound because of three invariants:
+///
+/// - **The list has one reference to each link in it**, made by `append`. The code that removes a link from the
+///   list, or takes the list (`ConsumerQueue`), takes over its reference. So the address of a link in a list
+///   or queue is valid.
+/// - **`next` of a link in a list is accessed under the lock of the list's link**; that of a link in a queue
+///   by the drain loop that owns the queue. A link is in one list or queue at most.
+/// - **No reference is released under the lock**, unless the caller has another one: its `deinit` might be a
+///   user's.
+extension Unmanaged<Link> {
+    // `_withUnsafeGuaranteedRef` keeps the compiler from retaining each link that is passed.
+
+    /// The next link in the list or queue.
+    fileprivate var next: Unmanaged<Link>? {
+        @inline(__always) get { _withUnsafeGuaranteedRef { $0.next } }
+        @inline(__always) nonmutating set { _withUnsafeGuaranteedRef { $0.next = newValue } }
+    }
+
+    fileprivate var isDetached: Bool { _withUnsafeGuaranteedRef { $0.isDetached } }
+
+    @inline(__always)
+    fileprivate static func == (a: Unmanaged<Link>, b: Unmanaged<Link>) -> Bool {
+        a.toOpaque() == b.toOpaque()
+    }
+
+    @inline(__always)
+    fileprivate static func != (a: Unmanaged<Link>, b: Unmanaged<Link>) -> Bool {
+        a.toOpaque() != b.toOpaque()
+    }
+
+    /// The bits that stand for this link in a word.
+    @inline(__always)
+    fileprivate var bits: UInt { UInt(bitPattern: toOpaque()) }
+}
+
+/// Sound by the three invariants above.
+extension Link {
+    /// The last link in the list of `word`.
+    ///
+    /// Sound: the bits of a word that are not flags are the address of a link, or 0.
+    @inline(__always)
+    static func last(in word: UInt) -> Unmanaged<Link>? {
+        UnsafeRawPointer(bitPattern: word & ~Word.flags).map { Unmanaged.fromOpaque($0) }
+    }
+
+    /// Returns the word with `link`, which is in no list, appended to the list in `word`. Under the lock.
+    @inline(__always)
+    static func append(_ link: Link, to word: UInt) -> UInt {
+        assert(link.next == nil, "a link is in one list or queue at most")
+        let added = Unmanaged.passRetained(link)
+        if let last = last(in: word) {
+            link.next = last.next
+            last.next = added
+        } else {
+            link.next = added
+        }
+        return added.bits | (word & Word.flags)
+    }
+
+    /// Whether `link` is the only one in the list of `word`, and was not detached. Under the lock.
+    static func isAlone(_ link: Link, in word: UInt) -> Bool {
+        let own = Unmanaged.passUnretained(link)
+        guard let last = last(in: word), last == own, let next = link.next else { return false }
+        return next == own && !link.isDetached
+    }
+
+    /// Returns the word with `consumers` put back before the list in `word`. Under the lock.
+    static func prepend(_ consumers: ConsumerQueue, to word: UInt) -> UInt {
+        guard let first = consumers.first else { return word }
+        var end = first
+        while let next = end.next { end = next }
+        if let last = last(in: word) {
+            end.next = last.next
+            last.next = first
+            return word
+        }
+        end.next = first
+        return end.bits | (word & Word.flags)
+    }
+
+    /// Runs `body` with each link in the list, also those that were detached. Under the lock.
+    static func forEach(in word: UInt, _ body: (Link) -> Void) {
+        guard let last = last(in: word) else { return }
+        var current = last
+        repeat {
+            guard let next = current.next else { return }
+            current = next
+            current._withUnsafeGuaranteedRef(body)
+        } while current != last
+    }
+
+    /// Returns the consumers in this link's list, retained. For searches. Under the lock.
+    func listed(in word: UInt) -> [Link] {
+        var all: [Link] = []
+        if let first = firstListed(in: word, others: &all) { all.insert(first, at: 0) }
+        return all
+    }
+
+    /// Returns the first consumer in this link's list, and appends the others to `others`. Under the lock.
+    func firstListed(in word: UInt, others: inout [Link]) -> Link? {
+        guard let last = Link.last(in: word) else { return nil }
+        var first: Link?
+        var current = last
+        repeat {
+            guard let next = current.next else { break }
+            current = next
+            let link = current.takeUnretainedValue()
+            if link.isDetached { continue }
+            if first == nil { first = link } else { others.append(link) }
+        } while current != last
+        return first
+    }
+}
+
+/// The consumers that a drain loop has taken from a link's list and has yet to notify, with the list's
+/// references. Sound by the three invariants above.
+struct ConsumerQueue {
+    fileprivate(set) var first: Unmanaged<Link>?
+
+    static var empty: ConsumerQueue { ConsumerQueue(first: nil) }
+
+    private init(first: Unmanaged<Link>?) { self.first = first }
+
+    /// Takes the list in `word`. Under the lock; the caller publishes a word without the list.
+    @inline(__always)
+    init(takenFrom word: UInt) {
+        guard let last = Link.last(in: word) else {
+            first = nil
+            return
+        }
+        assert(last.next != nil, "a list is circular")
+        first = last.next
+        last.next = nil
+    }
+
+    var isEmpty: Bool { first == nil }
+
+    /// Removes the first link, with its reference.
+    @inline(__always)
+    mutating func removeFirst() -> Unmanaged<Link>? {
+        guard let taken = first else { return nil }
+        first = taken.next
+        taken.next = nil
+        return taken
+    }
+
+    /// Runs `body` with each, without removing it.
+    func forEach(_ body: (Link) -> Void) {
+        var current = first
+        while let link = current {
+            link._withUnsafeGuaranteedRef(body)
+            current = link.next
+        }
+    }
+}
+
+// MARK: - Reachability
+
+/// Whether a thread that has a reference to a link is the only one that can reach it, and so needs no lock.
+extension Link {
+    /// Whether the caller's reference is the only one.
+    @inline(__always)
+    var isUniquelyReferenced: Bool {
+        var own = Unmanaged.passUnretained(self)
+        return withUnsafeMutablePointer(to: &own) {
+            // Sound: an `Unmanaged` has the layout of the reference that it stands for.
+            $0.withMemoryRebound(to: Link.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+        }
+    }
+
+    /// Whether nothing but the caller, which owns one reference, can reach this link: `word`, which the
+    /// caller knows from having made the link `draining` or from having taken it out of a list, has an empty
+    /// list.
+    ///
+    /// There are three ways to a link, and none is left:
+    /// - A reference. The caller's is the only one, and new ones are made from existing ones.
+    /// - The list that it stands in. The caller has taken it out.
+    /// - ``Upstream``, the unowned pointer of a consumer. It is set only while the consumer is in this link's
+    ///   list, or while the thread that took it out of the list retains this link; the list is empty, and the
+    ///   reference the only one.
+    ///
+    /// The threads that released the other references changed the link, if they did, under its lock before that.
+    /// Releasing a reference is a releasing decrement, and the fence makes the count that was read an acquiring
+    /// one: the caller sees those changes. (ThreadSanitizer knows neither of the two; it sees the same order by the
+    /// load of the word, which the last unlock stored.)
+    @inline(__always)
+    func isUnreachable(with word: UInt) -> Bool {
+        // The word is the likelier to differ, and the cheaper to read.
+        guard self.word.load(ordering: .relaxed) == word, isUniquelyReferenced else { return false }
+        atomicMemoryFence(ordering: .acquiring)
+        return self.word.load(ordering: .acquiring) == word
+    }
+}
+
+// MARK: - Detaching
+
+/// A link has no pointer to its predecessor in the list. A detached link is searched for among the first 256
+/// and unlinked. In a longer list it stays, marked, until the list is drained or swept, so that a series of
+/// cancels is linear. Sound by the three invariants above.
+extension Link {
+    /// Whether this pending link has a consumer other than `consumer`. Under the lock.
+    ///
+    /// Unlinks detached links on the way, which keeps a series of cancels linear whichever end it starts
+    /// from. The caller releases those (`dropped`) after it has unlocked.
+    func hasConsumer(besides consumer: Link, word: inout UInt, dropped: inout [Unmanaged<Link>]) -> Bool {
+        guard let last = Link.last(in: word) else { return false }
+        var previous = last
+        while let current = previous.next {
+            let isDetached = current.isDetached
+            let isOther = current._withUnsafeGuaranteedRef { $0 !== consumer && !$0.onlyObserves }
+            if !isDetached && isOther { return true }
+            let isLast = current == last
+            if isDetached && !isLast {
+                previous.next = current.next
+                dropped.append(current)
+            } else {
+                previous = current
+            }
+            if isLast { return false }
+        }
+        return false
+    }
+
+    /// Unlinks a detached consumer, which the caller retains, if it is among the first 256. Under the lock.
+    func unlink(_ consumer: Link, word: inout UInt) -> Bool {
+        guard let last = Link.last(in: word) else { return false }
+        let sought = Unmanaged.passUnretained(consumer)
+        var previous = last
+        for _ in 0..<256 {
+            guard let current = previous.next else { return false }
+            if current == sought {
+                let next = consumer.next
+                consumer.next = nil
+                if current == previous {
+                    word &= Word.flags
+                } else {
+                    previous.next = next
+                    if current == last { word = previous.bits | (word & Word.flags) }
+                }
+                current.release()
+                return true
+            }
+            if current == last { return false }
+            previous = current
+        }
+        return false
+    }
+
+    /// Counts a detached link that stays in this link's list, and sweeps the list once half of it is
+    /// detached, so that a long-lived link with many short-lived consumers stays small.
+    func noteDetachment() {
+        let coldState = ensureColdState()
+        var word = lock()
+        coldState.detachments += 1
+        guard word & Word.settled == 0, coldState.detachments >= coldState.nextSweep else {
+            return unlock(word)
+        }
+        var kept = 0
+        var swept: Unmanaged<Link>?
+        let consumers = ConsumerQueue(takenFrom: word)
+        word &= Word.flags
+        var end: Unmanaged<Link>?
+        var current = consumers.first
+        while let link = current {
+            current = link.next
+            if link.isDetached {
+                link.next = swept
+                swept = link
+                continue
+            }
+            kept += 1
+            link.next = end.flatMap { $0.next } ?? link
+            end?.next = link
+            end = link
+            word = link.bits | (word & Word.flags)
+        }
+        coldState.detachments = 0
+        coldState.nextSweep = max(ColdState.leastSweep, kept)
+        unlock(word)
+        while let link = swept {
+            let released = link.takeRetainedValue()
+            swept = released.next
+            released.next = nil
+        }
+    }
+}

@@ -1,0 +1,193 @@
+/// Outcomes: a value or a failure.
+///
+/// The unsafe operations are sound by the invariant of ``Link/Payload``, and because the bits, of four words, have
+/// room and alignment for what is stored in them: a value that `fitsInWords`, an `any Sendable` (four words) or an
+/// `any Error` (one word). A metatype, which stands beside a bitwise value, is one word.
+extension Link.Payload {
+    /// Whether values of a type can be stored in the words, or in the buffer of an `any Sendable`.
+    @inlinable
+    @inline(__always)
+    static func fitsInWords<Value>(_ type: Value.Type) -> Bool {
+        fits(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment, inWordsOf: UInt.self)
+    }
+
+    /// Whether a value of that many bytes fits in three words of a type: `UInt`, and in tests those of other
+    /// machines.
+    @inlinable
+    @inline(__always)
+    static func fits<Word>(size: Int, alignment: Int, inWordsOf word: Word.Type) -> Bool {
+        size <= 3 * MemoryLayout<Word>.size && alignment <= MemoryLayout<Word>.alignment
+    }
+
+    /// Stores a value of a type that does not fit in the words.
+    @usableFromInline
+    final class Box<Value: Sendable>: Sendable, CustomStringConvertible {
+        @usableFromInline let value: Value
+        @inlinable init(_ value: Value) { self.value = value }
+        @usableFromInline var description: String { "\(value)" }
+    }
+
+    @inlinable
+    @inline(__always)
+    static func value<Value: Sendable>(_ value: Value) -> Link.Payload {
+        var bits: Bits = (0, 0, 0, 0)
+        if !fitsInWords(Value.self) {
+            bits.0 = UInt(bitPattern: Unmanaged.passRetained(Box(value)).toOpaque())
+            return Link.Payload(.boxed, bits)
+        }
+        if _isPOD(Value.self) {
+            withUnsafeMutablePointer(to: &bits) {
+                _ = UnsafeMutableRawPointer($0).initializeMemory(as: Value.self, to: value)
+            }
+            bits.3 = unsafeBitCast(Value.self as Any.Type, to: UInt.self)
+            return Link.Payload(.bitwiseValue, bits)
+        }
+        if MemoryLayout<Value>.size == MemoryLayout<UInt>.size && Value.self is AnyObject.Type {
+            bits.0 = UInt(
+                bitPattern: Unmanaged.passRetained(unsafeBitCast(value, to: AnyObject.self)).toOpaque())
+            return Link.Payload(.object, bits)
+        }
+        withUnsafeMutablePointer(to: &bits) {
+            _ = UnsafeMutableRawPointer($0).initializeMemory(as: (any Sendable).self, to: value)
+        }
+        return Link.Payload(.existential, bits)
+    }
+
+    @inlinable
+    static func failure(_ error: any Error) -> Link.Payload {
+        var bits: Bits = (0, 0, 0, 0)
+        withUnsafeMutablePointer(to: &bits) {
+            _ = UnsafeMutableRawPointer($0).initializeMemory(as: (any Error).self, to: error)
+        }
+        return Link.Payload(.failure, bits)
+    }
+
+    @inlinable
+    init<Value: Sendable>(_ result: Result<Value, some Error>) {
+        switch result {
+        case .success(let value): self = .value(value)
+        case .failure(let error): self = .failure(error)
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    var isFailure: Bool { kind == .failure }
+
+    /// The error, nil for a value.
+    @inlinable
+    var error: (any Error)? {
+        guard isFailure else { return nil }
+        return withUnsafePointer(to: bits) {
+            UnsafeRawPointer($0).assumingMemoryBound(to: (any Error).self).pointee
+        }
+    }
+
+    /// The value, of an outcome that is one.
+    ///
+    /// Reads the kind that was stored, and does not derive it from the type again: specialised and
+    /// unspecialised code may differ in what they find out about a type (whether `Base & Sendable` is a
+    /// class, for one).
+    @inlinable
+    @inline(__always)
+    func value<Value: Sendable>() -> Value {
+        if Self.fitsInWords(Value.self), kind == .bitwiseValue {
+            return withUnsafePointer(to: bits) {
+                UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee
+            }
+        }
+        return countedValue()
+    }
+
+    /// As `value()`, for a value that is not stored bitwise.
+    @inlinable
+    func countedValue<Value: Sendable>() -> Value {
+        if !Self.fitsInWords(Value.self) {
+            return Unmanaged<Box<Value>>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!)
+                ._withUnsafeGuaranteedRef { $0.value }
+        }
+        if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, kind == .object {
+            return unsafeBitCast(reference(as: AnyObject.self), to: Value.self)
+        }
+        // Opened by name: an `any Sendable` is `Sendable` itself, and so need not be opened to be passed on.
+        func cast<Stored>(_ value: Stored) -> Value {
+            withUnsafePointer(to: value) {
+                UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee
+            }
+        }
+        return withUnsafePointer(to: bits) {
+            _openExistential(
+                UnsafeRawPointer($0).assumingMemoryBound(to: (any Sendable).self).pointee as Any, do: cast
+            )
+        }
+    }
+
+    @inlinable
+    func result<Value: Sendable>() -> Result<Value, any Error> {
+        if let error { .failure(error) } else { .success(value()) }
+    }
+
+    /// Returns another payload with the same outcome.
+    @inlinable
+    @inline(__always)
+    func copy() -> Link.Payload {
+        kind == .bitwiseValue ? Link.Payload(kind, bits) : copyCounted()
+    }
+
+    /// As `copy()`, for an outcome that contains references.
+    @usableFromInline
+    func copyCounted() -> Link.Payload {
+        var copy = bits
+        switch kind {
+        case .object, .boxed:
+            _ = Unmanaged.passRetained(reference(as: AnyObject.self))
+        case .existential:
+            withUnsafePointer(to: bits) { source in
+                let value = UnsafeRawPointer(source).assumingMemoryBound(to: (any Sendable).self).pointee
+                withUnsafeMutablePointer(to: &copy) {
+                    _ = UnsafeMutableRawPointer($0).initializeMemory(as: (any Sendable).self, to: value)
+                }
+            }
+        case .failure:
+            if let error { return .failure(error) }
+        case .none, .bitwiseValue:
+            break
+        case .adopt, .consume, .awaiting, .step, .dispatchedStep, .queued, .observer, .forward, .wait:
+            preconditionFailure("a pending step runs once and is not copied")
+        }
+        return Link.Payload(kind, copy)
+    }
+}
+
+extension Link.Payload {
+    /// Returns the outcome that `body` returns or throws.
+    @inlinable
+    @inline(__always)
+    static func catching(_ body: () throws -> some Sendable) -> Link.Payload {
+        do { return .value(try body()) } catch { return .failure(error) }
+    }
+
+    /// Returns the link of the Deferred that `body` returns, to be waited for.
+    @inlinable
+    @inline(__always)
+    static func nesting(_ body: () throws -> some DeferredConvertible) -> Link.Payload {
+        do { return .wait(for: try body().deferred.link) } catch { return .failure(error) }
+    }
+
+    /// The outcome in words.
+    func describeOutcome() -> String {
+        // Sound: called with the type that was stored, which a bitwise value has in its fourth word.
+        func describe<Value>(_ type: Value.Type) -> String {
+            withUnsafePointer(to: bits) {
+                "\(UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee)"
+            }
+        }
+        return switch kind {
+        case .bitwiseValue: "value " + describe(unsafeBitCast(bits.3, to: Any.Type.self))
+        case .object, .boxed: "value \(reference(as: AnyObject.self))"
+        case .existential: "value " + describe((any Sendable).self)
+        case .failure: error.map { "failure \($0)" } ?? "failure"
+        default: "no outcome"
+        }
+    }
+}

@@ -1,0 +1,277 @@
+internal import Dispatch
+
+extension Link {
+    /// The payload of a link: the pending step until the link is settled, then the outcome. Also what a step
+    /// receives and returns.
+    ///
+    /// This is the engine's most frequently moved value, so its layout is explicit: four words and a kind,
+    /// which are moved and never copied implicitly. A value of up to three words without references is stored
+    /// in the words, with its type in the fourth, so that an `Int` costs one load and one store; an object is
+    /// one reference; a larger value is in a `Box`; any other is stored as an `any Sendable`.
+    ///
+    /// The unsafe operations on payloads are sound because of one invariant: **`kind` says what `bits` contain**. It
+    /// is set where the bits are written and never changes. Taking out what the bits contain ends the payload
+    /// (`discard self`), so that each reference in it is released once. A value is taken out as the type that it
+    /// was stored as: both belong to one `Deferred<Value>`.
+    @usableFromInline
+    struct Payload: ~Copyable {
+        @usableFromInline typealias Bits = (UInt, UInt, UInt, UInt)
+
+        @usableFromInline
+        enum Kind: UInt8, Sendable {
+            case none
+            /// Take the outcome unchanged.
+            case adopt
+            /// Do nothing: the link continues to be a consumer, as a shield that was cancelled, until the
+            /// outcome reaches it.
+            case consume
+            /// Resume the Task that waits; it reads the outcome from the link.
+            case awaiting
+            /// A value in the first three words; the fourth is its type.
+            case bitwiseValue
+            // The kinds from here on retain something, which is released with the payload.
+            /// A value that is one reference to an object.
+            case object
+            /// A value in a `Box`.
+            case boxed
+            /// A value as `any Sendable`, in all four words.
+            case existential
+            case failure
+            /// Run a closure, which is in the first two words, by the function in the other two.
+            case step
+            /// As `step`, on a dispatcher.
+            case dispatchedStep
+            /// As `step`, on a `DispatchQueue`: the queue is in the last word.
+            case queued
+            /// Notify a list of the outcome of the input at the index in the second word.
+            case observer
+            /// Complete another source.
+            case forward
+            /// The result of a step: take the outcome of this link.
+            case wait
+
+            /// Whether the first word is a reference to an object.
+            var isReference: Bool {
+                switch self {
+                case .object, .boxed, .dispatchedStep, .observer, .forward, .wait: true
+                default: false
+                }
+            }
+        }
+
+        @usableFromInline let bits: Bits
+        @usableFromInline let kind: Kind
+
+        @inlinable
+        @inline(__always)
+        init(_ kind: Kind, _ bits: Bits = (0, 0, 0, 0)) {
+            self.bits = bits
+            self.kind = kind
+        }
+
+        @inlinable
+        deinit {
+            if kind.rawValue >= Kind.object.rawValue { Payload.release(kind, bits) }
+        }
+    }
+}
+
+/// Sound as `@unchecked Sendable`: what it contains is `Sendable`, and it never changes.
+extension Link.Payload: @unchecked Sendable {}
+
+/// Sound: each operation is for payloads of one kind, which says what the bits contain; see ``Link/Payload``.
+extension Link.Payload {
+    @inlinable static var none: Link.Payload { Link.Payload(.none) }
+    static var adopt: Link.Payload { Link.Payload(.adopt) }
+    static var consume: Link.Payload { Link.Payload(.consume) }
+
+    init(_ kind: Kind, retaining object: AnyObject, _ second: UInt = 0) {
+        self.init(kind, (UInt(bitPattern: Unmanaged.passRetained(object).toOpaque()), second, 0, 0))
+    }
+
+    /// Takes out the object of a payload that is a reference.
+    consuming func takeReference<Object: AnyObject>(as type: Object.Type) -> Object {
+        takeUnmanaged(as: type).takeRetainedValue()
+    }
+
+    /// As `takeReference`, for a caller that decides where the last reference is released.
+    consuming func takeUnmanaged<Object: AnyObject>(as type: Object.Type) -> Unmanaged<Object> {
+        assert(kind.isReference)
+        let address = bits.0
+        discard self
+        return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
+    }
+
+    /// Takes out the kind and the bits, of which the caller makes one payload again. For a closure that runs once:
+    /// it could only borrow the payload itself, and would keep it in an object of its own.
+    consuming func takeParts() -> (kind: Kind, bits: Bits) {
+        let parts = (kind: kind, bits: bits)
+        discard self
+        return parts
+    }
+
+    @inlinable
+    @inline(__always)
+    func reference<Object: AnyObject>(as type: Object.Type) -> Object {
+        Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).takeUnretainedValue()
+    }
+
+    /// Releases what a payload with this kind and these bits retains.
+    @usableFromInline
+    static func release(_ kind: Kind, _ bits: Bits) {
+        var bits = bits
+        switch kind {
+        case .none, .adopt, .consume, .awaiting, .bitwiseValue:
+            break
+        case .existential:
+            withUnsafeMutablePointer(to: &bits) {
+                let memory = UnsafeMutableRawPointer($0)
+                _ = memory.assumingMemoryBound(to: (any Sendable).self).deinitialize(count: 1)
+            }
+        case .failure:
+            withUnsafeMutablePointer(to: &bits) {
+                let memory = UnsafeMutableRawPointer($0)
+                _ = memory.assumingMemoryBound(to: (any Error).self).deinitialize(count: 1)
+            }
+        case .step:
+            releaseStep(bits)
+        case .queued:
+            releaseQueuedStep(bits)
+        case .object, .boxed, .dispatchedStep, .observer, .forward, .wait:
+            Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
+        }
+    }
+}
+
+// MARK: - Steps
+
+/// Steps: what a link does with the outcome that it waits for.
+///
+/// Sound: each operation is for payloads of one kind, which says what the bits contain; see ``Link/Payload``. A
+/// closure of any type is two words, of which the second is a reference to its context, a Swift object, or 0.
+extension Link.Payload {
+    /// Receives the outcome that a link waited for, and returns a value, a failure, or a link to wait for.
+    @usableFromInline
+    typealias Step = @Sendable (borrowing Link.Payload) -> Link.Payload
+
+    /// A step that takes the closure out of the memory at an address, and calls it.
+    @usableFromInline
+    typealias Runner = @Sendable (UnsafeMutableRawPointer, borrowing Link.Payload) -> Link.Payload
+
+    @usableFromInline
+    struct StoredRunner {
+        @usableFromInline let run: Runner
+        @inlinable init(_ run: @escaping Runner) { self.run = run }
+    }
+
+    /// Stores a closure of a user's and the step that calls it.
+    ///
+    /// The closure itself is in the payload, and `run`, which captures nothing, is compiled for its types: a
+    /// step needs no context beside the closure's own. Storing copies the words of both closures and retains
+    /// their contexts once; that is sound, as a copy of a closure is just that.
+    @inlinable
+    @inline(__always)
+    static func step<Closure: StoredClosure>(
+        _ closure: Closure,
+        _ run: @escaping @Sendable (borrowing Closure, borrowing Link.Payload) -> Link.Payload
+    ) -> Link.Payload {
+        let runner = StoredRunner { run($0.assumingMemoryBound(to: Closure.self).move(), $1) }
+        return withExtendedLifetime((closure, runner)) {
+            let first = unsafeBitCast(closure, to: (UInt, UInt).self)
+            let second = unsafeBitCast(runner, to: (UInt, UInt).self)
+            retainContext(first.1)
+            retainContext(second.1)
+            return Link.Payload(.step, (first.0, first.1, second.0, second.1))
+        }
+    }
+
+    /// Stores a closure that is a step itself.
+    @usableFromInline
+    static func step(_ step: @escaping Step) -> Link.Payload {
+        .step(StoredStep(step)) { $0($1) }
+    }
+
+    /// The size of every closure: the addresses of its function and its context.
+    @inlinable
+    @inline(__always)
+    static var closureSize: Int { 2 * MemoryLayout<UInt>.size }
+
+    /// Runs a step, which releases its closure.
+    ///
+    /// Sound: the runner is in the last two words, and takes the closure out of the first two as the type that was
+    /// stored there together with it. Each is taken out once.
+    @inline(__always)
+    consuming func run(_ input: borrowing Link.Payload) -> Link.Payload {
+        var bits = bits
+        discard self
+        return withUnsafeMutablePointer(to: &bits) {
+            let memory = UnsafeMutableRawPointer($0)
+            let runner = (memory + Self.closureSize).assumingMemoryBound(to: StoredRunner.self).move()
+            return runner.run(memory, input)
+        }
+    }
+
+    /// Releases both closures of a step.
+    static func releaseStep(_ bits: Bits) {
+        releaseContext(bits.1)
+        releaseContext(bits.3)
+    }
+
+    /// Retains the context of a closure that is stored in two words; some have none.
+    @inlinable
+    @inline(__always)
+    static func retainContext(_ word: UInt) {
+        guard let address = UnsafeRawPointer(bitPattern: word) else { return }
+        _ = Unmanaged<AnyObject>.fromOpaque(address).retain()
+    }
+
+    @inline(__always)
+    private static func releaseContext(_ word: UInt) {
+        guard let address = UnsafeRawPointer(bitPattern: word) else { return }
+        Unmanaged<AnyObject>.fromOpaque(address).release()
+    }
+
+    @usableFromInline
+    static func dispatchedStep(_ dispatchedStep: DispatchedStep) -> Link.Payload {
+        Link.Payload(.dispatchedStep, retaining: dispatchedStep)
+    }
+
+    /// Runs `step` on `dispatcher`, where there is one.
+    @usableFromInline
+    static func dispatched(to dispatcher: (any Dispatcher)?, _ step: consuming Link.Payload) -> Link.Payload {
+        if step.hasRoomForQueue, let queue = DispatchQueue.find(dispatcher) { return step.queued(on: queue) }
+        guard let dispatcher else { return step }
+        return dispatchedStep(DispatchedStep(dispatcher, step))
+    }
+
+    static func observer(_ list: ListState, index: Int) -> Link.Payload {
+        Link.Payload(.observer, retaining: list, UInt(bitPattern: index))
+    }
+
+    /// The index of the input that an observer is for.
+    var inputIndex: Int { Int(bitPattern: bits.1) }
+
+    static func forward(to source: Link) -> Link.Payload { Link.Payload(.forward, retaining: source) }
+
+    @usableFromInline
+    static func wait(for link: Link) -> Link.Payload { Link.Payload(.wait, retaining: link) }
+
+    static func awaiting(_ continuation: UnsafeContinuation<Void, Never>) -> Link.Payload {
+        Link.Payload(.awaiting, (unsafeBitCast(continuation, to: UInt.self), 0, 0, 0))
+    }
+
+    /// Resumes the Task of an `awaiting` payload; does nothing for any other.
+    ///
+    /// Sound: a continuation is one word. It is resumed once, since only one thread can take the payload out of
+    /// the link, under its lock.
+    consuming func resume() {
+        guard kind == .awaiting else { return }
+        unsafeBitCast(bits.0, to: UnsafeContinuation<Void, Never>.self).resume()
+    }
+
+    /// The payload of a link whose step was submitted: the address of the step, without a reference. The step
+    /// takes it back under the link's lock before it is deallocated (`destination`).
+    static func none(submittedBy dispatchedStep: DispatchedStep) -> Link.Payload {
+        Link.Payload(.none, (UInt(bitPattern: Unmanaged.passUnretained(dispatchedStep).toOpaque()), 0, 0, 0))
+    }
+}

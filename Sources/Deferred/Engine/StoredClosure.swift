@@ -1,0 +1,67 @@
+/// A closure that a link stores in two words of its payload.
+///
+/// A closure is wrapped in a struct with its own signature because a bare one, passed as a generic parameter,
+/// would be converted to the most general signature, by a thunk with a context of its own. There is one
+/// struct for each signature that the public functions have.
+@usableFromInline
+protocol StoredClosure: Sendable {}
+
+/// A closure that returns a value.
+@usableFromInline
+struct Function<Input, Output>: StoredClosure {
+    @usableFromInline let closure: @Sendable (Input) throws -> Output
+
+    @inlinable
+    init(_ closure: @escaping @Sendable (Input) throws -> Output) { self.closure = closure }
+
+    @inlinable
+    func callAsFunction(_ input: Input) throws -> Output { try closure(input) }
+}
+
+/// A closure that returns nothing.
+@usableFromInline
+struct Procedure<Input>: StoredClosure {
+    @usableFromInline let closure: @Sendable (Input) throws -> Void
+
+    @inlinable
+    init(_ closure: @escaping @Sendable (Input) throws -> Void) { self.closure = closure }
+
+    @inlinable
+    func callAsFunction(_ input: Input) throws { try closure(input) }
+}
+
+/// A closure that receives any error and returns a value.
+@usableFromInline
+struct ErrorFunction<Output>: StoredClosure {
+    @usableFromInline let closure: @Sendable (any Error) throws -> Output
+
+    @inlinable
+    init(_ closure: @escaping @Sendable (any Error) throws -> Output) { self.closure = closure }
+
+    @inlinable
+    func callAsFunction(_ error: any Error) throws -> Output { try closure(error) }
+}
+
+/// A closure that receives any error and returns nothing.
+@usableFromInline
+struct ErrorProcedure: StoredClosure {
+    @usableFromInline let closure: @Sendable (any Error) throws -> Void
+
+    @inlinable
+    init(_ closure: @escaping @Sendable (any Error) throws -> Void) { self.closure = closure }
+
+    @inlinable
+    func callAsFunction(_ error: any Error) throws { try closure(error) }
+}
+
+/// A closure that is a step itself.
+@usableFromInline
+struct StoredStep: StoredClosure {
+    @usableFromInline let closure: Link.Step
+
+    @inlinable
+    init(_ closure: @escaping Link.Step) { self.closure = closure }
+
+    @inlinable
+    func callAsFunction(_ input: borrowing Link.Payload) -> Link.Payload { closure(input) }
+}

@@ -1,0 +1,72 @@
+public import Dispatch
+
+/// Work that is done at regular intervals, and whose next run can be postponed (Twisted's `LoopingCall`).
+///
+/// ```swift
+/// let keepAlive = RepeatingWork(every: .seconds(30)) { connection.ping() }
+/// connection.onData { keepAlive.reset() }     // no ping while data arrives
+/// …
+/// keepAlive.cancel()
+/// ```
+///
+/// It behaves as the Deferred of `Deferred.repeating(every:on:startsNow:_:)`, which is its ``deferred``; that form is
+/// enough if no run is postponed. The work continues until it fails or is cancelled, whether or not this object is
+/// kept.
+public final class RepeatingWork: DeferredConvertible {
+    /// Never succeeds: fails with the first failure of a run, or with `CancellationError`.
+    public let deferred: Deferred<Void>
+    private let schedule: RepeatingSchedule
+
+    /// Runs `body` every `interval`; as `Deferred.repeating(every:on:startsNow:_:)`.
+    ///
+    /// - Parameters:
+    ///   - interval: From one run to the next.
+    ///   - dispatcher: Keeps the time, and runs `body`, except for a first run now, which is on this thread.
+    ///   - startsNow: Whether the first run is now or after one interval.
+    public convenience init<Ignored: Sendable>(
+        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        startsNow: Bool = true, _ body: @escaping @Sendable () throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        self.init(interval, dispatcher, startsNow, fileID, line) { _ in Deferred(waitingFor: try body()) }
+    }
+
+    /// Runs `body` every `interval` with the number of intervals since the last run; as
+    /// `Deferred.repeating(every:on:startsNow:withCount:)`.
+    ///
+    /// - Parameters:
+    ///   - interval: From one run to the next.
+    ///   - dispatcher: Keeps the time, and runs `body`, except for a first run now, which is on this thread.
+    ///   - startsNow: Whether the first run is now or after one interval.
+    public convenience init<Ignored: Sendable>(
+        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        startsNow: Bool = true, withCount body: @escaping @Sendable (_ count: Int) throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        self.init(interval, dispatcher, startsNow, fileID, line) { Deferred(waitingFor: try body($0)) }
+    }
+
+    private init(
+        _ interval: Duration, _ dispatcher: any DelayedDispatcher, _ startsNow: Bool, _ fileID: StaticString,
+        _ line: UInt, _ run: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
+    ) {
+        let schedule = RepeatingSchedule(every: interval, on: dispatcher, startsNow: startsNow)
+        self.schedule = schedule
+        if interval < .zero {
+            let reason = "repeating: the interval must not be negative, is \(interval)"
+            deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
+        } else {
+            deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in
+                schedule.next { try run($0).thenReturn(.continue) }
+            }
+        }
+    }
+
+    /// Starts a new interval: the next run is one interval from now, and later runs at whole intervals after it.
+    ///
+    /// A run in progress is not affected. Safe from any thread, also from inside a run.
+    public func reset() { schedule.reset() }
+
+    /// Stops the timer, or cancels what the run in progress returned; no further run starts.
+    public func cancel() { deferred.cancel() }
+}

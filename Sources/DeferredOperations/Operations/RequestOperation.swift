@@ -1,0 +1,291 @@
+public import Deferred
+public import Foundation
+
+/// Decides when an operation is added to its queue.
+protocol RequestObserver: AnyObject, Sendable {
+    /// The operation was cancelled before it had an outcome, on this thread. It has to be added to its queue to finish.
+    func requestWasCancelled(_ operation: Operation)
+    /// The operation has finished.
+    func requestHasFinished(_ operation: Operation)
+}
+
+/// The superclass of ``DataSource`` and ``ConcurrentDataSource``: an `Operation` whose outcome is a `Deferred`.
+///
+/// Subclass one of those two; this class has no initializer for others.
+///
+/// Four things happen to a request, in any order and on any threads. The operation is finished once all four have
+/// happened. So the callbacks have run when `waitUntilAllOperationsAreFinished` returns (O1), and a cancelled operation
+/// never finishes before its queue has started it, which `OperationQueue` does not support.
+///
+/// - *started*: the queue has called `start()`;
+/// - *decided*: there is an outcome, from the work or from a cancel, whichever came first (O2);
+/// - *idle*: the work has returned, if it was started at all;
+/// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
+open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
+    // Sound as `@unchecked Sendable`: what changes in this class is in `lifecycle`, behind a lock. A subclass is
+    // responsible for its own variables.
+
+    private struct Lifecycle {
+        var requestedAt: ContinuousClock.Instant?
+        var isStarted = false
+        var isWorking = false
+        var mustStopWhenIdle = false
+        var outcome: Result<Value, any Error>?
+        /// Settles the Deferred; nil once it has returned.
+        var resolver: Resolver<Value>?
+        var isSettling = false
+        /// Whether a dispatcher has not yet run the work that was submitted to it.
+        var awaitsDispatcher = false
+        var observer: (any RequestObserver)?
+        var isFinishing = false
+        var isFinished = false
+
+        var isDone: Bool { isStarted && !isWorking && outcome != nil && resolver == nil && !awaitsDispatcher }
+    }
+
+    private let lifecycle = SpinLocked(Lifecycle())
+
+    override init() {
+        super.init()
+    }
+
+    #if !canImport(ObjectiveC)
+    deinit {
+        removeDependencies()
+    }
+    #endif
+
+    // MARK: Requesting
+
+    /// Adds this operation to `queue`, and returns a Deferred with its outcome.
+    ///
+    /// Cancelling the Deferred and cancelling the operation have the same effect: the Deferred fails with
+    /// `CancellationError` at once, whatever the state of the operation, and the operation finishes when its queue has
+    /// started it. A suspended queue starts it when it is resumed, a busy one when the operation is next. After the
+    /// outcome has been decided, both cancels leave it.
+    ///
+    /// The operation is executing until the synchronous part of the chain has run. Two queues whose operations deliver
+    /// on each other may therefore wait for each other forever, if all their operations are waiting to deliver: deliver
+    /// on a dispatch queue instead. Callbacks that block, as `wait()` does, occupy a thread of the pool that all
+    /// dispatch queues share; when all threads are blocked, nothing more is delivered.
+    ///
+    /// - Parameters:
+    ///   - queue: Where the work runs; its limits, the operation's priority and dependencies decide when.
+    ///   - dispatcher: Where the outcome is delivered, and where callbacks without a dispatcher run. Without it, that is
+    ///     the thread on which the work ended or the cancel was called. If it is `queue` itself, the callbacks run as part
+    ///     of this operation.
+    /// - Returns: A Deferred that cannot be completed otherwise. An operation can be requested once: a second request
+    ///   fails with ``DataSourceError/alreadyRequested``, and does not affect the first.
+    public final func request(
+        on queue: OperationQueue, deliveringOn dispatcher: (any Dispatcher)? = nil,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        request(deliveringOn: dispatcher, withPlaceIn: queue, observer: nil, fileID, line) { $0.enter(queue) }
+    }
+
+    /// Behaves as ``request(on:deliveringOn:fileID:line:)``, and calls `submit` to add the operation to a queue, now or
+    /// later.
+    final func request(
+        deliveringOn dispatcher: (any Dispatcher)?, withPlaceIn queue: OperationQueue?,
+        observer: (any RequestObserver)?, _ fileID: StaticString, _ line: UInt,
+        submit: (RequestOperation<Value>) -> Void
+    ) -> Deferred<Value> {
+        let (source, resolver) = Deferred<Value>.withResolver(
+            canceller: { [weak self] _ in self?.cancelRequest() }, fileID: fileID, line: line)
+        let isAccepted = lifecycle.withLock { lifecycle in
+            guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
+            lifecycle.requestedAt = .now
+            lifecycle.resolver = resolver
+            lifecycle.awaitsDispatcher = dispatcher != nil
+            lifecycle.observer = observer
+            return true
+        }
+        guard isAccepted else {
+            resolver.reject(DataSourceError.alreadyRequested)
+            return source
+        }
+        var delivered = source
+        if let dispatcher {
+            let delivery = Delivery(for: self, on: dispatcher, of: queue)
+            // The outcome that was decided, also where the link is cancelled while it waits for its dispatcher.
+            let deliver = { @Sendable [weak self] (result: Result<Value, any Error>) throws -> Value in
+                try (self?.decidedOutcome ?? result).get()
+            }
+            delivered = source.mapResult(on: delivery, deliver, fileID: fileID, line: line)
+        }
+        // Cancelled before it was requested: the Deferred ends at once, and the operation is added for those that
+        // depend on it.
+        settle()
+        submit(self)
+        return delivered
+    }
+
+    /// Adds this operation to the queue on which it is to run.
+    final func enter(_ queue: OperationQueue) {
+        queue.addOperation(self)
+        #if !canImport(ObjectiveC)
+        // A dependency that finishes, or a cancel, while the operation is being added is lost on
+        // swift-corelibs-foundation: it checks again only when notified.
+        if !dependencies.isEmpty { didChangeValue(forKey: "isReady") }
+        #endif
+    }
+
+    private var decidedOutcome: Result<Value, any Error>? { lifecycle.withLock { $0.outcome } }
+
+    /// When ``request(on:deliveringOn:fileID:line:)`` was called.
+    final var requestedAt: ContinuousClock.Instant? { lifecycle.withLock { $0.requestedAt } }
+
+    // MARK: Working
+
+    /// Starts the work, and perhaps does all of it; on the queue's thread, once.
+    func work() {}
+
+    /// Stops work that has been started and has not ended, because of a cancel; once, never before `work()` has
+    /// returned.
+    func stopWork() {}
+
+    /// The host that the work is about, for a ``DataSourceManager`` to count.
+    var host: String? { nil }
+
+    /// Stops what this module itself does for the operation, because of a cancel, before the Deferred is settled;
+    /// perhaps while `work()` is running, and more than once.
+    func cutShort() {}
+
+    /// Called once, after the outcome has been decided, with the error if it is a failure; before the Deferred is
+    /// settled.
+    func hasDecided(_ failure: (any Error)?) {}
+
+    /// Decides the outcome; true if this call did.
+    @discardableResult
+    final func decide(_ outcome: Result<Value, any Error>) -> Bool {
+        let isFirst = lifecycle.withLock { lifecycle in
+            guard lifecycle.outcome == nil else { return false }
+            lifecycle.outcome = outcome
+            return true
+        }
+        guard isFirst else { return false }
+        switch outcome {
+        case .success: hasDecided(nil)
+        case .failure(let error): hasDecided(error)
+        }
+        settle()
+        return true
+    }
+
+    /// Settles the Deferred, if there are an outcome and a pending Deferred.
+    private func settle() {
+        let pending: (Resolver<Value>, Result<Value, any Error>)? = lifecycle.withLock { lifecycle in
+            guard let outcome = lifecycle.outcome, let resolver = lifecycle.resolver, !lifecycle.isSettling
+            else { return nil }
+            lifecycle.isSettling = true
+            return (resolver, outcome)
+        }
+        if let (resolver, outcome) = pending {
+            resolver.complete(with: outcome)
+            // The operation's own reference; the last one is released outside the lock.
+            lifecycle.withLock { $0.resolver = nil }
+        }
+        finishIfDone()
+    }
+
+    /// Notes that the dispatcher has run the work that was submitted to it, or has released it.
+    final func noteDispatched() {
+        lifecycle.withLock { $0.awaitsDispatcher = false }
+        finishIfDone()
+    }
+
+    // MARK: Cancelling
+
+    /// Cancels the request, as cancelling its Deferred does: that fails with `CancellationError`, if the outcome has
+    /// not been decided yet. Safe from any thread; after the outcome has been decided this does nothing, and
+    /// `isCancelled` stays false.
+    public final override func cancel() {
+        let (isFirst, isStarted, stopsNow) = lifecycle.withLock { lifecycle in
+            guard lifecycle.outcome == nil else { return (false, false, false) }
+            lifecycle.outcome = .failure(CancellationError())
+            lifecycle.mustStopWhenIdle = lifecycle.isWorking
+            return (true, lifecycle.isStarted, lifecycle.isStarted && !lifecycle.isWorking)
+        }
+        guard isFirst else { return }
+        super.cancel()
+        lifecycle.withLock { $0.observer }?.requestWasCancelled(self)
+        if isStarted { cutShort() }
+        hasDecided(CancellationError())
+        if stopsNow { stopWork() }
+        settle()
+    }
+
+    /// Cancels the operation, because the Deferred is being cancelled.
+    ///
+    /// An outcome that was decided before stands: if the thread that decided it has not yet settled the Deferred, this
+    /// one does. The other's is then the one late result that the Deferred drops without a report (C2).
+    private func cancelRequest() {
+        cancel()
+        let undelivered = lifecycle.withLock { lifecycle in
+            lifecycle.resolver.flatMap { resolver in lifecycle.outcome.map { (resolver, $0) } }
+        }
+        if let (resolver, outcome) = undelivered { resolver.complete(with: outcome) }
+    }
+
+    // MARK: What the queue sees
+
+    /// Starts the operation. Called by the queue.
+    public final override func start() {
+        willChangeValue(forKey: "isExecuting")
+        let (isFirst, mustWork) = lifecycle.withLock { lifecycle in
+            guard !lifecycle.isStarted else { return (false, false) }
+            lifecycle.isStarted = true
+            lifecycle.isWorking = lifecycle.outcome == nil
+            return (true, lifecycle.isWorking)
+        }
+        didChangeValue(forKey: "isExecuting")
+        guard isFirst else { return }
+        if mustWork {
+            work()
+            let mustStop = lifecycle.withLock { lifecycle in
+                lifecycle.isWorking = false
+                return lifecycle.mustStopWhenIdle
+            }
+            if mustStop { stopWork() }
+        }
+        finishIfDone()
+    }
+
+    private func finishIfDone() {
+        let isDone = lifecycle.withLock { lifecycle in
+            guard lifecycle.isDone, !lifecycle.isFinishing else { return false }
+            // No other thread continues after this; `isFinished` itself must change between the two notifications.
+            lifecycle.isFinishing = true
+            return true
+        }
+        guard isDone else { return }
+        #if !canImport(ObjectiveC)
+        removeDependencies()
+        #endif
+        willChangeValue(forKey: "isExecuting")
+        willChangeValue(forKey: "isFinished")
+        lifecycle.withLock { $0.isFinished = true }
+        didChangeValue(forKey: "isExecuting")
+        didChangeValue(forKey: "isFinished")
+        lifecycle.withLock { $0.observer.take() }?.requestHasFinished(self)
+    }
+
+    /// True: the work may continue after `start()` has returned.
+    public final override var isAsynchronous: Bool { true }
+
+    /// Whether the queue has started it and it has not finished.
+    public final override var isExecuting: Bool { lifecycle.withLock { $0.isStarted && !$0.isFinished } }
+
+    /// Whether it has its outcome, the work has ended and the outcome has been delivered.
+    public final override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
+
+    #if !canImport(ObjectiveC)
+    /// Removes this operation from the lists of those it depends on.
+    ///
+    /// swift-corelibs-foundation keeps unretained references there, and uses them when the dependency finishes; those
+    /// of an operation that was cancelled before its dependencies had finished would dangle.
+    private func removeDependencies() {
+        for dependency in dependencies { removeDependency(dependency) }
+    }
+    #endif
+}

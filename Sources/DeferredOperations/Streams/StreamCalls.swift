@@ -1,0 +1,114 @@
+internal import Deferred
+internal import Foundation
+
+/// Consumes a ``StreamBuffer`` by calls on a dispatcher: one batch of pieces after another, then the end.
+///
+/// The buffer delivers on the session's thread, where all transfers wait. A dispatcher of the user's own class may run
+/// its work there and then, so it is called on a queue.
+final class StreamCalls: Sendable {
+    private let buffer: StreamBuffer
+    private let dispatcher: any Dispatcher
+    /// Where the dispatcher is called; nil for a queue, which only stores its work.
+    private let submitting: DispatchQueue?
+    private let onPiece: @Sendable (Data) throws -> Void
+    private let onEnd: @Sendable ((any Error)?) -> Void
+
+    /// - Parameters:
+    ///   - dispatcher: Where the calls are made; nil for a queue of their own.
+    ///   - onEnd: Called once, with nil after the last piece, or with what ended the calls.
+    init(
+        _ buffer: StreamBuffer, on dispatcher: (any Dispatcher)?,
+        _ onPiece: @escaping @Sendable (Data) throws -> Void,
+        onEnd: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+        self.buffer = buffer
+        let queue = DispatchQueue(label: "DeferredOperations.StreamDataSource")
+        self.dispatcher = dispatcher ?? queue
+        submitting = dispatcher == nil || dispatcher is DispatchQueue ? nil : queue
+        self.onPiece = onPiece
+        self.onEnd = onEnd
+    }
+
+    /// Makes the calls until the buffer is empty, and has it continue when there is more.
+    ///
+    /// A loop, so that a dispatcher that runs its work within `dispatch` costs no stack.
+    func begin() {
+        while true {
+            let submission = Submission()
+            buffer.take { [self] taken in
+                if let submitting {
+                    submitting.async { [self] in submit(taken, submission) }
+                } else {
+                    submit(taken, submission)
+                }
+            }
+            guard submission.end() else { return }
+        }
+    }
+
+    private func submit(_ taken: StreamBuffer.Taken, _ submission: Submission) {
+        let receipt = Receipt(onEnd)
+        dispatcher.dispatch { [self] in
+            receipt.sign()
+            if consume(taken), !submission.passToSubmitter() { begin() }
+        }
+    }
+
+    /// Returns whether there may be more.
+    private func consume(_ taken: StreamBuffer.Taken) -> Bool {
+        switch taken {
+        case .pieces(let pieces):
+            do {
+                for piece in pieces where !buffer.isCancelled { try onPiece(piece) }
+            } catch {
+                onEnd(error)
+                return false
+            }
+            return true
+        case .end(let error):
+            onEnd(error)
+            return false
+        }
+    }
+
+    /// Decides who takes the next batch: the work, or the call of `begin()` that it runs inside.
+    private final class Submission: Sendable {
+        private enum State { case submitting, passed, ended }
+        private let state = SpinLocked(State.submitting)
+
+        /// Called by the work. Returns true if the submitting call has not returned yet and will continue.
+        func passToSubmitter() -> Bool {
+            state.withLock { state in
+                guard state == .submitting else { return false }
+                state = .passed
+                return true
+            }
+        }
+
+        /// Called when the submitting call has returned. Returns true if the work has passed the next batch to it.
+        func end() -> Bool {
+            state.withLock { state in
+                defer { state = .ended }
+                return state == .passed
+            }
+        }
+    }
+
+    /// Ends the calls if the dispatcher releases its work without running it.
+    private final class Receipt: Sendable {
+        private let onEnd: SpinLocked<(@Sendable ((any Error)?) -> Void)?>
+
+        init(_ onEnd: @escaping @Sendable ((any Error)?) -> Void) {
+            self.onEnd = SpinLocked(onEnd)
+        }
+
+        func sign() {
+            let released = onEnd.withLock { $0.take() }
+            _ = consume released
+        }
+
+        deinit {
+            onEnd.withLock { $0.take() }?(DeferredError.abandoned)
+        }
+    }
+}

@@ -1,0 +1,177 @@
+public import Deferred
+public import Foundation
+
+#if canImport(FoundationNetworking)
+public import FoundationNetworking
+#endif
+
+/// Loads what a URL names, over HTTP, and delivers the body in pieces as they come, in constant memory.
+///
+/// As an asynchronous sequence:
+///
+/// ```swift
+/// let source = StreamDataSource(url)
+/// let request = source.request(on: queue)
+/// for try await piece in source.body { parser.consume(piece) }
+/// ```
+///
+/// or as calls, one at a time and in order, on a dispatcher:
+///
+/// ```swift
+/// StreamDataSource(url, on: parsing) { piece in try parser.consume(piece) }
+///     .request(on: queue)
+///     .done { summary in print("\(summary.byteCount) bytes") }
+/// ```
+///
+/// At most twice `bufferByteCount` is in memory. Where the consumer is slower than the network, what comes beyond
+/// that waits in a temporary file, and when that has `pauseByteCount` bytes the transfer pauses until the consumer has
+/// taken them. A pause does not count as silence. On Linux, where a task cannot be suspended, the rest is requested
+/// after the pause (`Range` with `If-Range`); a body that cannot be continued, because its length is not known or
+/// the server has no ranges or no validator for it, is not paused there, and waits in the file.
+///
+/// A body that nothing reads pauses for as long as the transfer may last: until the request is cancelled, or
+/// ``TransferOptions/totalTimeout`` is exceeded. Until then the operation keeps its place in the queue. The queue retains
+/// the source, from which a body may be taken at any time, so releasing the source or a ``Body`` does not end the transfer.
+/// Cancel the request, or set a total time limit, if the body may remain unread.
+///
+/// A cancel stops the transfer, and so does leaving the loop early: no piece is delivered after that, and the
+/// sequence throws `CancellationError`.
+///
+/// The Deferred is resolved when the whole body has arrived; with calls, when the last of them has returned. Errors are
+/// as for ``URLDataSource``: the sequence throws the same one, after the pieces that arrived before it.
+open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unchecked Sendable {
+    /// The answer and the length of a delivered body.
+    public struct Summary: Sendable {
+        /// Status and headers; its `url` is where the body came from, after redirects.
+        public let response: HTTPURLResponse
+        /// How long the body was, after decompression.
+        public let byteCount: Int64
+    }
+
+    /// The status and the headers, available before the body: when an answer with an accepted status has arrived, and
+    /// has been validated. Fails as the request does; such a failure is not reported if nothing uses this.
+    ///
+    /// ```swift
+    /// source.head.done { response in bar.setLength(response.expectedContentLength) }
+    /// ```
+    public let head: Deferred<HTTPURLResponse>
+
+    /// The pieces of the body, for one consumer. Empty if they are delivered by calls.
+    ///
+    /// Releasing it without a loop does not cancel the transfer, which pauses when its buffers are full.
+    public var body: Body {
+        if deliversCalls {
+            let empty = StreamBuffer(limit: 1, pauseByteCount: 0)
+            empty.end(nil)
+            return Body(empty, cancel: {})
+        }
+        return Body(buffer, cancel: { [weak self] in self?.cancel() })
+    }
+
+    private let headResolver: SpinLocked<Resolver<HTTPURLResponse>?>
+    private let buffer: StreamBuffer
+    private let deliversCalls: Bool
+    private let dispatcher: (any Dispatcher)?
+    private let calls = SpinLocked<(@Sendable (Data) throws -> Void)?>(nil)
+    /// The outcome of the transfer, while calls are still being made.
+    private let summary = SpinLocked<Summary?>(nil)
+
+    /// Creates a data source for a request: any method, headers and body.
+    ///
+    /// - Parameters:
+    ///   - bufferByteCount: How much is kept in memory for the consumer: 1 or more; a smaller number counts as 1.
+    ///   - pauseByteCount: How much is kept in a file for the consumer before the transfer pauses: 1 or more; a smaller
+    ///     number counts as 1.
+    ///   - dispatcher: Where `onPiece` runs; nil for a queue of the transfer's own.
+    ///   - onPiece: Called with each piece, none of which is empty, one at a time and in order; what it throws is the failure,
+    ///     and ends the transfer. Without it the body is delivered by ``body``. The Deferred fails after the last call has
+    ///     returned, also when a time limit has ended the transfer; a cancel does not wait for the call in progress.
+    public init(
+        _ request: URLRequest, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
+        options: TransferOptions = .init(),
+        session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
+        onPiece: (@Sendable (Data) throws -> Void)? = nil
+    ) {
+        buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
+        let (head, resolver) = Deferred<HTTPURLResponse>.withResolver()
+        // Handled here, so that nothing is reported where only the request is used.
+        head.fail { _ in }
+        self.head = head
+        headResolver = SpinLocked(resolver)
+        self.dispatcher = dispatcher
+        deliversCalls = onPiece != nil
+        super.init(request, options: options, session: session)
+        calls.withLock { $0 = onPiece }
+    }
+
+    /// Creates a data source for a plain `GET`.
+    public convenience init(
+        _ url: URL, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
+        options: TransferOptions = .init(),
+        session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
+        onPiece: (@Sendable (Data) throws -> Void)? = nil
+    ) {
+        self.init(
+            URLRequest(url: url), bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount,
+            options: options, session: session,
+            on: dispatcher, onPiece: onPiece)
+    }
+
+    deinit {
+        // Never requested, or released with its queue.
+        end(DeferredError.abandoned)
+    }
+
+    /// Starts the transfer. A subclass that overrides this calls `super`.
+    open override func execute() throws {
+        let request = try checkedRequest()
+        let sink = StreamSink(buffer, for: request, isValidated: options.validateResponse != nil) {
+            [weak self] in
+            self?.resolveHead($0)
+        }
+        buffer.setOnRoom { [weak self] in self?.unpause() }
+        if let onPiece = calls.withLock({ $0.take() }) {
+            StreamCalls(buffer, on: dispatcher, onPiece) { [weak self] in self?.callsHaveEnded($0) }.begin()
+        }
+        try transfer(request, into: sink) { [self] result in
+            switch result {
+            case .success(let response):
+                let response = sink.response ?? response
+                resolveHead(response)
+                let summary = Summary(response: response, byteCount: sink.byteCount)
+                self.summary.withLock { $0 = summary }
+                buffer.end(nil)
+                buffer.deliver()
+                if !deliversCalls { finish(with: .success(summary)) }
+            case .failure(let error):
+                end(error)
+                if !deliversCalls { finish(with: .failure(error)) }
+            }
+        }
+    }
+
+    /// The last call has returned, or one has thrown, or there will be none.
+    private func callsHaveEnded(_ error: (any Error)?) {
+        if let error {
+            cutShort()
+            finish(with: .failure(error))
+        } else if let summary = summary.withLock({ $0 }) {
+            finish(with: .success(summary))
+        }
+    }
+
+    final override func hasDecided(_ failure: (any Error)?) {
+        if let failure { end(failure) }
+    }
+
+    /// Ends the body and the head with a failure.
+    private func end(_ error: any Error) {
+        buffer.end(error)
+        buffer.deliver()
+        headResolver.withLock { $0.take() }?.reject(error)
+    }
+
+    private func resolveHead(_ response: HTTPURLResponse) {
+        headResolver.withLock { $0.take() }?.resolve(response)
+    }
+}

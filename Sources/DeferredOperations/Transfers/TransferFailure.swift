@@ -1,0 +1,73 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// Translates a `URLError` by its code, its text, and how much of the answer had arrived.
+///
+/// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's.
+struct TransferFailure {
+    let url: URL
+    /// The head of the answer, if it had arrived.
+    let response: HTTPURLResponse?
+    let received: Int64
+    let expected: Int64?
+
+    /// Returns the error to report; `CancellationError` for a cancel (O3).
+    func error(for error: any Error) -> any Error {
+        guard let error = error as? URLError else {
+            return DataSourceError.connectionLost(url, reason: error.localizedDescription)
+        }
+        let reason = error.localizedDescription
+        switch error.code {
+        case .cancelled, .userCancelledAuthentication:
+            return CancellationError()
+        case .timedOut:
+            return DataSourceError.cannotConnect(url, reason: reason)
+        case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
+            .secureConnectionFailed,
+            .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+            .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired,
+            .appTransportSecurityRequiresSecureConnection:
+            return DataSourceError.cannotConnect(url, reason: reason)
+        case .networkConnectionLost:
+            return DataSourceError.connectionLost(url, reason: reason)
+        case .badURL:
+            return DataSourceError.invalidRequest(url, reason: "Foundation cannot send it to this host")
+        case .cannotDecodeRawData, .cannotDecodeContentData:
+            return DataSourceError.malformedContent(url, reason: reason)
+        case .cannotParseResponse, .unsupportedURL:
+            return DataSourceError.malformedResponse(url, reason: reason)
+        case .badServerResponse where reason.contains("Empty reply"):
+            return DataSourceError.connectionLost(url, reason: "closed without an answer")
+        case .badServerResponse:
+            return DataSourceError.malformedResponse(url, reason: reason)
+        default:
+            return other(reason)
+        }
+    }
+
+    private func other(_ reason: String) -> DataSourceError {
+        func mentions(_ words: String...) -> Bool {
+            words.contains { reason.range(of: $0, options: .caseInsensitive) != nil }
+        }
+        if mentions("unencoding", "Content-Encoding", "bad HTTP Content", "content encoding", "decompress") {
+            return .malformedContent(url, reason: reason)
+        }
+        if response == nil {
+            if mentions("SSL", "TLS", "certificate") { return .cannotConnect(url, reason: reason) }
+            // libcurl's only report about a header that is longer than it accepts.
+            if mentions("out of memory") {
+                return .malformedResponse(url, reason: "a header that is too long")
+            }
+            if mentions("header", "Content-Length", "HTTP", "Transfer-Encoding") {
+                return .malformedResponse(url, reason: reason)
+            }
+            return .connectionLost(url, reason: reason)
+        }
+        if mentions("chunk", "hexadecimal") { return .malformedResponse(url, reason: reason) }
+        if mentions("closed", "partial") { return .truncated(url, received: received, expected: expected) }
+        return .connectionLost(url, reason: reason)
+    }
+}

@@ -1,0 +1,160 @@
+public import Deferred
+public import Foundation
+
+#if canImport(FoundationNetworking)
+public import FoundationNetworking
+#endif
+
+/// Configures a transfer, beyond what its `URLRequest` does: limits, closures, the body to send.
+public struct TransferOptions: Sendable {
+    /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``. A redirect
+    /// whose status is accepted is not followed.
+    public var acceptedStatuses = Set(200..<300)
+
+    /// The largest body that is accepted, in bytes after decompression; nil for no limit. A body that is announced as
+    /// larger, or is larger, is ``DataSourceError/tooLarge(_:limit:)``, and the rest of it is not read.
+    public var maximumByteCount: Int64?
+
+    /// How much of the body of an answer whose status is not accepted is kept in the error, in bytes.
+    public var errorByteCount = 4096
+
+    /// The longest time in which nothing arrives: after it, a transfer fails with ``DataSourceError/timedOut(_:_:)``, at the
+    /// latest an eighth of that time later. Nil is the request's `timeoutInterval`, which is 60 s unless it was set.
+    ///
+    /// The headers of an answer count when they are complete: a server that sends them slowly is silent until then.
+    public var silenceTimeout: Duration?
+
+    /// How long a transfer may take as a whole, from the start of its operation; nil for no limit.
+    public var totalTimeout: Duration?
+
+    /// Measures the time of the two limits. The work that it runs is short.
+    public var timer: any DelayedDispatcher = DispatchQueue.global(qos: .utility)
+
+    /// How many redirects are followed.
+    ///
+    /// Credentials in the request's headers (`Authorization`, `Cookie`) are not sent to another host, port or scheme. A
+    /// `POST` becomes a `GET` after 301, 302 and 303; after 307 and 308 the method and the body are sent again.
+    public var maximumRedirectCount = 20
+
+    /// A file to send as the body, in place of the request's own.
+    public var uploadFile: URL?
+
+    /// A form to send as the body (`multipart/form-data`), in place of the request's own. Its `Content-Type` replaces
+    /// the request's.
+    public var uploadForm: MultipartForm?
+
+    /// Makes the stream that is sent as the body, in place of the request's own: once for each request that is
+    /// sent, so that a redirect (307, 308) or a challenge can have the body sent again. What it throws is the
+    /// failure. Runs on a queue of the transfer's own.
+    ///
+    /// A stream that was put into the request itself (`httpBodyStream`) can be sent once; where it would have to be
+    /// sent again, the transfer fails with ``DataSourceError/cannotResendBody(_:)``.
+    ///
+    /// ```swift
+    /// options.makeBodyStream = { InputStream(url: file)! }
+    /// ```
+    public var makeBodyStream: (@Sendable () throws -> InputStream)?
+
+    /// Requests the body only if it has changed since that date (`If-Modified-Since`). If it has not, the status is 304
+    /// and the transfer succeeds without a body.
+    public var ifModifiedSince: Date?
+
+    /// Requests the body only if its entity tag is another (`If-None-Match`); otherwise as ``ifModifiedSince``.
+    public var ifNoneMatch: String?
+
+    /// Called with the progress when that has changed, at most 50 times a second, and not before the last call has
+    /// returned. The last call before a success has the final figures. After a failure or a cancel, a call that has begun
+    /// may still be running. Runs on a queue of the transfer's own.
+    public var onProgress: (@Sendable (TransferProgress) -> Void)?
+
+    /// Called when the server answers 401, for a request with credentials; with nil in the Deferred, the 401 is the answer.
+    /// Runs on a queue of the transfer's own, at most three times for one transfer. While its Deferred is pending,
+    /// ``silenceTimeout`` does not count, and ``totalTimeout`` does. A request for anything but `http` or `https` is
+    /// ``DataSourceError/invalidRequest(_:reason:)``. When the transfer ends, the Deferred is cancelled, unless it has other
+    /// consumers.
+    ///
+    /// ```swift
+    /// options.onChallenge = { challenge in
+    ///     .resolved(challenge.attempt == 1 ? challenge.answered(user: "me", password: "secret") : nil)
+    /// }
+    /// ```
+    public var onChallenge: (@Sendable (AuthenticationChallenge) throws -> Deferred<URLRequest?>)?
+
+    /// Decides about each redirect: whether it is followed, and with which request. Without it, all are, up to
+    /// ``maximumRedirectCount``. Runs on a queue of the transfer's own; the time limits apply to the answer.
+    /// When the transfer ends, the Deferred is cancelled, unless it has other consumers: return a new one each time, or
+    /// one that is `shielded()`.
+    ///
+    /// ```swift
+    /// options.onRedirect = { redirect in
+    ///     let url = redirect.next.url
+    ///     return .resolved(url?.host == "example.org" && url?.port == nil ? .follow : .stop)
+    /// }
+    /// ```
+    public var onRedirect: (@Sendable (TransferRedirect) throws -> Deferred<TransferRedirect.Decision>)?
+
+    /// Validates the head of an answer whose status is accepted, such as its content type, before the body has
+    /// come: what it throws is the failure, and the rest of the body is not read. Runs on a queue of the
+    /// transfer's own; the transfer does not succeed before it has returned. What arrives of the body meanwhile is kept
+    /// apart, from 1 MiB on in a temporary file: a refused answer changes no part file.
+    ///
+    /// ```swift
+    /// options.validateResponse = { response in
+    ///     guard response.mimeType == "application/zip" else { throw NotAnArchive() }
+    /// }
+    /// ```
+    ///
+    /// To validate a body, attach a `map` that throws to the request's Deferred; for a download, before the file is
+    /// moved into place, use its `verify`.
+    public var validateResponse: (@Sendable (HTTPURLResponse) throws -> Void)?
+
+    /// Creates options with the default values.
+    public init() {}
+}
+
+/// The progress of a transfer.
+public struct TransferProgress: Sendable, Hashable {
+    /// How many bytes of the body have arrived, including those that a resumed download had already.
+    public var received: Int64
+    /// How many there will be; nil if the server has not announced it.
+    public var expected: Int64?
+    /// How many bytes of the request's body have been sent.
+    public var sent: Int64
+
+    /// Creates a progress with these figures.
+    public init(received: Int64 = 0, expected: Int64? = nil, sent: Int64 = 0) {
+        self.received = received
+        self.expected = expected
+        self.sent = sent
+    }
+
+    /// The part that has arrived, from 0 to 1; nil while the whole is unknown.
+    public var fraction: Double? {
+        expected.map { $0 > 0 ? min(1, Double(received) / Double($0)) : 1 }
+    }
+}
+
+/// A server's request for credentials (401).
+public struct AuthenticationChallenge: Sendable {
+    /// The request that was refused.
+    public let request: URLRequest
+    /// The answer: status 401, with `WWW-Authenticate` among its headers.
+    public let response: HTTPURLResponse
+    /// 1 for the first challenge of a transfer, 2 if the request with credentials was refused, and so on.
+    public let attempt: Int
+
+    /// Returns the request with a name and password (the Basic scheme).
+    public func answered(user: String, password: String) -> URLRequest {
+        answered(authorization: "Basic " + Data("\(user):\(password)".utf8).base64EncodedString())
+    }
+
+    /// Returns the request with that `Authorization` header.
+    public func answered(authorization: String) -> URLRequest {
+        var answered = request
+        answered.setValue(authorization, forHTTPHeaderField: "Authorization")
+        return answered
+    }
+}
+
+typealias ChallengeHandler = @Sendable (AuthenticationChallenge) throws -> Deferred<URLRequest?>
+typealias RedirectHandler = @Sendable (TransferRedirect) throws -> Deferred<TransferRedirect.Decision>

@@ -1,0 +1,123 @@
+public import Foundation
+
+/// A form with fields and files, to be sent as `multipart/form-data` in constant memory.
+///
+/// ```swift
+/// var form = MultipartForm()
+/// form.add("title", "Holidays")
+/// form.add("photo", file: photo, contentType: "image/jpeg")
+/// var options = TransferOptions()
+/// options.uploadForm = form
+/// URLDataSource(request, options: options).request(on: queue)
+/// ```
+///
+/// The transfer writes the body to a temporary file before it starts, on its queue's thread, and removes that when
+/// it has ended: so its length is known, and it can be sent again after a redirect or a challenge.
+/// ``TransferOptions/totalTimeout`` applies to the writing too.
+public struct MultipartForm: Sendable {
+    private enum Content {
+        case data(Data)
+        case file(URL)
+    }
+
+    private struct Part {
+        let head: String
+        let content: Content
+    }
+
+    private var parts: [Part] = []
+    private let boundary: String
+
+    /// Creates an empty form.
+    public init() {
+        boundary = "part-" + UUID().uuidString
+    }
+
+    /// The value of the request's `Content-Type`.
+    public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+
+    /// Adds a field.
+    public mutating func add(_ name: String, _ value: String) {
+        append(name, nil, nil, .data(Data(value.utf8)))
+    }
+
+    /// Adds bytes as a file.
+    public mutating func add(
+        _ name: String, data: Data, fileName: String, contentType: String = "application/octet-stream"
+    ) {
+        append(name, fileName, contentType, .data(data))
+    }
+
+    /// Adds a regular file, which is read when the transfer starts.
+    ///
+    /// - Parameter fileName: What the server is to call it; nil for its own name.
+    public mutating func add(
+        _ name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream"
+    ) {
+        append(name, fileName ?? file.lastPathComponent, contentType, .file(file))
+    }
+
+    private mutating func append(
+        _ name: String, _ fileName: String?, _ contentType: String?, _ content: Content
+    ) {
+        var head = "Content-Disposition: form-data; name=\"\(Self.escaped(name))\""
+        if let fileName { head += "; filename=\"\(Self.escaped(fileName))\"" }
+        if let contentType {
+            let line = contentType.split(whereSeparator: \.isNewline).joined(separator: " ")
+            head += "\r\nContent-Type: \(line)"
+        }
+        parts.append(Part(head: head, content: content))
+    }
+
+    /// A name as it stands between quotation marks: escaped as browsers do (the HTML standard).
+    private static func escaped(_ name: String) -> String {
+        var text = ""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "\"": text += "%22"
+            case "\r": text += "%0D"
+            case "\n": text += "%0A"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    // MARK: Writing
+
+    private static let pieceByteCount = 1 << 18
+
+    /// Writes the body.
+    ///
+    /// - Parameter isCancelled: Called before each part and each piece of a file.
+    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` for a file that cannot be read or is not a regular one, and
+    ///   `CancellationError` if `isCancelled` returns true.
+    func write(to target: TemporaryFile, for request: URL, unless isCancelled: () -> Bool) throws {
+        for part in parts {
+            if isCancelled() { throw CancellationError() }
+            try target.append(Data("--\(boundary)\r\n\(part.head)\r\n\r\n".utf8))
+            switch part.content {
+            case .data(let data): try target.append(data)
+            case .file(let file): try copy(file, to: target, request, isCancelled)
+            }
+            try target.append(Data("\r\n".utf8))
+        }
+        try target.append(Data("--\(boundary)--\r\n".utf8))
+    }
+
+    private func copy(_ file: URL, to target: TemporaryFile, _ request: URL, _ isCancelled: () -> Bool) throws
+    {
+        try file.checkUpload(to: request)
+        do {
+            let handle = try FileHandle(forReadingFrom: file)
+            defer { try? handle.close() }
+            while let piece = try handle.read(upToCount: Self.pieceByteCount), !piece.isEmpty {
+                if isCancelled() { throw CancellationError() }
+                try target.append(piece)
+            }
+        } catch let error where !(error is DataSourceError || error is CancellationError) {
+            throw DataSourceError.invalidRequest(
+                request, reason: "\(file.path) cannot be read for the upload: \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,188 @@
+internal import Deferred
+
+/// The contents of a recording by Deferred and by thread: what became of each Deferred, what ran on each thread, and what caused what.
+struct RecordedRun {
+    /// Something that ran on a thread, from its start to its end.
+    struct Slice {
+        let activity: DeferredRecording.Activity
+        let queue: String
+        let deferred: Int
+        let thread: Int
+        let start: UInt64
+        var end: UInt64
+        var isFinished = false
+        /// What completed the Deferred for which this ran, and when.
+        var cause: Cause?
+    }
+
+    /// A slice, and a moment in it.
+    struct Cause {
+        let slice: Int
+        let time: UInt64
+    }
+
+    /// A stretch in which a Deferred waited for something in particular.
+    struct Wait {
+        enum Object {
+            case nested(Int)
+            case followed(Int)
+            case dispatcher(String)
+        }
+        let object: Object
+        let start: UInt64
+        var end: UInt64?
+    }
+
+    struct Item {
+        let origin: DeferredRecording.Origin
+        let made: DeferredDiagnostic.Location
+        /// It was settled before the recording first saw it.
+        let hadFired: Bool
+        /// When and on which thread it was first seen, and on which it was settled.
+        fileprivate(set) var first: UInt64 = 0
+        fileprivate(set) var firstThread = 0
+        fileprivate(set) var lastThread = 0
+        /// What it is attached to: for a list its inputs.
+        fileprivate(set) var attachedTo: [Int] = []
+        fileprivate(set) var waits: [Wait] = []
+        fileprivate(set) var pauses: [(time: UInt64, thread: Int, isEnd: Bool)] = []
+        fileprivate(set) var callback: Int?
+        fileprivate(set) var isCallbackLast = false
+        fileprivate(set) var outcome: DeferredRecording.Outcome?
+        fileprivate(set) var bypassedBy: Int?
+        fileprivate(set) var end: UInt64?
+        fileprivate(set) var cause: Cause?
+
+        /// `then File.swift:12`
+        var name: String {
+            let file = made.fileID.split(separator: "/").last.map(String.init) ?? made.fileID
+            return "\(origin) \(file):\(made.line)"
+        }
+    }
+
+    /// The Deferreds, the one with the number 1 first.
+    private(set) var items: [Item]
+    private(set) var slices: [Slice] = []
+    /// When the recording ended.
+    let end: UInt64
+    let droppedEventCount: Int
+    let threadNames: [Int: String]
+    /// The slices that have begun and not ended, by thread.
+    private var open: [Int: [Int]] = [:]
+
+    init(_ contents: EventRecorder.Contents) {
+        end = contents.end
+        droppedEventCount = contents.dropped
+        threadNames = contents.threadNames
+        items = contents.known.map { Item(origin: $0.origin, made: $0.made, hadFired: $0.hadFired) }
+        for entry in contents.pieces.joined() { take(entry, contents.action(of: entry)) }
+        for index in slices.indices where !slices[index].isFinished { slices[index].end = end }
+    }
+
+    /// The Deferred with this number.
+    func item(_ number: Int) -> Item { items[number - 1] }
+
+    private mutating func take(_ entry: EventRecorder.Entry, _ action: DeferredRecording.Action) {
+        let time = entry.time
+        let index = Int(entry.deferred)
+        let thread = Int(entry.thread)
+        meet(index, entry)
+        switch action {
+        case .made:
+            break
+        case .attached(let upstream):
+            meet(upstream - 1, entry)
+            items[index].attachedTo.append(upstream)
+        case .waits(let inner):
+            meet(inner - 1, entry)
+            items[index].isCallbackLast = false
+            items[index].waits.append(Wait(object: .nested(inner), start: time))
+        case .follows(let other):
+            meet(other - 1, entry)
+            // Another thread may have fired it before this one noted that it follows.
+            guard items[index].end == nil else { break }
+            items[index].waits.append(Wait(object: .followed(other), start: time))
+        case .dispatched(let name):
+            items[index].waits.append(Wait(object: .dispatcher(name), start: time))
+        case .bypassed(let waiter):
+            items[index].finish(entry)
+            items[index].bypassedBy = waiter
+        case .paused:
+            items[index].pauses.append((time, thread, false))
+        case .unpaused:
+            items[index].pauses.append((time, thread, true))
+        case .fired(let outcome):
+            items[index].finish(entry)
+            items[index].outcome = outcome
+            items[index].cause = cause(of: items[index], index + 1, thread)
+                .map { Cause(slice: $0, time: time) }
+        case .began(let activity, let queue):
+            begin(activity, queue, entry)
+        case .ended:
+            guard let ended = open[thread]?.popLast() else { break }
+            slices[ended].end = time
+            slices[ended].isFinished = true
+            items[index].isCallbackLast = slices[ended].activity == .callback
+        }
+    }
+
+    private mutating func begin(
+        _ activity: DeferredRecording.Activity, _ queue: String, _ entry: EventRecorder.Entry
+    ) {
+        let index = Int(entry.deferred)
+        var slice = Slice(
+            activity: activity, queue: queue, deferred: index + 1, thread: Int(entry.thread),
+            start: entry.time,
+            end: entry.time)
+        if activity == .callback {
+            slice.cause = trigger(of: items[index])
+            items[index].callback = slices.count
+            items[index].endWaits(entry.time)
+        }
+        open[slice.thread, default: []].append(slices.count)
+        slices.append(slice)
+    }
+
+    private mutating func meet(_ index: Int, _ entry: EventRecorder.Entry) {
+        guard items[index].firstThread == 0 else { return }
+        items[index].first = entry.time
+        items[index].firstThread = Int(entry.thread)
+        items[index].lastThread = Int(entry.thread)
+    }
+
+    /// What fired the last that `item` waited for, of what it is attached to.
+    private func trigger(of item: Item) -> Cause? {
+        item.attachedTo.compactMap { items[$0 - 1].cause }.max { $0.time < $1.time }
+    }
+
+    /// The slice in which, or at whose end, a Deferred fired.
+    private func cause(of item: Item, _ number: Int, _ thread: Int) -> Int? {
+        let running = open[thread] ?? []
+        for index in running.reversed() where slices[index].deferred == number {
+            if case .firing = slices[index].activity { return index }
+            if case .canceller = slices[index].activity { return index }
+        }
+        if item.isCallbackLast, let callback = item.callback { return callback }
+        for wait in item.waits.reversed() {
+            switch wait.object {
+            case .nested(let other), .followed(let other):
+                if let cause = items[other - 1].cause { return cause.slice }
+            case .dispatcher:
+                break
+            }
+        }
+        return trigger(of: item)?.slice ?? running.last
+    }
+}
+
+extension RecordedRun.Item {
+    fileprivate mutating func finish(_ entry: EventRecorder.Entry) {
+        endWaits(entry.time)
+        end = entry.time
+        lastThread = Int(entry.thread)
+    }
+
+    fileprivate mutating func endWaits(_ time: UInt64) {
+        for index in waits.indices where waits[index].end == nil { waits[index].end = time }
+    }
+}

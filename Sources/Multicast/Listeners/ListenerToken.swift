@@ -1,0 +1,54 @@
+internal import Deferred
+
+/// Identifies one listener, to remove it alone.
+///
+/// An object may listen more than once, to one channel or as one delegate on several dispatchers;
+/// `remove(_:on:)` then removes all of them. A token removes the one that it was returned for.
+///
+/// ```swift
+/// let token = channel.listen(window, on: .main) { window, line in window.show(line) }
+/// token.remove()
+/// ```
+///
+/// A token may be ignored: releasing it removes nothing. The listener stays for as long as its owner exists,
+/// as it does without a token, or until it is removed. A token retains neither the owner, nor the closure,
+/// nor the dispatcher. Copies of a token identify the same listener.
+public struct ListenerToken: Sendable {
+    private final class References: Sendable {
+        private let registration: WeakReference<Registration>
+        private let registry: WeakReference<ListenerRegistry>
+
+        init(_ registration: Registration, _ registry: ListenerRegistry) {
+            self.registration = WeakReference(registration)
+            self.registry = WeakReference(registry)
+        }
+
+        /// The listener's registration, as long as it is not removed, and the registry that it is in.
+        var current: (registration: Registration, registry: ListenerRegistry)? {
+            guard let registration = registration.object, let registry = registry.object,
+                !registration.listener.isRemoved
+            else { return nil }
+            return (registration, registry)
+        }
+    }
+
+    private let references: References
+
+    init(_ registration: Registration, in registry: ListenerRegistry) {
+        references = References(registration, registry)
+    }
+
+    /// Removes the listener. What was queued for it is not delivered. Does nothing if it was removed before.
+    ///
+    /// May be called from any thread, also from inside the listener and from its owner's `deinit`.
+    public func remove() {
+        if let (registration, registry) = references.current { registry.remove([registration]) }
+    }
+
+    /// Whether the listener can receive messages: it was not removed, its owner exists, and its channel was not
+    /// finished.
+    public var isListening: Bool {
+        guard let (registration, registry) = references.current else { return false }
+        return registration.listener.owner != nil && !registry.isFinished
+    }
+}

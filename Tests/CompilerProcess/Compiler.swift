@@ -1,0 +1,136 @@
+import Foundation
+
+/// The compiler of the toolchain that the tests were built with. It type-checks source code that it should
+/// refuse or accept, and builds modules that stand in for other packages.
+package struct Compiler: Sendable {
+    /// An error or a warning about one line.
+    package struct Complaint: Hashable, Sendable, CustomStringConvertible {
+        package let line: Int
+        package let isError: Bool
+        package let message: String
+
+        package var description: String { "line \(line): \(message)" }
+    }
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// The folder with the modules of the build that the tests are part of.
+    package let modules: URL
+    private let program: URL
+    private let firstArguments: [String]
+
+    package init() throws {
+        modules = try Self.builtModules()
+        #if os(macOS)
+        program = URL(filePath: "/usr/bin/xcrun")
+        firstArguments = ["swiftc"]
+        #else
+        program = try Self.besideRuntime()
+        firstArguments = []
+        #endif
+    }
+
+    /// Checks types and isolation; builds nothing.
+    ///
+    /// - Parameters:
+    ///   - source: The text of a file that imports modules of this package.
+    ///   - flags: Further arguments of the compiler, such as `-default-isolation`.
+    package func complaints(about source: String, flags: [String] = []) async throws -> [Complaint] {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "CompilerTests-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "Use.swift")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        let output = try await run(
+            ["-diagnostic-style", "llvm", "-I", modules.path, "-parse-as-library"]
+                + ["-module-cache-path", folder.appending(path: "ModuleCache").path]
+                + ["-emit-sil", "-o", "/dev/null"] + flags + [file.path],
+            output: folder.appending(path: "output"))
+        let found = output.matches(of: #/(?m)^(.*):(\d+):\d+: (error|warning): (.*)$/#)
+        guard output.isEmpty || !found.isEmpty else { throw Failure(description: output) }
+        return found.map { match in
+            let isHere = match.output.1.hasSuffix(file.lastPathComponent)
+            return Complaint(
+                // A complaint about the library's own source is about no line of the user's.
+                line: isHere ? Int(match.output.2) ?? 0 : 0, isError: match.output.3 == "error",
+                message: String(match.output.4))
+        }
+    }
+
+    /// Writes the module `name`, made of `sources`, to `folder`: its interface only, nothing to link.
+    package func emitModule(
+        _ name: String, of sources: [URL], to folder: URL, flags: [String] = []
+    ) async throws {
+        let module = folder.appending(path: "\(name).swiftmodule")
+        let output = try await run(
+            ["-emit-module", "-module-name", name, "-emit-module-path", module.path, "-parse-as-library"]
+                + ["-module-cache-path", folder.appending(path: "ModuleCache").path]
+                + flags + sources.map(\.path),
+            output: folder.appending(path: "\(name).output"))
+        guard Self.exists(module) else { throw Failure(description: output) }
+    }
+
+    /// Runs the compiler with `arguments` in Swift 6 mode and returns everything that it printed, on either
+    /// stream.
+    package func run(_ arguments: [String], output: URL) async throws -> String {
+        try Data().write(to: output)
+        let sink = try FileHandle(forWritingTo: output)
+        let process = Process()
+        process.executableURL = program
+        process.arguments = firstArguments + ["-swift-version", "6"] + arguments
+        // A sanitizer that was loaded into this process must not be loaded into that one.
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { !$0.key.hasPrefix("DYLD_") && $0.key != "LD_PRELOAD" }
+        process.standardOutput = sink
+        process.standardError = sink
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        return try String(contentsOf: output, encoding: .utf8)
+    }
+
+    /// Returns the folder with the modules of the build that this process is part of.
+    private static func builtModules() throws -> URL {
+        let starts =
+            CommandLine.arguments + [Bundle.main.executablePath ?? ""] + Bundle.allBundles.map(\.bundlePath)
+        for start in starts {
+            var folder = URL(fileURLWithPath: start)
+            while folder.path.count > 1 {
+                folder.deleteLastPathComponent()
+                for candidate in [folder.appending(path: "Modules"), folder]
+                where exists(candidate.appending(path: "Deferred.swiftmodule")) {
+                    return candidate
+                }
+            }
+        }
+        throw Failure(description: "no Deferred.swiftmodule above any of \(starts)")
+    }
+
+    /// Returns the compiler that belongs to the runtime library in this process, which can read the modules of
+    /// the build; otherwise the one in `PATH`.
+    private static func besideRuntime() throws -> URL {
+        var folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+            .map { URL(fileURLWithPath: String($0)) }
+        // `String(contentsOfFile:)` reads only the first page of this file.
+        let maps = try FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd() ?? Data()
+        if let runtime = String(decoding: maps, as: UTF8.self).firstMatch(of: #/\s(/.*/libswiftCore\.so)\n/#)
+        {
+            var folder = URL(fileURLWithPath: String(runtime.output.1)).resolvingSymlinksInPath()
+            var above: [URL] = []
+            while folder.path.count > 1 {
+                folder.deleteLastPathComponent()
+                above.append(folder.appending(path: "bin"))
+            }
+            folders = above + folders
+        }
+        let compilers = folders.map { $0.appending(path: "swiftc") }
+        guard let compiler = compilers.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) })
+        else { throw Failure(description: "no swiftc in any of \(folders.map(\.path))") }
+        return compiler
+    }
+
+    private static func exists(_ file: URL) -> Bool { FileManager.default.fileExists(atPath: file.path) }
+}

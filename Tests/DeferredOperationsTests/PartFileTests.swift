@@ -1,0 +1,222 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Files that may exist at the paths of a part file and its record.
+@Suite(.timeLimit(.minutes(20)))
+struct PartFileTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    private func download(
+        _ answer: Answer, path: String = "/it", existing: DownloadDataSource.Existing = .fail,
+        resumes: Bool = true,
+        _ change: (inout TransferOptions) -> Void = { _ in }
+    ) -> Deferred<DownloadDataSource.File> {
+        fixture.server.route(path, answer)
+        var options = TransferOptions.patient
+        change(&options)
+        return DownloadDataSource(
+            fixture.url(path), to: fixture.file("it"), existing: existing, resumes: resumes, options: options
+        )
+        .request(on: fixture.queue)
+    }
+
+    private func contents(_ name: String) -> String? {
+        FileManager.default.contents(atPath: fixture.file(name).path)?.text
+    }
+
+    private func mode(_ name: String) -> mode_t? {
+        var status = stat()
+        return lstat(fixture.file(name).path, &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
+
+    private func expectCannotWrite(
+        _ request: Deferred<DownloadDataSource.File>,
+        _ sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async {
+        let error = await #expect(throws: DataSourceError.self, sourceLocation: sourceLocation) {
+            try await request.value
+        }
+        guard case .cannotWrite = error else {
+            Issue.record("\(String(describing: error))", sourceLocation: sourceLocation)
+            return
+        }
+    }
+
+    @Test("O5: a symbolic link at the part file is not followed", arguments: ["it.part", "it.part.from"])
+    func symbolicLink(_ name: String) async throws {
+        let link = fixture.file(name).path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target")
+        await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
+        #expect(fixture.names == [name])
+        try Data("mine".utf8).write(to: fixture.file("target"))
+        await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
+        #expect(contents("target") == "mine" && fixture.names == [name, "target"])
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "target")
+    }
+
+    @Test("O5: a pipe at the part file is an error at once", arguments: ["it.part", "it.part.from"])
+    func pipe(_ name: String) async throws {
+        try #require(mkfifo(fixture.file(name).path, 0o600) == 0)
+        await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
+        #expect(fixture.names == [name])
+    }
+
+    @Test(
+        "O5: a file of the user's at the part file's name stays as it is",
+        arguments: ["it.part", "it.part.from"])
+    func foreign(_ name: String) async throws {
+        try Data("mine".utf8).write(to: fixture.file(name))
+        #expect(try await download(.resource(10, etag: "\"a\"")).value.byteCount == 10)
+        #expect(contents(name) == "mine" && fixture.names == ["it", name])
+        try FileManager.default.removeItem(at: fixture.file("it"))
+        await #expect(throws: DataSourceError.self) { try await download(.truncated(after: 5, of: 10)).value }
+        #expect(contents(name) == "mine" && fixture.names == [name])
+    }
+
+    @Test("O5: a part file with another name, a hard link, is not written")
+    func hardLink() async throws {
+        await #expect(throws: DataSourceError.self) {
+            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
+        }
+        try FileManager.default.linkItem(at: fixture.file("it.part"), to: fixture.file("other"))
+        #expect(try await download(.resource(1000, etag: "\"a\"")).value.byteCount == 1000)
+        #expect(contents("other")?.utf8.count == contents("it.part")?.utf8.count)
+        #expect(FileManager.default.contents(atPath: fixture.file("other").path) == Data(Pattern.bytes(400)))
+    }
+
+    @Test(
+        "O5: what replaces the part file meanwhile is neither moved nor removed",
+        arguments: ["success", "cancel"])
+    func replaced(_ ending: String) async throws {
+        let gate = Gate()
+        let request = download(.pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")]))
+        await fixture.server.waitForRequests(underWay: 1)
+        try Data("mine".utf8).write(to: fixture.file("target"))
+        try FileManager.default.removeItem(at: fixture.file("it.part"))
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.file("it.part").path, withDestinationPath: "target")
+        if ending == "cancel" {
+            request.cancel()
+            await #expect(throws: CancellationError.self) { try await request.value }
+        } else {
+            gate.open()
+            await expectCannotWrite(request)
+        }
+        gate.open()
+        #expect(contents("target") == "mine" && !fixture.names.contains("it"))
+        #expect(
+            try FileManager.default.destinationOfSymbolicLink(atPath: fixture.file("it.part").path)
+                == "target")
+    }
+
+    @Test("O5: part files and their records are readable by their owner only")
+    func permissions() async throws {
+        await #expect(throws: DataSourceError.self) {
+            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
+        }
+        #expect(mode("it.part") == 0o600 && mode("it.part.from") == 0o600)
+        _ = try await download(.resource(1000, etag: "\"a\"")).value
+        try Data().write(to: fixture.file("other"))
+        #expect(mode("it") == mode("other"))
+    }
+
+    @Test("O5: a file that is replaced keeps its mode", arguments: [0o600, 0o640, 0o755] as [mode_t])
+    func keptMode(_ wanted: mode_t) async throws {
+        try Data("old".utf8).write(to: fixture.file("it"))
+        try #require(chmod(fixture.file("it").path, wanted) == 0)
+        _ = try await download(.text("new"), existing: .replace, resumes: false).value
+        #expect(mode("it") == wanted && contents("it") == "new")
+    }
+
+    @Test("O5: a request for something else that fails leaves a part file that can be resumed")
+    func otherRequest() async throws {
+        await #expect(throws: DataSourceError.self) {
+            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
+        }
+        await #expect(throws: DataSourceError.self) { try await download(.status(404), path: "/other").value }
+        #expect(fixture.names == ["it.part", "it.part.from"])
+        let file = try await download(.resource(1000, etag: "\"a\"")).value
+        #expect(file.resumedAt == 400 && fixture.names == ["it"])
+    }
+
+    @Test("O5: a request for something else does not continue the part file")
+    func otherURL() async throws {
+        await #expect(throws: DataSourceError.self) {
+            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
+        }
+        let file = try await download(.resource(500, etag: "\"a\""), path: "/other").value
+        #expect(file.resumedAt == 0 && file.byteCount == 500 && fixture.names == ["it"])
+    }
+
+    @Test("O5: what appears at the destination meanwhile is kept, where that was asked for")
+    func appearsWhileSkipping() async throws {
+        let gate = Gate()
+        let request = download(.pattern(10, heldAfter: 5, by: gate), existing: .skip, resumes: false)
+        await fixture.server.waitForRequests(underWay: 1)
+        try Data("mine".utf8).write(to: fixture.file("it"))
+        gate.open()
+        let file = try await request.value
+        #expect(file.wasKept && file.byteCount == 4 && contents("it") == "mine" && fixture.names == ["it"])
+    }
+
+    @Test("O5: a 304 with nothing at the destination is a failure")
+    func notModifiedWithoutFile() async throws {
+        let error = await #expect(throws: DataSourceError.self) {
+            try await download(.resource(10, etag: "\"a\""), resumes: false) { $0.ifNoneMatch = "\"a\"" }
+                .value
+        }
+        guard case .status(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.code == 304 && fixture.names.isEmpty)
+    }
+
+    @Test("O5: a name that is too long is an error before the server is asked")
+    func tooLongName() async throws {
+        let name = String(repeating: "x", count: 256)
+        fixture.server.route("/it", .text("x"))
+        await expectCannotWrite(
+            DownloadDataSource(fixture.url("/it"), to: fixture.file(name), options: .patient)
+                .request(on: fixture.queue))
+        #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
+    }
+
+    @Test("A password in a URL is neither in errors nor in the record of a part file")
+    func password() async throws {
+        let address = fixture.url("/it").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")
+        let url = try #require(URL(string: address))
+        func message(_ answer: Answer) async -> String {
+            fixture.server.route("/it", answer)
+            let error = await #expect(throws: DataSourceError.self) {
+                try await DownloadDataSource(url, to: fixture.file("it"), resumes: true, options: .patient)
+                    .request(on: fixture.queue).value
+            }
+            return error.map { "\($0) \($0.localizedDescription)" + String(reflecting: $0) + dumped($0) }
+                ?? ""
+        }
+        #expect(!(await message(.resource(1000, etag: "\"a\"", breakingOffAfter: 400))).contains("secret"))
+        #expect(contents("it.part.from")?.contains("secret") == false)
+        for answer in [
+            Answer.status(404), .hungUp, .truncated(after: 1, of: 2), .redirect(to: address), .malformed,
+            .redirect(to: "ftp://me:secret@127.0.0.1/"),
+        ] {
+            #expect(!(await message(answer)).contains("secret"))
+        }
+    }
+
+    private func dumped(_ error: DataSourceError) -> String {
+        var text = ""
+        dump(error, to: &text)
+        return text
+    }
+}

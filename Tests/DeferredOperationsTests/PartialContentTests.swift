@@ -1,0 +1,163 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Answers that are a part of what was requested (206), and requests that ask for one.
+@Suite(.timeLimit(.minutes(20)))
+struct PartialContentTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    private func download(range: String? = nil, resumes: Bool = true) -> Deferred<DownloadDataSource.File> {
+        var request = URLRequest(url: fixture.url("/it"))
+        request.setValue(range, forHTTPHeaderField: "Range")
+        return DownloadDataSource(request, to: fixture.file("it"), resumes: resumes, options: .patient)
+            .request(on: fixture.queue)
+    }
+
+    private var contents: Data? { FileManager.default.contents(atPath: fixture.file("it").path) }
+
+    /// A 206 with bytes of the pattern that announces `range` of `total` and sends `sent` bytes of it.
+    private func part(_ range: ClosedRange<Int>, of total: Int, sending sent: Int? = nil) -> Answer {
+        .bytes(
+            Pattern.bytes(sent ?? range.count, from: range.lowerBound), status: 206,
+            headers: [
+                ("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound)/\(total)"),
+                ("ETag", "\"a\""),
+            ])
+    }
+
+    private func leavePart(_ byteCount: Int, of total: Int) async {
+        fixture.server.route("/it", .resource(total, etag: "\"a\"", breakingOffAfter: byteCount))
+        await #expect(throws: DataSourceError.self) { try await download().value }
+        #expect(fixture.names == ["it.part", "it.part.from"])
+    }
+
+    @Test("O5: a 206 that ends before the end of the whole is continued")
+    func shortPart() async throws {
+        await leavePart(50_000, of: 100_000)
+        fixture.server.route(
+            "/it", part(50_000...50_099, of: 100_000), part(50_100...50_100, of: 100_000),
+            .resource(100_000, etag: "\"a\""))
+        let file = try await download().value
+        #expect(file.byteCount == 100_000 && contents == Data(Pattern.bytes(100_000)))
+        #expect(
+            fixture.server.requests.map { $0[header: "Range"] } == [
+                nil, "bytes=50000-", "bytes=50100-", "bytes=50101-",
+            ])
+        #expect(fixture.names == ["it"])
+    }
+
+    @Test("O5: a 206 that brings nothing new is not asked for again")
+    func emptyPart() async {
+        await leavePart(500, of: 1000)
+        fixture.server.route("/it", part(500...999, of: 1000, sending: 0))
+        let error = await #expect(throws: DataSourceError.self) { try await download().value }
+        #expect(error?.description.contains("truncated: 0 of 500 bytes") == true)
+        #expect(fixture.names == ["it.part", "it.part.from"])
+    }
+
+    @Test("O5: a 206 whose body is shorter than its Content-Range is truncated")
+    func shortBody() async {
+        await leavePart(500, of: 1000)
+        fixture.server.route("/it", part(500...999, of: 1000, sending: 100))
+        let error = await #expect(throws: DataSourceError.self) { try await download().value }
+        #expect(error?.description.contains("truncated: 100 of 500 bytes") == true)
+        #expect(fixture.names == ["it.part", "it.part.from"])
+    }
+
+    @Test("O5: a 206 whose Content-Range is missing or contradicts itself is malformed")
+    func malformedRange() async {
+        for range in [
+            "", "bytes 500-400/1000", "bytes 500-1000/1000", "items 500-999/1000", "bytes 0-999/1000",
+        ] {
+            await leavePart(500, of: 1000)
+            let headers = range.isEmpty ? [] : [("Content-Range", range)]
+            fixture.server.route("/it", .bytes(Pattern.bytes(500, from: 500), status: 206, headers: headers))
+            let error = await #expect(throws: DataSourceError.self) { try await download().value }
+            guard case .malformedResponse = error else {
+                Issue.record("\(range): \(String(describing: error))")
+                continue
+            }
+            #expect(fixture.names.isEmpty)
+        }
+    }
+
+    @Test("O4: a part that the caller asked for is whole, or truncated")
+    func ownRange() async throws {
+        func load(_ answer: Answer, _ range: String) async throws -> Data {
+            try await fixture.load(answer) { request, _ in
+                request.setValue(range, forHTTPHeaderField: "Range")
+            }.data
+        }
+        #expect(
+            try await load(part(100...299, of: 1000), "bytes=100-299") == Data(Pattern.bytes(200, from: 100)))
+        #expect(try await load(part(900...999, of: 1000), "bytes=900-5000").count == 100)
+        #expect(try await load(part(900...999, of: 1000), "bytes=-100").count == 100)
+        for (answer, range) in [
+            (part(100...299, of: 1000, sending: 50), "bytes=100-299"),
+            (part(100...199, of: 1000), "bytes=100-299"),
+            (part(100...199, of: 1000), "bytes=100-"),
+        ] {
+            let error = await #expect(throws: DataSourceError.self) { try await load(answer, range) }
+            guard case .truncated = error else {
+                Issue.record("\(range): \(String(describing: error))")
+                return
+            }
+        }
+        let other = await #expect(throws: DataSourceError.self) {
+            try await load(part(0...99, of: 1000), "bytes=100-199")
+        }
+        guard case .malformedResponse = other else {
+            Issue.record("\(String(describing: other))")
+            return
+        }
+    }
+
+    @Test("O5: a part file is only continued for the caller's own Range that it was started for")
+    func otherRange() async throws {
+        fixture.server.route("/it", .resource(2000, etag: "\"a\"", breakingOffAfter: 400))
+        await #expect(throws: DataSourceError.self) { try await download(range: "bytes=0-999").value }
+        fixture.server.route("/it", .resource(2000, etag: "\"a\""))
+        let file = try await download(range: "bytes=1000-1999").value
+        #expect(file.resumedAt == 0 && contents == Data(Pattern.bytes(1000, from: 1000)))
+        #expect(fixture.server.requests.last?[header: "Range"] == "bytes=1000-1999")
+    }
+
+    @Test("O5: a download of the caller's own Range continues within that range", arguments: ["", "1999"])
+    func sameRange(_ end: String) async throws {
+        fixture.server.route("/it", .resource(2000, etag: "\"a\"", breakingOffAfter: 400))
+        await #expect(throws: DataSourceError.self) { try await download(range: "bytes=1000-\(end)").value }
+        #expect(fixture.names == ["it.part", "it.part.from"])
+        fixture.server.route("/it", .resource(2000, etag: "\"a\""))
+        let file = try await download(range: "bytes=1000-\(end)").value
+        #expect(file.resumedAt == 400 && contents == Data(Pattern.bytes(1000, from: 1000)))
+        #expect(fixture.server.requests.last?[header: "Range"] == "bytes=1400-\(end)")
+        #expect(fixture.names == ["it"])
+    }
+
+    @Test("O5: a complete part file is recognised by 416, and nothing is fetched again")
+    func completePart() async throws {
+        // The answer breaks off after its last byte: chunked, without the chunk that ends it.
+        let unfinished = Answer { exchange in
+            try exchange.sendHead(200, [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")])
+            try exchange.send("3e8\r\n")
+            try exchange.sendPattern(0..<1000)
+            try exchange.hangUp()
+        }
+        fixture.server.route("/it", unfinished)
+        await #expect(throws: DataSourceError.self) { try await download().value }
+        #expect(fixture.names == ["it.part", "it.part.from"])
+        fixture.server.route("/it", .resource(1000, etag: "\"a\""))
+        let file = try await download().value
+        #expect(file.byteCount == 1000 && file.resumedAt == 1000 && contents == Data(Pattern.bytes(1000)))
+        #expect(fixture.server.requests.count == 2 && fixture.names == ["it"])
+    }
+}

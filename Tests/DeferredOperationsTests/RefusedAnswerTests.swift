@@ -1,0 +1,140 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Downloads whose answer is refused after some or all of its body has been received.
+@Suite(.timeLimit(.minutes(20)))
+struct RefusedAnswerTests {
+    struct Refused: Error {}
+
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    /// A download that the closure of its own options reads the metrics of.
+    ///
+    /// Sound as `@unchecked Sendable`: `source` is set before the transfer starts.
+    private final class Watched: @unchecked Sendable {
+        weak var source: DownloadDataSource?
+    }
+
+    /// Downloads `/it`. Answers with `X-Refused` are refused, and others accepted, once so many bytes of their body have been
+    /// received.
+    private func download(
+        decidingAfter byteCount: Int64 = 0, resumes: Bool, mirrors: [URL] = []
+    ) -> Deferred<DownloadDataSource.File> {
+        let watched = Watched()
+        var options = TransferOptions.patient
+        options.validateResponse = { response in
+            while let source = watched.source, source.metrics.received < byteCount { sched_yield() }
+            guard response.value(forHTTPHeaderField: "X-Refused") != nil else { return }
+            throw Refused()
+        }
+        let source = DownloadDataSource(
+            fixture.url("/it"), to: fixture.file("it"), resumes: resumes, mirrors: mirrors, options: options)
+        watched.source = source
+        return source.request(on: fixture.queue)
+    }
+
+    private func refused(_ byteCount: Int, etag: String) -> Answer {
+        .bytes(
+            Array(repeating: 7, count: byteCount),
+            headers: [("X-Refused", "1"), ("ETag", etag), ("Last-Modified", "Sat, 01 Jan 2022 00:00:00 GMT")])
+    }
+
+    private func contents(_ name: String) -> Data? {
+        FileManager.default.contents(atPath: fixture.file(name).path)
+    }
+
+    @Test(
+        "O5: no byte of an answer that validateResponse has refused is in the file of the next mirror",
+        arguments: [1000, 3_000_000], [false, true])
+    func mirror(_ byteCount: Int, _ resumes: Bool) async throws {
+        fixture.server.route("/it", refused(byteCount, etag: "\"v1\""))
+        fixture.server.route(
+            "/b", .resource(byteCount, etag: "\"v1\"", lastModified: "Sat, 01 Jan 2022 00:00:00 GMT"))
+        let file = try await download(
+            decidingAfter: Int64(byteCount), resumes: resumes, mirrors: [fixture.url("/b")]
+        ).value
+        #expect(file.byteCount == byteCount && contents("it") == Data(Pattern.bytes(byteCount)))
+        #expect(fixture.server.requests.map { $0[header: "Range"] } == [nil, nil])
+        #expect(fixture.names == ["it"])
+    }
+
+    @Test("O5: a refused answer leaves no part file", arguments: [1000, 3_000_000])
+    func noPart(_ byteCount: Int) async throws {
+        fixture.server.route("/it", refused(byteCount, etag: "\"v1\""))
+        await #expect(throws: Refused.self) {
+            try await download(decidingAfter: Int64(byteCount), resumes: true).value
+        }
+        #expect(fixture.names.isEmpty)
+    }
+
+    /// Leaves a part file of 400 bytes, from version 1.
+    private func leavePart() async throws -> [Data?] {
+        fixture.server.route("/it", .resource(1000, etag: "\"v1\"", breakingOffAfter: 400))
+        await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(
+                fixture.url("/it"), to: fixture.file("it"), resumes: true, options: .patient
+            ).request(on: fixture.queue).value
+        }
+        let left = [contents("it.part"), contents("it.part.from")]
+        #expect(left[0] == Data(Pattern.bytes(400)))
+        return left
+    }
+
+    @Test("O5: a part file stays as it was when the answer to its continuation is refused")
+    func partStays() async throws {
+        let left = try await leavePart()
+        fixture.server.route("/it", refused(2000, etag: "\"other\""))
+        await #expect(throws: Refused.self) {
+            try await download(decidingAfter: 2000, resumes: true).value
+        }
+        #expect([contents("it.part"), contents("it.part.from")] == left)
+        fixture.server.route("/it", .resource(1000, etag: "\"v1\""))
+        let file = try await download(resumes: true).value
+        #expect(file.resumedAt == 400 && contents("it") == Data(Pattern.bytes(1000)))
+    }
+
+    @Test("O5: an answer that is accepted after its body has come is in the file, as far as it has come")
+    func acceptedLate() async throws {
+        let headers = [("ETag", "\"v1\"")]
+        fixture.server.route("/it", .truncated(after: 2_500_000, of: 3_000_000, headers: headers))
+        await #expect(throws: DataSourceError.self) {
+            try await download(decidingAfter: 2_500_000, resumes: true).value
+        }
+        #expect(contents("it.part") == Data(Pattern.bytes(2_500_000)))
+        fixture.server.route("/it", .resource(3_000_000, etag: "\"v1\""))
+        let file = try await download(decidingAfter: 500_000, resumes: true).value
+        #expect(file.resumedAt == 2_500_000 && file.byteCount == 3_000_000)
+        #expect(contents("it") == Data(Pattern.bytes(3_000_000)))
+    }
+
+    @Test(
+        "O5: a part file stays as it was when the answer has another length than expected, or too many bytes")
+    func otherLength() async throws {
+        let left = try await leavePart()
+        fixture.server.route("/it", .pattern(2000, headers: [("ETag", "\"other\"")]))
+        await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(
+                fixture.url("/it"), to: fixture.file("it"), resumes: true, expectedByteCount: 1000,
+                options: .patient
+            ).request(on: fixture.queue).value
+        }
+        #expect([contents("it.part"), contents("it.part.from")] == left)
+        var options = TransferOptions.patient
+        options.maximumByteCount = 1500
+        await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(
+                fixture.url("/it"), to: fixture.file("it"), resumes: true, options: options
+            ).request(on: fixture.queue).value
+        }
+        #expect([contents("it.part"), contents("it.part.from")] == left)
+    }
+}

@@ -1,0 +1,341 @@
+import Deferred
+import DeferredOperations
+import DeferredTesting
+import Foundation
+import LoopbackServer
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Bodies that are delivered in pieces.
+@Suite(.timeLimit(.minutes(20)))
+struct StreamTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    private func source(
+        _ answer: Answer, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
+        options: TransferOptions = .patient,
+        on dispatcher: (any Dispatcher)? = nil, onPiece: (@Sendable (Data) throws -> Void)? = nil
+    ) -> StreamDataSource {
+        fixture.server.route("/it", answer)
+        return StreamDataSource(
+            fixture.url("/it"), bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount,
+            options: options, on: dispatcher,
+            onPiece: onPiece)
+    }
+
+    private func collected(_ body: StreamDataSource.Body) async throws -> Data {
+        var data = Data()
+        for try await piece in body {
+            #expect(!piece.isEmpty)
+            data.append(piece)
+        }
+        return data
+    }
+
+    @Test("Streams: a body arrives whole, as a sequence", arguments: [0, 1, 5_000_000])
+    func sequence(_ byteCount: Int) async throws {
+        let source = source(.pattern(byteCount))
+        let request = source.request(on: fixture.queue)
+        #expect(try await collected(source.body) == Data(Pattern.bytes(byteCount)))
+        let summary = try await request.value
+        #expect(summary.byteCount == byteCount && summary.response.statusCode == 200)
+        #expect(try await source.head.value.url == fixture.url("/it"))
+    }
+
+    @Test("Streams: a body arrives whole, as calls one after another", arguments: [0, 1, 5_000_000])
+    func calls(_ byteCount: Int) async throws {
+        let pieces = Observations<Data>()
+        let running = Observations<Void>()
+        let source = source(.pattern(byteCount), bufferByteCount: 1 << 16) { piece in
+            running.note(())
+            pieces.note(piece)
+        }
+        let summary = try await source.request(on: fixture.queue).value
+        #expect(pieces.all.reduce(Data(), +) == Data(Pattern.bytes(byteCount)))
+        #expect(summary.byteCount == byteCount && running.all.count == pieces.all.count)
+        #expect(try await collected(source.body).isEmpty)
+    }
+
+    @Test("Streams: calls come on the dispatcher that was named, and the outcome after the last of them")
+    func dispatcher() async throws {
+        let dispatcher = DispatchQueue(label: "StreamTests")
+        let key = DispatchSpecificKey<Int>()
+        dispatcher.setSpecific(key: key, value: 7)
+        let pieces = Observations<Int?>()
+        let source = source(.text("hello"), on: dispatcher) { _ in
+            pieces.note(DispatchQueue.getSpecific(key: key))
+        }
+        _ = try await source.request(on: fixture.queue).value
+        #expect(pieces.all == [7])
+    }
+
+    @Test("Streams: a dispatcher that releases its calls ends the transfer")
+    func droppedCalls() async throws {
+        let request = source(unfinished, on: DroppingDispatcher()) { _ in }.request(on: fixture.queue)
+        await #expect(throws: DeferredError.abandoned) { try await request.value }
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("Streams: a dispatcher that runs its work at once costs no stack, and delays no other transfer")
+    func inlineDispatcher() async throws {
+        let byteCount = 100_000
+        let mayReturn = DispatchSemaphore(value: 0)
+        var options = TransferOptions.patient
+        options.validateResponse = { _ in mayReturn.wait() }
+        fixture.server.route("/other", .text("fine"))
+        let (other, others) = (fixture.url("/other"), Observations<String?>())
+        let (queue, received) = (OperationQueue(), Observations<Int>())
+        let source = source(
+            .pattern(byteCount), bufferByteCount: 1, options: options, on: InlineDispatcher()
+        ) { piece in
+            if received.all.isEmpty {
+                let request = URLDataSource(other, options: .patient).request(on: queue)
+                others.note(try? request.wait(timeout: .seconds(60)).data.text)
+            }
+            received.note(piece.count)
+        }
+        let request = source.request(on: fixture.queue)
+        // All of it waits in the file, from which one byte is taken at a time.
+        await fixture.server.waitForRequests(seen: 1)
+        await fixture.server.waitUntilIdle()
+        mayReturn.signal()
+        #expect(try await request.value.byteCount == byteCount)
+        #expect(received.all.reduce(0, +) == byteCount && others.all == ["fine"])
+
+        let unvalidated = self.source(.text("x"), on: InlineDispatcher()) { _ in
+            let request = URLDataSource(other, options: .patient).request(on: queue)
+            others.note(try? request.wait(timeout: .seconds(60)).data.text)
+        }
+        _ = try await unvalidated.request(on: fixture.queue).value
+        #expect(others.all == ["fine", "fine"])
+    }
+
+    /// Sends some of a body, and no more.
+    private let unfinished = Answer.stalled(after: 1000, of: 2000)
+
+    @Test("Streams: the first pieces arrive while the rest has not been sent")
+    func early() async throws {
+        let gate = Gate()
+        let source = source(.pattern(2000, heldAfter: 1000, by: gate))
+        let request = source.request(on: fixture.queue)
+        var iterator = source.body.makeAsyncIterator()
+        var received = 0
+        while received < 1000 { received += try await iterator.next()?.count ?? 0 }
+        #expect(received == 1000 && request.currentResult == nil)
+        gate.open()
+        while let piece = try await iterator.next() { received += piece.count }
+        #expect(received == 2000)
+    }
+
+    @Test("Streams: the transfer pauses while the consumer does nothing, and that is no silence")
+    func pause() async throws {
+        let clock = ManualClock()
+        var options = TransferOptions()
+        options.timer = clock
+        options.silenceTimeout = .seconds(8)
+        let byteCount = 64 << 20
+        let source = source(
+            .resource(byteCount, etag: "\"a\""), bufferByteCount: 1 << 16, pauseByteCount: 1 << 20,
+            options: options)
+        let request = source.request(on: fixture.queue)
+        _ = try await source.head.value
+        // It has paused when the server sees the connection close.
+        await fixture.server.waitForRequests(seen: 1)
+        await fixture.server.waitUntilIdle()
+        let received = source.metrics.received
+        #expect(received > 1 << 20 && received < 32 << 20)
+        for _ in 0..<100 { clock.advance(by: .seconds(1)) }
+        #expect(request.currentResult == nil && source.metrics.received == received)
+        #expect(try await collected(source.body) == Data(Pattern.bytes(byteCount)))
+        #expect(source.metrics.received == byteCount)
+        #expect(try await request.value.response.statusCode == 200)
+        let ranges = fixture.server.requests.map { $0[header: "Range"] }
+        #expect(ranges[1] == "bytes=\(received)-")
+    }
+
+    @Test(
+        "Streams: a body that nothing reads keeps its place in the queue until a time limit ends the transfer"
+    )
+    func unread() async throws {
+        let clock = ManualClock()
+        var options = TransferOptions()
+        options.timer = clock
+        options.totalTimeout = .seconds(60)
+        fixture.queue.maxConcurrentOperationCount = 1
+        fixture.server.route("/other", .text("fine"))
+        func request() -> (Deferred<StreamDataSource.Summary>, head: Deferred<HTTPURLResponse>) {
+            let source = source(
+                .resource(64 << 20, etag: "\"a\""), bufferByteCount: 1 << 16, pauseByteCount: 1 << 20,
+                options: options)
+            _ = source.body
+            return (source.request(on: fixture.queue), source.head)
+        }
+        let (unread, head) = request()
+        _ = try await head.value
+        await fixture.server.waitForRequests(seen: 1)
+        await fixture.server.waitUntilIdle()
+        let next = URLDataSource(fixture.url("/other"), options: .patient).request(on: fixture.queue)
+        clock.advance(by: .seconds(59))
+        #expect(unread.currentResult == nil && next.currentResult == nil)
+        clock.advance(by: .seconds(1))
+        let error = await #expect(throws: DataSourceError.self) { try await unread.value }
+        #expect("\(error!)".hasSuffix("timed out: not done after 60 s"))
+        #expect(try await next.value.data.text == "fine")
+    }
+
+    @Test("Streams: a resource that changes during a pause is an error")
+    func changed() async throws {
+        let source = source(
+            .resource(64 << 20, etag: "\"a\""), bufferByteCount: 1 << 16, pauseByteCount: 1 << 20)
+        let request = source.request(on: fixture.queue)
+        _ = try await source.head.value
+        await fixture.server.waitUntilIdle()
+        fixture.server.route("/it", .resource(64 << 20, etag: "\"b\""))
+        let error = await #expect(throws: DataSourceError.self) { try await collected(source.body) }
+        #expect("\(error!)".hasSuffix("the resource has changed while it was being read"))
+        await #expect(throws: DataSourceError.self) { try await request.value }
+    }
+
+    @Test("Streams: a body that can't be continued waits in a file for its consumer")
+    func overflow() async throws {
+        let byteCount = 64 << 20
+        let source = source(.pattern(byteCount), bufferByteCount: 1 << 16, pauseByteCount: 1 << 20)
+        let request = source.request(on: fixture.queue)
+        #expect(try await request.value.byteCount == byteCount)
+        var offset = 0
+        for try await piece in source.body {
+            #expect(Pattern.matches(piece, at: offset))
+            offset += piece.count
+        }
+        #expect(offset == byteCount && fixture.server.requests.count == 1)
+    }
+
+    @Test(
+        "O2: a cancel stops the transfer, and nothing is delivered after it",
+        arguments: ["request", "operation", "loop", "task"])
+    func cancelled(_ way: String) async throws {
+        let source = source(unfinished)
+        let request = source.request(on: fixture.queue)
+        if way == "loop" {
+            for try await _ in source.body { break }
+        } else if way == "task" {
+            let body = source.body
+            let task = Task { for try await _ in body {} }
+            _ = try await source.head.value
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        } else {
+            var iterator = source.body.makeAsyncIterator()
+            _ = try await iterator.next()
+            if way == "request" { request.cancel() } else { source.cancel() }
+            await #expect(throws: CancellationError.self) {
+                while try await iterator.next() != nil {}
+            }
+        }
+        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test(
+        "O2: what an iterator has taken from the buffer is not delivered after a cancel",
+        arguments: ["request", "task"])
+    func cancelledBatch(_ way: String) async throws {
+        let source = source(
+            .resource(8 << 20, etag: "\"a\""), bufferByteCount: 1 << 20, pauseByteCount: 1 << 21)
+        let request = source.request(on: fixture.queue)
+        _ = try await source.head.value
+        // It has paused, with many pieces in the buffer.
+        await fixture.server.waitForRequests(seen: 1)
+        await fixture.server.waitUntilIdle()
+        let body = source.body
+        let rest = Task {
+            var iterator = body.makeAsyncIterator()
+            let first = try await iterator.next()
+            #expect(first!.count < 1 << 20)
+            if way == "request" { request.cancel() } else { withUnsafeCurrentTask { $0?.cancel() } }
+            return try await iterator.next()
+        }
+        await #expect(throws: CancellationError.self) { try await rest.value }
+        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+    }
+
+    @Test("O2: cancelled before it starts, the body and the head end too")
+    func cancelledEarly() async throws {
+        fixture.queue.isSuspended = true
+        let source = source(.text("x"))
+        let request = source.request(on: fixture.queue)
+        request.cancel()
+        await #expect(throws: CancellationError.self) { try await collected(source.body) }
+        await #expect(throws: CancellationError.self) { try await source.head.value }
+        fixture.queue.isSuspended = false
+    }
+
+    @Test("Streams: what a call throws is the failure, and ends the transfer")
+    func throwingCall() async throws {
+        struct Mine: Error {}
+        let request = source(unfinished) { _ in throw Mine() }.request(on: fixture.queue)
+        await #expect(throws: Mine.self) { try await request.value }
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("Streams: a failure comes after the pieces before it, from the sequence, the request and the calls")
+    func failures() async throws {
+        for (answer, byteCount) in [
+            (Answer.truncated(after: 500, of: 1000), 500), (.status(404), 0), (.hungUp, 0),
+        ] {
+            let source = source(answer)
+            let request = source.request(on: fixture.queue)
+            var received = 0
+            do {
+                for try await piece in source.body { received += piece.count }
+                Issue.record("no error")
+            } catch {
+                #expect(error is DataSourceError && received == byteCount)
+            }
+            await #expect(throws: DataSourceError.self) { try await request.value }
+            let pieces = Observations<Int>()
+            let calls = self.source(answer) { pieces.note($0.count) }.request(on: fixture.queue)
+            await #expect(throws: DataSourceError.self) { try await calls.value }
+            #expect(pieces.all.reduce(0, +) == byteCount)
+        }
+    }
+
+    @Test("Streams: a body that fails its validation is not delivered")
+    func validated() async throws {
+        struct Mine: Error {}
+        var options = TransferOptions.patient
+        options.validateResponse = { _ in throw Mine() }
+        let source = source(unfinished, options: options)
+        let request = source.request(on: fixture.queue)
+        await #expect(throws: Mine.self) { try await collected(source.body) }
+        await #expect(throws: Mine.self) { try await source.head.value }
+        await #expect(throws: Mine.self) { try await request.value }
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("Streams: a source that is released unrequested ends its body")
+    func released() async throws {
+        let body = source(.text("x")).body
+        await #expect(throws: DeferredError.abandoned) { try await collected(body) }
+    }
+
+    @Test("Streams: several streams that wait for their consumers do not delay other transfers")
+    func others() async throws {
+        fixture.server.route("/large", .resource(64 << 20, etag: "\"a\""))
+        let streams = (0..<8).map { _ in
+            StreamDataSource(
+                fixture.url("/large"), bufferByteCount: 1, pauseByteCount: 1 << 16, options: .patient)
+        }
+        let requests = streams.map { $0.request(on: fixture.queue) }
+        for stream in streams { _ = try await stream.head.value }
+        #expect(try await fixture.load(.text("fine")).data.text == "fine")
+        for request in requests { request.cancel() }
+        await fixture.server.waitUntilIdle()
+    }
+}

@@ -1,0 +1,263 @@
+import Deferred
+import DeferredOperations
+import DeferredTesting
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Closures that decide about redirects and answers.
+@Suite(.timeLimit(.minutes(20)))
+struct TransferControlTests {
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    @Test("A redirect is followed, stopped or changed, as the closure decides")
+    func decisions() async throws {
+        fixture.server.route("/target", .echo)
+        fixture.server.route("/other", .echo)
+        let seen = Observations<String>()
+        let followed = try await fixture.load(.redirect(to: "/target")) {
+            $1.onRedirect = { redirect in
+                seen.note(
+                    "\(redirect.count) \(redirect.request.url!.path) \(redirect.response.statusCode) \(redirect.next.url!.path)"
+                )
+                return .resolved(.follow)
+            }
+        }
+        #expect(followed.data.text.hasPrefix("GET /target") && seen.all == ["1 /it 302 /target"])
+
+        let stopped = await fixture.failure(of: .redirect(to: "/target", status: 307)) {
+            $1.onRedirect = { _ in .resolved(.stop) }
+        }
+        guard case DataSourceError.status(let failure) = stopped else {
+            Issue.record(stopped)
+            return
+        }
+        #expect(
+            failure.code == 307 && failure.body.text == "moved to /target\n"
+                && failure[header: "location"] == "/target")
+
+        let other = fixture.url("/other")
+        let changed = try await fixture.load(.redirect(to: "/target")) {
+            $1.onRedirect = { redirect in
+                var request = redirect.next
+                request.url = other
+                request.setValue("yes", forHTTPHeaderField: "X-Mine")
+                return .resolved(.change(request))
+            }
+        }
+        #expect(changed.data.text.hasPrefix("GET /other") && changed.data.text.contains("X-Mine: yes"))
+    }
+
+    @Test("A redirect that is changed to what is not http, or for ever, is an error")
+    func invalidChanges() async throws {
+        let file = await fixture.failure(of: .redirect(to: "/target")) {
+            $1.onRedirect = { _ in .resolved(.change(URLRequest(url: URL(string: "file:///etc/passwd")!))) }
+        }
+        guard case DataSourceError.invalidRedirect(_, location: "file:///etc/passwd") = file else {
+            Issue.record(file)
+            return
+        }
+        let loop = await fixture.failure(of: .redirect(to: "/target")) {
+            $1.onRedirect = { .resolved(.change($0.request)) }
+        }
+        guard case DataSourceError.tooManyRedirects = loop else {
+            Issue.record(loop)
+            return
+        }
+    }
+
+    @Test("What the redirect closure throws, or its Deferred fails with, is the failure")
+    func throwing() async throws {
+        struct Mine: Error {}
+        for _ in 0..<2 {
+            let error = await fixture.failure(of: .redirect(to: "/target")) {
+                $1.onRedirect = { _ in throw Mine() }
+            }
+            #expect(error is Mine)
+        }
+        let rejected = await fixture.failure(of: .redirect(to: "/target")) {
+            $1.onRedirect = { _ in .rejected(Mine()) }
+        }
+        #expect(rejected is Mine)
+    }
+
+    @Test(
+        "A redirect closure that never answers is ended by the time limits", arguments: ["silence", "total"])
+    func neverAnswers(_ limit: String) async throws {
+        let clock = ManualClock()
+        fixture.server.route("/it", .redirect(to: "/target"))
+        var options = TransferOptions()
+        options.timer = clock
+        options.silenceTimeout = limit == "silence" ? .seconds(8) : .seconds(3600)
+        options.totalTimeout = .seconds(limit == "total" ? 8 : 3600)
+        let (asked, cancelled) = (Deferred<Void>(), Deferred<Void>())
+        let kept = Observations<Deferred<TransferRedirect.Decision>>()
+        options.onRedirect = { _ in
+            let answer = Deferred<TransferRedirect.Decision>(canceller: { _ in cancelled.resolve() })
+            kept.note(answer)
+            asked.resolve()
+            return answer
+        }
+        let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
+        try await asked.value
+        for _ in 0..<10 { clock.advance(by: .seconds(1)) }
+        let error = await #expect(throws: DataSourceError.self) { try await request.value }
+        guard case .timedOut = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try await cancelled.value
+    }
+
+    enum Blocking: CaseIterable { case verify, validate, redirect, challenge, bodyStream, progress }
+
+    /// Serialized, because each case blocks one of the global queues' threads, of which there may be two.
+    @Test(
+        "A closure that never returns is ended by the time limits", .serialized, arguments: Blocking.allCases)
+    func neverReturns(_ closure: Blocking) async throws {
+        let clock = ManualClock()
+        var options = TransferOptions()
+        options.timer = clock
+        options.totalTimeout = .seconds(100)
+        options.silenceTimeout = .seconds(3600)
+        let (called, mayReturn) = (Observations<Void>(), DispatchSemaphore(value: 0))
+        defer { mayReturn.signal() }
+        @Sendable func block() {
+            called.note(())
+            mayReturn.wait()
+        }
+        var (request, answer) = (URLRequest(url: fixture.url("/it")), Answer.pattern(100))
+        var verify: (@Sendable (URL) -> Void)?
+        switch closure {
+        case .verify: verify = { _ in block() }
+        case .validate: options.validateResponse = { _ in block() }
+        case .progress:
+            answer = .stalled(after: 10, of: 20)
+            options.onProgress = { _ in block() }
+        case .redirect:
+            answer = .redirect(to: "/target")
+            options.onRedirect = { _ in
+                block()
+                return .resolved(.follow)
+            }
+        case .challenge:
+            answer = .status(401)
+            options.onChallenge = { _ in
+                block()
+                return .resolved(nil)
+            }
+        case .bodyStream:
+            request.httpMethod = "PUT"
+            options.makeBodyStream = {
+                block()
+                return InputStream(data: Data([1]))
+            }
+        }
+        fixture.server.route("/it", answer)
+        let download = DownloadDataSource(request, to: fixture.file("it"), options: options, verify: verify)
+            .request(on: fixture.queue)
+        await called.wait(for: 1)
+        clock.advance(by: .seconds(100))
+        let error = await #expect(throws: DataSourceError.self) { try await download.value }
+        guard case .timedOut(_, .total) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fixture.names.isEmpty)
+    }
+
+    @Test("O2: cancelled while the redirect closure decides, at whatever moment")
+    func cancelledWhileAsked() async throws {
+        fixture.server.route("/it", .redirect(to: "/target"))
+        fixture.server.route("/target", .stalled)
+        for round in 0..<40 {
+            let asked = Deferred<Void>()
+            let answer = Deferred<TransferRedirect.Decision>()
+            var options = TransferOptions.patient
+            options.onRedirect = { _ in
+                asked.resolve()
+                return round % 2 == 0 ? answer : .resolved(.stop)
+            }
+            if round % 4 == 3 { options.acceptedStatuses = [302] }
+            let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
+            if round % 4 == 0 { try await asked.value }
+            request.cancel()
+            answer.resolve(.follow)
+            _ = await request.result
+        }
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("A closure validates the head of an answer, and what it throws ends the transfer")
+    func validation() async throws {
+        struct WrongType: Error {}
+        let validate: @Sendable (HTTPURLResponse) throws -> Void = {
+            guard $0.mimeType == "text/plain" else { throw WrongType() }
+        }
+        #expect(try await fixture.load(.text("x")) { $1.validateResponse = validate }.data.text == "x")
+        for answer in [Answer.json("{}"), .stalled(after: 10, of: 20)] {
+            let error = await fixture.failure(of: answer) { $1.validateResponse = validate }
+            #expect(error is WrongType)
+            await fixture.server.waitUntilIdle()
+        }
+        fixture.server.route("/it", .json("{}"))
+        var options = TransferOptions.patient
+        options.validateResponse = validate
+        await #expect(throws: WrongType.self) {
+            try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), options: options)
+                .request(on: fixture.queue).value
+        }
+        #expect(fixture.names.isEmpty)
+    }
+
+    @Test("A validation that returns late delays the outcome, not the transfer")
+    func lateValidation() async throws {
+        let mayReturn = DispatchSemaphore(value: 0)
+        var options = TransferOptions.patient
+        options.validateResponse = { _ in mayReturn.wait() }
+        fixture.server.route("/it", .pattern(1_000_000))
+        let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
+        await fixture.server.waitForRequests(seen: 1)
+        await fixture.server.waitUntilIdle()
+        #expect(request.currentResult == nil)
+        mayReturn.signal()
+        #expect(try await request.value.data.count == 1_000_000)
+    }
+
+    @Test("Objects that closures capture are deallocated where no other transfer waits")
+    func deallocation() async throws {
+        final class Captured: Sendable {
+            let loaded: Observations<String>
+            let url: URL
+            init(_ loaded: Observations<String>, _ url: URL) { (self.loaded, self.url) = (loaded, url) }
+            deinit {
+                let page = try? URLDataSource(url, options: .patient).request(on: OperationQueue())
+                    .wait(timeout: .seconds(20))
+                loaded.note(page?.data.text ?? "nothing")
+            }
+        }
+        fixture.server.route("/it", .stalled)
+        fixture.server.route("/other", .text("fine"))
+        let loaded = Observations<String>()
+        for round in 1...30 {
+            var options = TransferOptions.patient
+            do {
+                let captured = Captured(loaded, fixture.url("/other"))
+                options.onProgress = { _ in withExtendedLifetime(captured) {} }
+            }
+            let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
+            options = .patient
+            await fixture.server.waitForRequests(underWay: 1)
+            request.cancel()
+            _ = await request.result
+            await loaded.wait(for: round)
+        }
+        #expect(loaded.all.allSatisfy { $0 == "fine" })
+    }
+}

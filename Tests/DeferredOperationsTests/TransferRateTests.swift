@@ -1,0 +1,113 @@
+import Deferred
+import DeferredOperations
+import DeferredTesting
+import Foundation
+import LoopbackServer
+import Testing
+
+/// The limit of a session. Only lower bounds are checked: a busy machine may take any time.
+///
+/// Each test is a process of its own: off Darwin a delay is one of all transfers of the process.
+@Suite(.timeLimit(.minutes(20)))
+struct TransferRateTests {
+    @Test("The limit of a session is for all its transfers together")
+    func limit() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try TransferFixture()
+            fixture.server.route("/it", .pattern(100_000))
+            let session = TransferSession(bytesPerSecond: 400_000)
+            let start = ContinuousClock.now
+            let loads = (0..<2).map { _ in
+                URLDataSource(fixture.url("/it"), options: .patient, session: session).request(
+                    on: fixture.queue)
+            }
+            let responses = try await DeferredList(loads).values().value
+            #expect(ContinuousClock.now - start >= .milliseconds(499))
+            #expect(responses.allSatisfy { Pattern.matches($0.data, at: 0) && $0.data.count == 100_000 })
+        }
+    }
+
+    @Test("A transfer that the limit of a session delays is not silent, whichever session delays it")
+    func silence() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try TransferFixture()
+            fixture.server.route("/it", .pattern(100_000))
+            fixture.server.route("/other", .stalled)
+            let clock = ManualClock()
+            let received = Observations<Int64>()
+            var options = TransferOptions()
+            options.timer = clock
+            options.silenceTimeout = .seconds(8)
+            let other = URLDataSource(fixture.url("/other"), options: options).request(on: fixture.queue)
+            await fixture.server.waitForRequests(seen: 1)
+            options.onProgress = { if $0.received > 0 { received.note($0.received) } }
+            // The first piece takes hours.
+            let delayed = URLDataSource(
+                fixture.url("/it"), options: options, session: TransferSession(bytesPerSecond: 1)
+            )
+            .request(on: fixture.queue)
+            await received.wait(for: 1)
+            for _ in 0..<100 { clock.advance(by: .seconds(1)) }
+            // A transfer that has timed out has no timer.
+            #if canImport(FoundationNetworking)
+            // One queue receives for all sessions.
+            #expect(clock.scheduled.count == 2)
+            #else
+            #expect(clock.scheduled.count == 1 && delayed.currentResult == nil)
+            #endif
+            delayed.cancel()
+            while other.currentResult == nil {
+                clock.advance(by: .seconds(1))
+                await Task.yield()
+            }
+            let error = await #expect(throws: DataSourceError.self) { try await other.value }
+            guard case .timedOut(_, .silence) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+
+    @Test("A cancellation does not wait for the limit")
+    func cancelled() async {
+        await #expect(processExitsWith: .success) {
+            let fixture = try TransferFixture()
+            fixture.server.route("/it", .pattern(100_000))
+            let session = TransferSession(bytesPerSecond: 1)
+            let file = fixture.file("it")
+            let (received, resolver) = Deferred<Void>.withResolver()
+            var options = TransferOptions.patient
+            options.onProgress = { if $0.received > 0 { resolver.resolve(()) } }
+            let load = DownloadDataSource(fixture.url("/it"), to: file, options: options, session: session)
+                .request(on: fixture.queue)
+            try await received.value
+            load.cancel()
+            await #expect(throws: CancellationError.self) { try await load.value }
+            await fixture.server.waitUntilIdle()
+            #expect(fixture.names.isEmpty)
+        }
+    }
+
+    @Test(
+        "A limit under 1 byte per second is an error that names the parameter",
+        arguments: [0, -1, Int64.min])
+    func invalidLimit(_ bytesPerSecond: Int64) async throws {
+        let fixture = try TransferFixture()
+        fixture.server.route("/it", .text("hello"))
+        let (url, session) = (fixture.url("/it"), TransferSession(bytesPerSecond: bytesPerSecond))
+        let expected = "\(url.absoluteString): bytesPerSecond must be 1 or more, is \(bytesPerSecond)"
+        let (queue, options) = (fixture.queue, TransferOptions.patient)
+        let page = await URLDataSource(url, options: options, session: session).request(on: queue).result
+        let file = await DownloadDataSource(
+            url, to: fixture.file("it"), options: options, session: session
+        ).request(on: queue).result
+        let stream = await StreamDataSource(url, options: options, session: session) { _ in }
+            .request(on: queue).result
+        for error in [page.failure, file.failure, stream.failure] { #expect("\(error!)" == expected) }
+        #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

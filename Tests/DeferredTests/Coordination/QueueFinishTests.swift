@@ -1,0 +1,185 @@
+import DeferredTesting
+import TestSupport
+import Testing
+
+@testable import Deferred
+
+@Suite("DeferredQueue: finish and workers")
+struct QueueFinishTests {
+    let queue = DeferredQueue<Int>()
+    let log = SharedLog<String>()
+
+    @Test("finish: queued elements are still delivered, then get fails with .finished")
+    func deliversRest() throws {
+        try queue.put(1)
+        try queue.put(2)
+        #expect(!queue.isFinished)
+        queue.finish()
+        queue.finish()
+        #expect(queue.isFinished && queue.count == 2)
+        #expect(try successResult(of: queue.get()) == 1)
+        #expect(queue.tryGet() == 2)
+        #expect(try failureResult(of: queue.get()) as? DeferredError == .finished)
+        #expect(queue.tryGet() == nil)
+    }
+
+    @Test("finish: calls that wait fail with .finished, in order, before it returns")
+    func failsWaiters() throws {
+        let waiting = (0..<3).map { number in
+            queue.get().recover { _ in
+                log.add("\(number)"); return 0
+            }
+        }
+        let cancelled = queue.get()
+        cancelled.cancel()
+        queue.finish()
+        #expect(log.all == ["0", "1", "2"])
+        #expect(queue.waitingCount == 0)
+        for waiting in waiting { try successResult(of: waiting) }
+        #expect(try failureResult(of: cancelled) is CancellationError)
+    }
+
+    @Test("put after finish is refused with .finished, which says so in words; nothing is kept")
+    func putAfterFinish() throws {
+        queue.finish()
+        let error = #expect(throws: DeferredError.self) { try queue.put(1) }
+        #expect(error == .finished)
+        #expect(
+            error?.description
+                == "finished: the queue has ended; it accepts no further elements, and none is left in it")
+        #expect(queue.count == 0)
+    }
+
+    @Test("F5: a callback of a waiter may put and get while the queue is being finished")
+    func usedInside() throws {
+        queue.get().fail { _ in
+            #expect(throws: DeferredError.finished) { try queue.put(1) }
+            queue.get().fail { log.add("\($0)") }
+            queue.finish()
+        }
+        queue.get().fail { _ in log.add("second") }
+        queue.finish()
+        #expect(log.all.count == 2 && log.all.contains("second"))
+    }
+
+    @Test("a worker continues after a job that fails, and its Deferred is resolved when the queue ends")
+    func workerSurvives() throws {
+        for number in 0..<3 { try queue.put(number) }
+        var worker: Deferred<Void>?
+        let reports = diagnostics {
+            worker = queue.run { number in
+                log.add("\(number)")
+                if number == 1 { throw TestError(number: 1) }
+            }
+        }
+        #expect(log.all == ["0", "1", "2"])
+        #expect(reports.count == 1)
+        #expect(reports.first?.description.contains("QueueFinishTests.swift") == true)
+        #expect(reports.first?.description.contains("TestError(number: 1)") == true)
+        try expectNoResult(try #require(worker))
+        queue.finish()
+        try successResult(of: try #require(worker))
+    }
+
+    @Test("the job in progress is done before a worker's Deferred is resolved, and so are the queued ones")
+    func finishWaitsForJobs() throws {
+        let jobs = (0..<2).map { _ in Deferred<Void>() }
+        let worker = queue.run { jobs[$0] }
+        try queue.put(0)
+        try queue.put(1)
+        queue.finish()
+        try expectNoResult(worker)
+        jobs[0].resolve()
+        try expectNoResult(worker)
+        jobs[1].resolve()
+        try successResult(of: worker)
+    }
+
+    @Test("a job that itself fails with .finished or CancellationError does not end the worker")
+    func jobErrors() throws {
+        let errors: [any Error] = [DeferredError.finished, CancellationError(), TestError()]
+        for number in 0..<3 { try queue.put(number) }
+        var worker: Deferred<Void>?
+        let reports = diagnostics {
+            worker = queue.run { number -> Deferred<Void> in
+                log.add("\(number)")
+                return .rejected(errors[number])
+            }
+        }
+        #expect(log.all == ["0", "1", "2"])
+        // A cancellation is not reported.
+        #expect(reports.count == 2)
+        queue.finish()
+        try successResult(of: try #require(worker))
+    }
+
+    @Test("stopsOnFailure: the first failure is the worker's, and the rest stays in the queue")
+    func stopsOnFailure() throws {
+        for number in 0..<5 { try queue.put(number) }
+        try expectNoUnhandledFailures {
+            let worker = queue.run(stopsOnFailure: true) { number in if number == 2 { throw TestError() } }
+            let error = try failureResult(of: worker)
+            #expect(error is TestError)
+        }
+        #expect(queue.count == 2)
+    }
+
+    @Test("eight asynchronous workers survive failing jobs and end with the queue")
+    func asynchronousWorkers() async throws {
+        let done = SpinLocked<[Int]>([])
+        let reports = SpinLocked(0)
+        try await DeferredDiagnostics.withHandler({ _ in reports.withLock { $0 += 1 } }) {
+            let workers = (0..<8).map { _ in
+                queue.asyncRun { number in
+                    await Task.yield()
+                    if number % 10 == 0 { throw TestError(number: number) }
+                    done.withLock { $0.append(number) }
+                }
+            }
+            for number in 0..<200 { try queue.put(number) }
+            queue.finish()
+            for worker in workers { try await worker.value }
+        }
+        #expect(done.withLock { $0.sorted() } == (0..<200).filter { $0 % 10 != 0 })
+        #expect(reports.withLock { $0 } == 20)
+    }
+
+    @Test("C4: a cancelled worker ends with its job's answer, and reports nothing")
+    func cancelledWorker() throws {
+        let job = Deferred<Void>(canceller: { $0.reject(TestError(number: 7)) })
+        try expectNoUnhandledFailures {
+            let worker = queue.run { _ in job }
+            try queue.put(1)
+            try queue.put(2)
+            worker.cancel()
+            let error = try failureResult(of: worker)
+            #expect(error as? TestError == TestError(number: 7))
+        }
+        #expect(queue.count == 1)
+    }
+
+    @Test("T1: each element is delivered or refused, once, while threads put and another finishes")
+    func finishRace() async {
+        for _ in 0..<50 {
+            let queue = DeferredQueue<Int>()
+            let (delivered, accepted) = (SpinLocked(0), SpinLocked(0))
+            let worker = queue.run { _ in delivered.withLock { $0 += 1 } }
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        for number in 0..<20 where (try? queue.put(number)) != nil {
+                            accepted.withLock { $0 += 1 }
+                        }
+                    }
+                }
+                group.addTask { queue.finish() }
+            }
+            _ = await worker.result
+            #expect(delivered.withLock { $0 } == accepted.withLock { $0 })
+        }
+    }
+
+    private func diagnostics(_ body: () throws -> Void) -> [DeferredDiagnostic] {
+        (try? DeferredTesting.diagnostics(reportedDuring: body)) ?? []
+    }
+}

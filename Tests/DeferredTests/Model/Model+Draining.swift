@@ -1,0 +1,217 @@
+/// Settling nodes, and notifying their consumers.
+extension Model {
+    /// Settles a node. The completion that causes this belongs to `scopes`.
+    func settle(_ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope], in loop: DrainLoop) {
+        node.outcome = outcome
+        node.state = .settled
+        node.work = .nothing
+        node.canceller = nil
+        node.cancelIsPending = false
+        if case .failure = outcome { noteFailure(of: node) }
+        let following = node.following
+        node.following = []
+        for follower in following { detach(follower) }
+
+        join(node, scopes)
+        openScope(of: node, outcome)
+        if node.attached.isEmpty {
+            leaveScopes(node)
+        } else {
+            node.isDraining = true
+            loop.queue.append(.drain(node))
+        }
+    }
+
+    func attach(_ consumer: Node, to node: Node) {
+        consumer.state = .waiting(for: node)
+        checkDetermined(node)
+        node.attached.append(consumer)
+        if node.outcome == nil || node.isDraining || node.pauses > 0 { return }
+        node.isDraining = true
+        inDrainLoop { drain(node, in: $0) }
+    }
+
+    /// A drain loop will reach `node`, but no consumer is left there. The rules leave open whether it is
+    /// idle.
+    func checkDetermined(_ node: Node) {
+        if node.isDraining && !node.drainingHasBegun
+            && !node.attached.contains(where: { $0.waits(for: node) })
+        {
+            undetermined =
+                "attached to a Deferred all of whose consumers were detached, before it is dequeued"
+        }
+    }
+
+    /// Notifies the consumers of `node`. Tasks caused by earlier consumers, which must wait until all have
+    /// been notified (F4), are in the queue from `start` on.
+    func drain(_ node: Node, in loop: DrainLoop, from start: Int? = nil) {
+        let start = start ?? loop.queue.count
+        node.drainingHasBegun = true
+        while !node.attached.isEmpty {
+            if node.pauses > 0 { return suspend(node, in: loop, from: start) }
+            let consumer = node.attached.removeFirst()
+            guard consumer.waits(for: node), let outcome = node.outcome else { continue }
+            if consumer.cancelIsPending {
+                consumer.cancelIsPending = false
+                _ = deliver(consumer, .failure(.cancelled), from: node, in: loop)
+            } else if deliver(consumer, outcome, from: node, in: loop) {
+                node.isHandled = true
+            }
+        }
+        node.isDraining = false
+        node.drainingHasBegun = false
+        leaveScopes(node)
+    }
+
+    private func suspend(_ node: Node, in loop: DrainLoop, from start: Int) {
+        node.suspendedTasks = Array(loop.queue[start...])
+        loop.queue.removeSubrange(start...)
+        node.isDraining = false
+        node.drainingHasBegun = false
+    }
+
+    /// Continues to notify consumers after a pause.
+    func resume(_ node: Node) {
+        node.pauses = 0
+        guard node.outcome != nil, !node.isDraining, !node.attached.isEmpty else { return }
+        node.isDraining = true
+        inDrainLoop { loop in
+            loop.queue = node.suspendedTasks
+            node.suspendedTasks = []
+            drain(node, in: loop, from: 0)
+        }
+    }
+
+    /// Notifies `consumer`. Returns true if that handles a failure.
+    func deliver(_ consumer: Node, _ outcome: ModelOutcome, from upstream: Node, in loop: DrainLoop) -> Bool {
+        let work = consumer.work
+        consumer.work = .nothing
+        consumer.state = .running
+        let scopes = upstream.scopes
+        switch work {
+        case .nothing:
+            preconditionFailure("what waits has something to do")
+        case .adopt:
+            settle(consumer, outcome, scopes, in: loop)
+            return true
+        case .callback(let callback, let body):
+            join(consumer, scopes)
+            submit(
+                Work(node: consumer, callback: callback, body: body, outcome: outcome, upstream: upstream),
+                in: loop)
+            return true
+        case .observer(let list, let index):
+            consumer.state = .settled
+            return receive(outcome, at: index, list, scopes, in: loop)
+        case .forward(let target):
+            consumer.state = .settled
+            target.following.removeAll { $0 === consumer }
+            guard target.isSource else { return false }
+            settle(target, outcome, scopes, in: loop)
+            return true
+        }
+    }
+
+    private func submit(_ work: Work, in loop: DrainLoop) {
+        switch work.callback.dispatcher {
+        case nil, .inline:
+            conclude(work.node, call(work, work.outcome), in: loop)
+        case .dropping:
+            // Not reported unless something waits for it (U1).
+            work.node.isHandled = true
+            release(work.node)
+            settle(work.node, .failure(.abandoned), [], in: loop)
+        case .manual:
+            work.node.state = .dispatched
+            works.append(work)
+        }
+    }
+
+    func runWork() -> Bool {
+        guard !works.isEmpty else { return false }
+        let work = works.removeFirst()
+        var outcome = work.outcome
+        if work.node.cancelIsPending {
+            work.node.cancelIsPending = false
+            outcome = .failure(.cancelled)
+            leaveOpen(work.upstream)
+        }
+        work.node.state = .running
+        inDrainLoop { conclude(work.node, call(work, outcome), in: $0) }
+        return true
+    }
+
+    func dropWork() -> Bool {
+        guard !works.isEmpty else { return false }
+        let work = works.removeFirst()
+        if work.node.cancelIsPending { undetermined = "a dispatcher released a cancelled callback" }
+        work.node.isHandled = true
+        inDrainLoop { settle(work.node, .failure(.abandoned), [], in: $0) }
+        release(work.node)
+        return true
+    }
+
+    private func call(_ work: Work, _ outcome: ModelOutcome) -> CallbackAnswer<Handle> {
+        let answer: CallbackAnswer<Handle> =
+            switch (work.callback.form, outcome) {
+            case (.then, .value), (.fail, .failure), (.trap, .failure(.test)), (.both, _), (.pair, _):
+                work.body(outcome)
+            case (.then, .failure), (.fail, .value), (.trap, _): .outcome(outcome)
+            }
+        release(work.node)
+        return answer
+    }
+
+    /// Releases a callback that has run, or never will, with its captures; at the end of the call that
+    /// attaches it, if that has not returned.
+    func release(_ node: Node) {
+        guard !node.isAttaching else {
+            node.isReleased = true
+            return
+        }
+        node.atEnd.take()?()
+    }
+
+    private func conclude(_ node: Node, _ answer: CallbackAnswer<Handle>, in loop: DrainLoop) {
+        switch answer {
+        case .outcome(let outcome): settle(node, outcome, [], in: loop)
+        case .handle(let handle): wait(node, for: handle.node, in: loop)
+        }
+    }
+
+    /// L4, L5.
+    private func wait(_ node: Node, for inner: Node, in loop: DrainLoop) {
+        if inner === node || reaches(inner, node) {
+            if node.attached.contains(where: { $0.cancelIsPending }) {
+                undetermined = "a callback with cancelled consumers closes a cycle"
+            }
+            return settle(node, .failure(.cycle), [], in: loop)
+        }
+        if let outcome = inner.outcome, !inner.isDraining, inner.pauses == 0 {
+            inner.isHandled = true
+            return settle(node, outcome, [], in: loop)
+        }
+        checkDetermined(inner)
+        node.state = .waiting(for: inner)
+        node.work = .adopt
+        inner.attached.append(node)
+        guard node.cancelIsPending else { return }
+        // The cancel was for the callback's result; it does not apply to later consumers.
+        for consumer in node.attached { consumer.cancelIsPending = false }
+        if inner.outcome == nil {
+            node.cancelIsPending = false
+            cancel(node, in: loop)
+        }
+    }
+
+    /// Returns whether `node` waits for `target`, directly or indirectly.
+    func reaches(_ node: Node, _ target: Node) -> Bool {
+        let next: [Node]
+        switch node.state {
+        case .waiting(let upstream): next = upstream.outcome == nil ? [upstream] : []
+        case .source: next = node.following + (node.list?.observers ?? [])
+        case .dispatched, .running, .settled: next = []
+        }
+        return next.contains { $0 === target || reaches($0, target) }
+    }
+}

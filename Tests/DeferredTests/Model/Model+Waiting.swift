@@ -1,0 +1,48 @@
+/// `wait`, and when it is refused: if the Deferred cannot be settled before something has run on this thread,
+/// which is the only one.
+extension Model {
+    func wait(_ handle: Handle) -> Waited {
+        finishWaitingAbandonments()
+        if let outcome = look(handle) { return .outcome(outcome) }
+        var known: [ObjectIdentifier: Bool] = [:]
+        return isStuck(handle.node, &known) ? .wouldDeadlock : .timedOut
+    }
+
+    private func isStuck(_ node: Node, _ known: inout [ObjectIdentifier: Bool]) -> Bool {
+        if let known = known[ObjectIdentifier(node)] { return known }
+        known[ObjectIdentifier(node)] = false
+        let isStuck = decideIsStuck(node, &known)
+        known[ObjectIdentifier(node)] = isStuck
+        return isStuck
+    }
+
+    private func decideIsStuck(_ node: Node, _ known: inout [ObjectIdentifier: Bool]) -> Bool {
+        switch node.state {
+        case .running:
+            return true
+        case .settled:
+            // A new consumer is notified after the earlier ones, unless a pause suspends it.
+            return node.isDraining && !nodes.contains { $0.suspends(node) }
+        case .dispatched:
+            return false
+        case .waiting(let upstream):
+            return isStuck(upstream, &known)
+        case .source:
+            if let list = node.list {
+                let pending = list.observers.filter { if case .settled = $0.state { false } else { true } }
+                if list.rule == .results { return pending.contains { isStuck($0, &known) } }
+                return !pending.isEmpty && pending.allSatisfy { isStuck($0, &known) }
+            }
+            let mayBeFired = node.isFiredByHandles || node.resolvers > 0
+            return !mayBeFired && !node.following.isEmpty
+                && node.following.allSatisfy { isStuck($0, &known) }
+        }
+    }
+}
+
+extension Model.Node {
+    /// Whether a pause of this node suspends the notification of the consumers of `other`.
+    fileprivate func suspends(_ other: Model.Node) -> Bool {
+        suspendedTasks.contains { if case .drain(let node) = $0 { node === other } else { false } }
+    }
+}

@@ -1,0 +1,266 @@
+import Deferred
+import TestSupport
+import Testing
+
+extension Rules {
+    @Suite("Rule D5: the sequence of a list with a limit") struct LazyLists {
+        /// Counts endlessly from 0, and records how many elements were taken.
+        private final class Endless: Sequence, IteratorProtocol, Sendable {
+            let taken = Box(0)
+
+            func next() -> Int? {
+                taken.change { $0 += 1 }
+                return taken.value - 1
+            }
+        }
+
+        /// Creates pending inputs, and retains the handles that could complete them.
+        private final class Pending: Sendable {
+            let log = Log()
+            private let all = Box<[Deferred<Int>]>([])
+
+            @Sendable func make(_ number: Int) -> Deferred<Int> {
+                let deferred = Deferred<Int>(canceller: { [log] _ in log("cancels \(number)") })
+                all.change { $0.append(deferred) }
+                return deferred
+            }
+        }
+
+        @Test("D5: an element is taken only when there is room for it; the sequence may be endless")
+        func takesWithRoom() {
+            let (numbers, sources) = (Endless(), (0..<4).map { _ in Deferred<Int>() })
+            let list = DeferredList(numbers, limit: 2) { sources[$0] }
+            #expect(numbers.taken.value == 0)
+            let first = list.first()
+            #expect(numbers.taken.value == 2)
+            sources[1].reject(Boom(1))
+            #expect(numbers.taken.value == 3)
+            sources[2].resolve(2)
+            #expect(outcome(first.map { "\($0)" }) == "(index: 2, value: 2)")
+            #expect(numbers.taken.value == 3)
+            sources[0].resolve(0)
+            #expect(numbers.taken.value == 3)
+        }
+
+        @Test("D5: first has its value, values has failed: no more starts, also without cancelsRemaining")
+        func decided() {
+            let numbers = Endless()
+            let first = DeferredList(numbers, limit: 3) { number in
+                number < 10 ? Deferred<Int>.rejected(Boom(number)) : .resolved(number)
+            }.first()
+            #expect(outcome(first.map { "\($0)" }) == "(index: 10, value: 10)")
+            #expect(numbers.taken.value == 11)
+
+            let others = Endless()
+            let values = DeferredList(others, limit: 3) { number in
+                number < 10 ? .resolved(number) : Deferred<Int>.rejected(Boom(number))
+            }.values()
+            #expect(outcome(values) == "Boom(10)")
+            #expect(others.taken.value == 11)
+        }
+
+        @Test("D5: a cancel stops an endless list, whatever is cancelled", arguments: 0..<3)
+        func cancelled(who: Int) {
+            let (numbers, inputs) = (Endless(), Pending())
+            let list = DeferredList(numbers, limit: 2, inputs.make)
+            let results = list.results()
+            let values = list.values()
+            switch who {
+            case 0:
+                results.cancel()
+                values.cancel()
+                #expect(outcome(results.map { $0.count }) == "cancelled")
+            case 1:
+                list.cancel()
+                #expect(outcome(results.map { $0.map(outcome) }) == #"["cancelled", "cancelled"]"#)
+            default:
+                values.cancel()
+                #expect(inputs.log.all.isEmpty)
+                results.cancel()
+            }
+            #expect(outcome(values) == "cancelled")
+            #expect(inputs.log.all == ["cancels 0", "cancels 1"])
+            #expect(numbers.taken.value == 2)
+            #expect(outcome(list.first().map { $0.value }) == "cancelled")
+            #expect(outcome(list.values()) == "cancelled")
+            #expect(numbers.taken.value == 2)
+        }
+
+        @Test("D5: cancelled before it starts, values and first of an endless list fail, results is empty")
+        func cancelledBefore() {
+            let numbers = Endless()
+            let list = DeferredList(numbers, limit: 2) { Deferred.resolved($0) }
+            list.cancel()
+            #expect(outcome(list.values()) == "cancelled")
+            #expect(outcome(list.first().map { $0.value }) == "cancelled")
+            #expect(outcome(list.results().map { $0.count }) == "0")
+            #expect(numbers.taken.value == 0)
+        }
+
+        @Test("D5: cancelled from its own body, it starts no more and cancels the input being made")
+        func cancelledFromBody() {
+            let (numbers, inputs) = (Endless(), Pending())
+            let own = Box<DeferredList<Int>?>(nil)
+            let list = DeferredList(numbers, limit: 3) { number in
+                if number == 1 { own.value?.cancel() }
+                return inputs.make(number)
+            }
+            own.value = list
+            #expect(outcome(list.values()) == "cancelled")
+            #expect(inputs.log.all == ["cancels 0", "cancels 1"])
+            #expect(numbers.taken.value == 2)
+            own.value = nil
+        }
+
+        @Test("D1, D2: a lazy sequence without elements is an empty list")
+        func empty() {
+            let list = DeferredList((0..<9).lazy.filter { $0 > 9 }, limit: 2) { Deferred.resolved($0) }
+            #expect(outcome(list.values()) == "[]")
+            #expect(outcome(list.results().map { $0.count }) == "0")
+            #expect(outcome(list.first().map { $0.value }) == "empty")
+        }
+
+        @Test("D2: first fails with the error that came last when the sequence ends after it")
+        func allFail() {
+            let sources = (0..<3).map { _ in Deferred<Int>() }
+            let first = DeferredList((0..<3).lazy.filter { $0 < 3 }, limit: 3) { sources[$0] }.first()
+            for index in [2, 0, 1] { sources[index].reject(Boom(index)) }
+            #expect(outcome(first.map { $0.value }) == "Boom(1)")
+            let sequential = DeferredList(0..<3, limit: 1) { Deferred<Int>.rejected(Boom($0)) }.first()
+            #expect(outcome(sequential.map { $0.value }) == "Boom(2)")
+        }
+
+        @Test("D4: a result that is asked for later has the inputs started before, too")
+        func askedLater() {
+            let sources = (0..<4).map { _ in Deferred<Int>() }
+            let list = DeferredList(0..<4, limit: 2) { sources[$0] }
+            let early = list.values()
+            sources[0].resolve(0)
+            let late = list.values()
+            for index in 1..<4 { sources[index].resolve(index) }
+            #expect(outcome(early) == "[0, 1, 2, 3]")
+            #expect(outcome(late) == "[0, 1, 2, 3]")
+            #expect(outcome(list.first().map { $0.index }) == "0")
+        }
+
+        @Test("D5: a result asked for inside the body has all inputs")
+        func askedInside() {
+            let (own, inner) = (Box<DeferredList<Int>?>(nil), Box<Deferred<[Int]>?>(nil))
+            let list = DeferredList(0..<3, limit: 1) { number in
+                if number == 1 { inner.value = own.value?.values() }
+                return Deferred.resolved(number)
+            }
+            own.value = list
+            #expect(outcome(list.values()) == "[0, 1, 2]")
+            #expect(inner.value.map(outcome) == "[0, 1, 2]")
+            own.value = nil
+        }
+
+        @Test("T1: results that are asked for on several threads while inputs settle there have all inputs")
+        func askedOnThreads() {
+            for _ in 0..<20 {
+                let queue = StoringDispatcher()
+                let list = DeferredList((0..<40).lazy.map { $0 }, limit: 3) { index in
+                    Deferred<Int> { resolver in queue.dispatch { resolver.resolve(index) } }
+                }
+                onThreads(4) { _ in
+                    let values = list.values()
+                    while outcome(values) == "pending" { queue.runNext() }
+                    #expect(outcome(values) == "\(Array(0..<40))")
+                }
+            }
+        }
+
+        @Test("T1: a cancel of an endless list on one thread ends the results on all, and no more starts")
+        func cancelledOnThread() {
+            for _ in 0..<20 {
+                let (queue, numbers, startedCount) = (StoringDispatcher(), Endless(), Box(0))
+                let list = DeferredList(numbers, limit: 3) { index in
+                    startedCount.change { $0 += 1 }
+                    return Deferred<Int> { resolver in queue.dispatch { resolver.resolve(index) } }
+                }
+                onThreads(4) { thread in
+                    let values = list.values()
+                    var round = 0
+                    while outcome(values) == "pending" {
+                        round += 1
+                        if thread == 0 && round == 20 { list.cancel() }
+                        queue.runNext()
+                    }
+                    #expect(outcome(values) == "cancelled")
+                }
+                let count = startedCount.value
+                queue.runAll()
+                #expect(startedCount.value == count && numbers.taken.value == count)
+            }
+        }
+
+        @Test(
+            "D5: completed reads an endless list whose inputs settle at once, and stops when the loop is left"
+        )
+        func completedEndless() async {
+            let numbers = Endless()
+            var seen: [Int] = []
+            for await (index, result) in DeferredList(numbers, limit: 3, { Deferred.resolved($0) }).completed
+            {
+                #expect(outcome(result) == "\(index)")
+                seen.append(index)
+                if seen.count == 1000 { break }
+            }
+            #expect(seen == Array(0..<1000))
+            #expect(numbers.taken.value < 1200)
+        }
+
+        @Test("D5: when the loop over completed is left, those in progress go on and no more starts")
+        func completedLeft() async {
+            let (numbers, log) = (Endless(), Log())
+            let sources = (0..<5).map { index in Deferred<Int>(canceller: { _ in log("cancels \(index)") }) }
+            let list = DeferredList(numbers, limit: 2) { sources[$0] }
+            sources[0].resolve(0)
+            for await _ in list.completed { break }
+            #expect(numbers.taken.value == 3)
+            sources[1].resolve(1)
+            #expect(numbers.taken.value == 3)
+            #expect(log.all.isEmpty)
+            // Another call for results starts more.
+            let first = list.first()
+            #expect(outcome(first.map { $0.index }) == "0")
+        }
+
+        @Test(
+            "A2: an endless list keeps nothing of the inputs that have settled, without a handle of the list")
+        func constantMemory() async {
+            let tracker = LeakTracker()
+            var most = 0
+            var count = 0
+            let completed = DeferredList(Endless(), limit: 3) { _ in Deferred.resolved(tracker.begin()) }
+                .completed
+            for await _ in completed {
+                most = max(most, tracker.alive)
+                count += 1
+                if count == 2000 { break }
+            }
+            #expect(most < 250)
+        }
+
+        @Test("A2: a list that was left, cancelled or decided is freed with its inputs", arguments: 0..<4)
+        func freed(ending: Int) async {
+            let tracker = LeakTracker()
+            do {
+                let pending = (0..<2).map { _ in Deferred<LeakTracker.Tracked>() }
+                let list = DeferredList(Endless(), limit: 2) { [life = tracker.begin()] number in
+                    life.use()
+                    return number < 5 ? Deferred.resolved(tracker.begin()) : pending[number - 5]
+                }
+                switch ending {
+                case 0: for await _ in list.completed { break }
+                case 1: list.values().cancel()
+                case 2: keep(list.first())
+                default: list.cancel()
+                }
+                keep(pending)
+            }
+            #expect(tracker.alive == 0)
+        }
+    }
+}

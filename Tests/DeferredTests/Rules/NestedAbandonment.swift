@@ -1,0 +1,120 @@
+import Deferred
+import Testing
+
+extension Rules {
+    /// Sources each retained by the errback of the next: releasing the outermost abandons all, one within the
+    /// other. The depths lie on both sides of the engine's limit for abandonments nested on the stack.
+    @Suite("Rule A1: nested abandonment") struct NestedAbandonment {
+        /// Abandons `depth` sources, one within another; `body` runs in the errback of the innermost.
+        private func abandon(depth: Int, _ body: @escaping @Sendable () -> Void) {
+            var outermost = Deferred<Int>()
+            outermost.fail { _ in body() }
+            for _ in 1..<depth {
+                let inner = Box<Deferred<Int>?>(outermost)
+                outermost = Deferred<Int>()
+                outermost.fail { _ in inner.value = nil }
+            }
+            outermost = .resolved(0)
+        }
+
+        /// A source, and the state of its consumer after `touch` was called in a `deinit`, at the given
+        /// depth, just after the source was released.
+        private func outcomeAfter(
+            depth: Int, _ touch: @escaping @Sendable (Deferred<Int>) -> Void
+        ) -> String {
+            let source = Box<Deferred<Int>?>(Deferred<Int>())
+            let consumer = source.value!.map { $0 + 1 }
+            let filler = Box<[[UInt]]>([])
+            let last = Box<AtEnd?>(
+                AtEnd {
+                    // Overwrites the freed memory.
+                    filler.value = (0..<64).map { _ in Array(repeating: 0x4141_4141_4141_4140, count: 10) }
+                    touch(consumer)
+                })
+            abandon(depth: depth) {
+                source.value = nil
+                last.value = nil
+            }
+            return outcome(consumer)
+        }
+
+        @Test("A1: a consumer that is described in a deinit, at any depth", arguments: 1...40)
+        func described(depth: Int) {
+            #expect(
+                outcomeAfter(depth: depth) { _ = "\($0)" + $0.debugDescription } == "abandoned")
+        }
+
+        @Test("A1: a consumer that is cancelled in a deinit, at any depth", arguments: 1...40)
+        func cancelled(depth: Int) {
+            #expect(outcomeAfter(depth: depth) { $0.cancel() } == "abandoned")
+        }
+
+        @Test("A1: a consumer that is waited for in a deinit, at any depth", arguments: 1...40)
+        func waitedFor(depth: Int) {
+            let seen = Box("")
+            #expect(
+                outcomeAfter(depth: depth) { consumer in
+                    seen.value = outcome(Result { try consumer.wait(timeout: .seconds(60)) })
+                } == "abandoned")
+            #expect(seen.value == "abandoned")
+        }
+
+        @Test(
+            "A1: a consumer that another waits for, and that is attached to, in a deinit", arguments: 1...40)
+        func attached(depth: Int) {
+            let added = Box<Deferred<Int>?>(nil)
+            let result = outcomeAfter(depth: depth) { consumer in
+                added.value = Deferred.resolved(1).then { _ in consumer.map { $0 } }
+            }
+            #expect(result == "abandoned")
+            #expect(outcome(added.value!) == "abandoned")
+        }
+
+        @Test("A1: the same through resolvers, whose last copies go one within another", arguments: [8, 40])
+        func resolvers(depth: Int) {
+            let (last, lastResolver) = Deferred<Int>.withResolver(canceller: { _ in })
+            let consumer = last.map { $0 }
+            var resolver = lastResolver
+            for _ in 0..<depth {
+                let inner = Box<Resolver<Int>?>(resolver)
+                let deferred: Deferred<Int>
+                (deferred, resolver) = Deferred<Int>.withResolver()
+                deferred.fail { _ in
+                    inner.value = nil
+                    consumer.cancel()
+                }
+            }
+            (_, resolver) = Deferred<Int>.withResolver()
+            _ = consume lastResolver
+            #expect(["abandoned", "cancelled"].contains(outcome(consumer)))
+            keep(resolver)
+        }
+
+        @Test(
+            "A1: a source abandoned while each canceller cancels a consumer of the next",
+            arguments: [8, 1000])
+        func cancelsWithin(depth: Int) {
+            var consumers: [Deferred<Int>] = []
+            var source: Deferred<Int>? = Deferred<Int>()
+            for _ in 0..<depth {
+                let consumer = source!.map { $0 }
+                consumers.append(consumer)
+                let inner = Box(source)
+                source = Deferred<Int>()
+                source!.fail { _ in
+                    inner.value = nil
+                    consumer.cancel()
+                }
+            }
+            source = nil
+            #expect(consumers.allSatisfy { $0.hasFired })
+        }
+    }
+
+    /// Runs a closure in its `deinit`.
+    final class AtEnd: Sendable {
+        private let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        deinit { body() }
+    }
+}

@@ -1,0 +1,154 @@
+import DeferredTesting
+import TestSupport
+import Testing
+
+@testable import Deferred
+
+@Suite("DeferredLatest")
+struct DeferredLatestTests {
+    let clock = ManualClock()
+    let log = SharedLog<String>()
+
+    @Test("a call cancels the one before, and then runs")
+    func latestOnly() throws {
+        let latest = DeferredLatest()
+        let sources = (0..<3).map { number in
+            Deferred<Int>(canceller: { _ in log.add("cancels \(number)") })
+        }
+        let results = sources.enumerated().map { number, source in
+            latest.run {
+                log.add("runs \(number)")
+                return source
+            }
+        }
+        #expect(log.all == ["runs 0", "cancels 0", "runs 1", "cancels 1", "runs 2"])
+        sources[2].resolve(2)
+        #expect(try successResult(of: results[2]) == 2)
+        for result in results.dropLast() { #expect(try failureResult(of: result) is CancellationError) }
+    }
+
+    @Test("a call after the last one is settled cancels nothing, and the others forms run too")
+    func settled() async throws {
+        let latest = DeferredLatest()
+        let first = latest.syncRun { 1 }
+        let second = latest.run { Deferred<Int>.rejected(TestError()) }
+        #expect(
+            try await latest.asyncRun {
+                await Task.yield(); return 3
+            }.value == 3)
+        #expect(try successResult(of: first) == 1)
+        #expect(try failureResult(of: second) is TestError)
+    }
+
+    @Test("debounce: only the last call of a series runs, on the dispatcher, after a pause")
+    func debounce() throws {
+        let latest = DeferredLatest(debounce: .milliseconds(300), on: clock)
+        let results = (0..<5).map { number in
+            clock.advance(by: .milliseconds(200))
+            return latest.syncRun {
+                log.add("\(number) at \(clock.elapsed)")
+                return number
+            }
+        }
+        #expect(clock.scheduled == [.milliseconds(300)])
+        clock.advance(by: .milliseconds(299))
+        #expect(log.all.isEmpty)
+        clock.advance(by: .milliseconds(1))
+        #expect(log.all == ["4 at 1.3 seconds"])
+        #expect(try successResult(of: results[4]) == 4)
+        for result in results.dropLast() { #expect(try failureResult(of: result) is CancellationError) }
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("debounce: a call cancels what the one before has started")
+    func cancelsStarted() throws {
+        let latest = DeferredLatest(debounce: .seconds(1), on: clock)
+        let source = Deferred<Int>()
+        let first = latest.run { source }
+        clock.advance(by: .seconds(1))
+        let second = latest.syncRun { 2 }
+        #expect(try failureResult(of: source) is CancellationError)
+        #expect(try failureResult(of: first) is CancellationError)
+        clock.advance(by: .seconds(1))
+        #expect(try successResult(of: second) == 2)
+    }
+
+    @Test("U1: calls that were replaced are not reported, a failure of the latest is")
+    func reports() {
+        let latest = DeferredLatest()
+        let source = Deferred<Int>()
+        let seen = diagnostics {
+            _ = latest.run { source }
+            latest.syncRun { throw TestError() }
+        }
+        #expect(seen.count == 1)
+    }
+
+    private func diagnostics(_ body: () -> Void) -> [DeferredDiagnostic] {
+        DeferredTesting.diagnostics(reportedDuring: body)
+    }
+
+    @Test("a call from inside the body, or the canceller, of the one before is the latest")
+    func reentrant() throws {
+        let latest = DeferredLatest()
+        let inner = SpinLocked<Deferred<Int>?>(nil)
+        let outer = latest.run { () -> Deferred<Int> in
+            let deferred = latest.syncRun { 2 }
+            inner.withLock { $0 = deferred }
+            return Deferred<Int>()
+        }
+        #expect(try failureResult(of: outer) is CancellationError)
+        #expect(try successResult(of: #require(inner.withLock { $0 })) == 2)
+    }
+
+    @Test(
+        "cancel, and releasing the object, cancel the latest call and stop its timer",
+        arguments: [true, false])
+    func released(cancels: Bool) throws {
+        var latest: DeferredLatest? = DeferredLatest(debounce: .seconds(1), on: clock)
+        weak var watched: DeferredLatest?
+        watched = latest
+        let result = latest!.syncRun { log.add("ran") }
+        if cancels { latest?.cancel() } else { latest = nil }
+        #expect(clock.scheduled.isEmpty)
+        #expect(try failureResult(of: result) is CancellationError)
+        latest = nil
+        #expect(watched == nil)
+        #expect(log.all.isEmpty)
+    }
+
+    @Test("A2: what a settled call captured and returned is released")
+    func freed() {
+        let latest = DeferredLatest()
+        weak var watched: SharedLog<String>?
+        do {
+            let object = SharedLog<String>()
+            watched = object
+            latest.syncRun { object }
+        }
+        #expect(watched == nil)
+    }
+
+    @Test("T1: of calls on many threads, each is settled, and at most one has run to its end undisturbed")
+    func threads() async {
+        let latest = DeferredLatest()
+        let wrong = SpinLocked(0)
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    for number in 0..<200 {
+                        let value = worker * 1000 + number
+                        switch await latest.asyncRun({
+                            await Task.yield(); return value
+                        }).result {
+                        case .success(let found): if found != value { wrong.withLock { $0 += 1 } }
+                        case .failure(let error):
+                            if !(error is CancellationError) { wrong.withLock { $0 += 1 } }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(wrong.withLock { $0 } == 0)
+    }
+}

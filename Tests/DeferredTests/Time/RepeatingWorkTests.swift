@@ -1,0 +1,179 @@
+import DeferredTesting
+import TestSupport
+import Testing
+
+@testable import Deferred
+
+@Suite("repeating: counts and reset")
+struct RepeatingWorkTests {
+    let clock = ManualClock()
+    let log = SharedLog<String>()
+
+    private func note(_ count: Int) { log.add("\(count) at \(clock.elapsed.components.seconds)") }
+
+    @Test("withCount passes the number of intervals since the last run: 1, or more where runs were skipped")
+    func counts() {
+        let long = Deferred<Void>()
+        let repeating = Deferred.repeating(every: .seconds(2), on: clock) { count -> Deferred<Void> in
+            note(count)
+            return log.all.count == 3 ? long : .resolved()
+        }
+        clock.advance(by: .seconds(11))
+        #expect(log.all == ["1 at 0", "1 at 2", "1 at 4"])
+        long.resolve()
+        clock.advance(by: .seconds(3))
+        #expect(log.all.dropFirst(3) == ["4 at 12", "1 at 14"])
+        repeating.cancel()
+    }
+
+    @Test("withCount: a dispatcher that is late has the intervals counted that passed meanwhile")
+    func lateDispatcher() {
+        let late = LateDispatcher(clock: clock)
+        let repeating = Deferred.repeating(
+            every: .seconds(2), on: late, startsNow: false, withCount: { count in note(count) })
+        clock.advance(by: .seconds(2))
+        clock.advance(by: .seconds(3))
+        late.runAll()
+        #expect(log.all == ["2 at 5"])
+        clock.advance(by: .seconds(1))
+        late.runAll()
+        #expect(log.all == ["2 at 5", "1 at 6"])
+        repeating.cancel()
+    }
+
+    /// Its timers expire on time, but their work waits until the test runs it.
+    struct LateDispatcher: DelayedDispatcher {
+        let clock: ManualClock
+        let waiting = ManualDispatcher()
+        var elapsed: Duration { clock.elapsed }
+        func dispatch(_ work: @escaping @Sendable () -> Void) { waiting.dispatch(work) }
+        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
+            clock.dispatch(after: delay) { waiting.dispatch(work) }
+        }
+        func runAll() { waiting.run() }
+    }
+
+    @Test("withCount is 1 for an interval of zero, and the asynchronous form has it too")
+    func otherForms() async throws {
+        let zero = Deferred.repeating(
+            every: .zero, on: clock,
+            withCount: { count in
+                note(count)
+                if log.all.count == 3 { throw TestError() }
+            })
+        clock.advance()
+        #expect(log.all == ["1 at 0", "1 at 0", "1 at 0"])
+        #expect(try failureResult(of: zero) is TestError)
+        let counts = DeferredQueue<Int>()
+        let asynchronous = Deferred.asyncRepeating(
+            every: .seconds(1), on: clock, withCount: { count in try counts.put(count) })
+        #expect(try await counts.get().value == 1)
+        asynchronous.cancel()
+    }
+
+    @Test("reset postpones the next run by a whole interval, and later runs with it")
+    func reset() {
+        let work = RepeatingWork(every: .seconds(10), on: clock, withCount: { count in note(count) })
+        clock.advance(by: .seconds(7))
+        work.reset()
+        #expect(clock.scheduled == [.seconds(10)])
+        clock.advance(by: .seconds(9))
+        #expect(log.all == ["1 at 0"])
+        clock.advance(by: .seconds(1))
+        #expect(log.all == ["1 at 0", "1 at 17"])
+        clock.advance(by: .seconds(10))
+        #expect(log.all == ["1 at 0", "1 at 17", "1 at 27"])
+        work.cancel()
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("reset again and again: the work never runs, and one timer is set")
+    func resetOften() {
+        let work = RepeatingWork(every: .seconds(10), on: clock, startsNow: false) { note(0) }
+        for _ in 0..<20 {
+            clock.advance(by: .seconds(9))
+            work.reset()
+            #expect(clock.scheduled.count == 1)
+        }
+        #expect(log.all.isEmpty)
+        clock.advance(by: .seconds(10))
+        #expect(log.all == ["0 at 190"])
+        work.cancel()
+    }
+
+    @Test("reset during a run lets it finish; the next is due one interval after the reset")
+    func resetInside() throws {
+        let holder = SpinLocked<RepeatingWork?>(nil)
+        let run = Deferred<Void>()
+        let work = RepeatingWork(every: .seconds(10), on: clock, startsNow: false) { () -> Deferred<Void> in
+            note(0)
+            holder.withLock { $0 }?.reset()
+            return log.all.count == 1 ? run : .resolved()
+        }
+        holder.withLock { $0 = work }
+        clock.advance(by: .seconds(14))
+        #expect(log.all == ["0 at 10"])
+        work.reset()
+        clock.advance(by: .seconds(3))
+        run.resolve()
+        #expect(clock.scheduled == [.seconds(7)])
+        work.cancel()
+        holder.withLock { $0 = nil }
+    }
+
+    @Test("reset after the end does nothing; a failure ends the work, which stands for its Deferred")
+    func ended() throws {
+        let work = RepeatingWork(every: .seconds(1), on: clock) { throw TestError() }
+        #expect(try failureResult(of: work.deferred) is TestError)
+        work.reset()
+        work.cancel()
+        #expect(clock.scheduled.isEmpty)
+        let chained = Deferred.resolved().then { RepeatingWork(every: .seconds(1), on: clock) { note(0) } }
+        chained.cancel()
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("A1, A2: when the dispatcher is released, the work is abandoned, and all is freed")
+    func dispatcherReleased() throws {
+        weak var watched: SharedLog<String>?
+        do {
+            let object = SharedLog<String>()
+            watched = object
+            var clock: ManualClock? = ManualClock()
+            let dispatcher = Unowned(clock: clock!)
+            let work = RepeatingWork(every: .seconds(1), on: dispatcher) { object.add("ran") }
+            work.reset()
+            clock = nil
+            #expect(try failureResult(of: work.deferred) as? DeferredError == .abandoned)
+        }
+        #expect(watched == nil)
+    }
+
+    /// A dispatcher that does not retain its clock: repeating work retains its dispatcher.
+    struct Unowned: DelayedDispatcher {
+        weak var clock: ManualClock?
+        var elapsed: Duration { clock?.elapsed ?? .zero }
+        func dispatch(_ work: @escaping @Sendable () -> Void) { clock?.dispatch(work) }
+        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
+            clock?.dispatch(after: delay, work) ?? EarlyTimerTests.EarlyDispatcher.Done()
+        }
+    }
+
+    @Test("A2: a cancel or a failure frees the body, also after a reset", arguments: [true, false])
+    func freed(cancels: Bool) {
+        weak var watched: SharedLog<String>?
+        do {
+            let object = SharedLog<String>()
+            watched = object
+            let work = RepeatingWork(every: .seconds(1), on: clock) {
+                object.add("ran")
+                if object.all.count == 2 { throw TestError() }
+            }
+            work.reset()
+            if cancels { work.cancel() } else { clock.advance(by: .seconds(1)) }
+            work.deferred.fail { _ in }
+        }
+        #expect(watched == nil)
+        #expect(clock.scheduled.isEmpty)
+    }
+}

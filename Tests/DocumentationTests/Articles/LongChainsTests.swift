@@ -1,0 +1,75 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+@Suite struct LongChainsTests {
+    private struct User: Sendable {
+        let name: String
+        let age: Int
+    }
+
+    private func logIn() -> Deferred<Int> { .resolved(7) }
+    private func user(_ session: Int) -> Deferred<User> { .resolved(User(name: "ann", age: 40)) }
+    private func fetchPage(at address: String) -> Deferred<String> { .resolved("page at \(address)") }
+
+    @Test("Long chains: an everyday chain")
+    func everyday() throws {
+        let line = logIn()
+            .then { session in user(session) }
+            .map { user in user.name + " is " + "\(user.age)" }
+            .map { line in line.uppercased() }
+            .always { _ in print("done") }
+            .recover { error in "nobody: \(error)" }
+        #expect(try successResult(of: line) == "ANN IS 40")
+    }
+
+    private func print(_ text: String) {}
+
+    @Test("Long chains: many steps with literals and operators")
+    func arithmetic() throws {
+        let number = Deferred.resolved(1)
+            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
+            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
+            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
+            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
+        #expect(try successResult(of: number) == (1 << 17) - 1)
+    }
+
+    @Test("Long chains: closures of several statements")
+    func statements() throws {
+        let text = "42"
+        let length = fetchPage(at: "/index")
+            .map { page in
+                let start = page.prefix(4)
+                return start.uppercased()
+            }
+            .map { $0.count }
+        #expect(try successResult(of: length) == 4)
+
+        let page = Deferred.resolved(text).then { text -> Deferred<String> in
+            if text.isEmpty { return .resolved("empty") }
+            return fetchPage(at: text)
+        }
+        #expect(try successResult(of: page) == "page at 42")
+
+        let number = Deferred.resolved(text).map { text -> Int? in
+            if text.isEmpty { return nil }
+            return Int(text)
+        }
+        #expect(try successResult(of: number) == 42)
+    }
+
+    private struct Report: DeferredConvertible {
+        let deferred: Deferred<String>
+    }
+
+    @Test("Long chains: a chain in parts")
+    func parts() throws {
+        func report(on address: String) -> Deferred<String> {
+            let page = fetchPage(at: address)
+            let summary = page.map { $0.prefix(4) + "…" }
+            return summary.map { "\(address): \($0)" }
+        }
+        #expect(try successResult(of: report(on: "/a")) == "/a: page…")
+    }
+}

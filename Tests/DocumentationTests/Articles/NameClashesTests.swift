@@ -1,0 +1,134 @@
+import CompilerProcess
+import Foundation
+import Testing
+
+/// What NameClashes.md and the README say about modules with a type, or a name, of their own that is `Deferred`.
+/// The compiler checks it against modules that stand in for Combine and for another package.
+@Suite final class NameClashesTests {
+    private let compiler: Compiler
+    private let folder: URL
+
+    init() throws {
+        compiler = try Compiler()
+        folder = FileManager.default.temporaryDirectory.appending(path: "NameClashes-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private func module(_ name: String, _ source: String) async throws {
+        let file = folder.appending(path: "\(name).swift")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        try await compiler.emitModule(name, of: [file], to: folder)
+    }
+
+    /// As in Combine: a publisher that is created when something subscribes.
+    private func combine() async throws {
+        try await module(
+            "Combine",
+            """
+            public protocol Publisher<Output> { associatedtype Output }
+            public struct Just<Output>: Publisher { public init(_ output: Output) {} }
+            public struct Deferred<P: Publisher>: Publisher {
+                public typealias Output = P.Output
+                public init(createPublisher: @escaping () -> P) {}
+            }
+            """)
+    }
+
+    /// Returns what the compiler says about `source` after `imports`.
+    private func complaints(_ imports: String, _ source: String) async throws -> [Compiler.Complaint] {
+        try await compiler.complaints(
+            about: imports + "\nfunc use() {\n" + source + "\n}\n", flags: ["-I", folder.path])
+    }
+
+    /// The imports of both documents, which must be the same.
+    private let besideCombine = """
+        import Combine
+        import Deferred
+        import struct Deferred.Deferred
+        """
+
+    @Test("Name clashes: with Combine, the type is imported by its name")
+    func combineBeside() async throws {
+        try await combine()
+        let complaints = try await complaints(
+            besideCombine,
+            """
+            let page: Deferred<String> = .resolved("page")
+            let list = DeferredList([page, Deferred<String>()])
+            let publisher = Combine.Deferred { Just(1) }
+            _ = (list.values(), publisher)
+            """)
+        #expect(complaints == [])
+    }
+
+    @Test("Name clashes: with Combine, two plain imports do not compile, not even with a qualified name")
+    func plainImports() async throws {
+        try await combine()
+        for type in ["Deferred<String>", "Deferred.Deferred<String>"] {
+            let complaints = try await complaints(
+                "import Combine\nimport Deferred", "let page: \(type)? = nil\n_ = page")
+            #expect(complaints.contains { $0.isError }, "\(type)")
+        }
+    }
+
+    #if compiler(>=6.3)
+    @Test("Name clashes: with Combine, a module selector names the type")
+    func moduleSelector() async throws {
+        try await combine()
+        let complaints = try await complaints(
+            "import Combine\nimport Deferred",
+            "let page: Deferred::Deferred<String> = .resolved(\"page\")\n_ = page")
+        #expect(complaints == [])
+    }
+    #endif
+
+    @Test("Name clashes: one import by name in one file serves the others through an alias")
+    func typeAlias() async throws {
+        try await combine()
+        let complaints = try await compiler.complaints(
+            about: """
+                import Combine
+                import Deferred
+                import struct Deferred.Deferred
+
+                typealias Eventual<Value: Sendable> = Deferred<Value>
+
+                func fetchPage() -> Eventual<String> { .resolved("page") }
+                """, flags: ["-I", folder.path])
+        #expect(complaints == [])
+    }
+
+    /// What SwiftPM does for `moduleAliases: ["Deferred": "TwistedDeferred"]`: it compiles this package's module
+    /// under the other name.
+    @Test("Name clashes: with another module named Deferred, this one is used under an alias")
+    func moduleAliases() async throws {
+        try await module("Deferred", "public struct Deferred<Value> { public init(_ value: Value) {} }")
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let files = FileManager.default.enumerator(
+            at: root.appending(path: "Sources/Deferred"), includingPropertiesForKeys: nil)
+        let sources = (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }
+        try await compiler.emitModule(
+            "TwistedDeferred", of: sources, to: folder,
+            flags: ["-module-alias", "Deferred=TwistedDeferred", "-package-name", "Deferred"])
+
+        // Not the modules of this build: there, Deferred is this package's.
+        let use = folder.appending(path: "Use.swift")
+        try """
+        import Deferred
+        import TwistedDeferred
+        import struct TwistedDeferred.Deferred
+
+        func use() {
+            let page: Deferred<String> = .resolved("page")
+            page.map { $0.count }.done { print($0) }
+        }
+        """.write(to: use, atomically: true, encoding: .utf8)
+        let output = try await compiler.run(
+            ["-typecheck", "-parse-as-library", "-I", folder.path, use.path],
+            output: folder.appending(path: "output"))
+        #expect(output == "")
+    }
+}

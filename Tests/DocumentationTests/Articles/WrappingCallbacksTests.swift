@@ -1,0 +1,168 @@
+import Deferred
+import DeferredTesting
+import Multicast
+import TestSupport
+import Testing
+
+/// A completion handler may be called with a value or an error, or never.
+private struct Store: Sendable {
+    typealias Completion = @Sendable (String?, (any Error)?) -> Void
+
+    let answer: @Sendable (String, @escaping Completion) -> Void
+
+    func read(_ key: String, completion: @escaping Completion) { answer(key, completion) }
+}
+
+/// A request that is started and cancelled.
+private final class Upload: Sendable {
+    let eventLog: SharedLog<String>
+    private let completion: SynchronizedValue<(@Sendable (Result<Int, any Error>) -> Void)?> = .init(nil)
+
+    init(_ text: String, eventLog: SharedLog<String>) { self.eventLog = eventLog }
+
+    func start(_ completion: @escaping @Sendable (Result<Int, any Error>) -> Void) {
+        eventLog.add("started")
+        self.completion.write { $0 = completion }
+    }
+
+    func finish(_ result: Result<Int, any Error>) { completion.read { $0 }?(result) }
+    func cancel() { eventLog.add("cancelled") }
+}
+
+private protocol ScannerDelegate: AnyObject, Sendable {
+    func scanner(_ scanner: Scanner, didFind code: String)
+    func scanner(_ scanner: Scanner, didFailWith error: any Error)
+}
+
+/// As many such classes, it has a weak reference to its delegate.
+private final class Scanner: @unchecked Sendable {
+    nonisolated(unsafe) static var last: Scanner?
+    nonisolated(unsafe) weak var delegate: (any ScannerDelegate)?
+    private(set) var isScanning = false
+
+    init() { Scanner.last = self }
+    func start() { isScanning = true }
+    func stop() { isScanning = false }
+}
+
+@Suite(.serialized) struct WrappingCallbacksTests {
+    let eventLog = SharedLog<String>()
+
+    private let store = Store { key, completion in
+        switch key {
+        case "name": completion("ann", nil)
+        case "age": completion(nil, Refused())
+        case "nothing": completion(nil, nil)
+        default: break
+        }
+    }
+
+    private func check(_ read: (String) -> Deferred<String>) throws {
+        #expect(try successResult(of: read("name")) == "ann")
+        #expect(try failureResult(of: read("age")) is Refused)
+        guard case DeferredError.invalidArgument? = try failureResult(of: read("nothing")) as? DeferredError
+        else {
+            Issue.record("neither a value nor an error is not refused")
+            return
+        }
+        #expect(try failureResult(of: read("other")) as? DeferredError == .abandoned)
+    }
+
+    @Test("Wrapping: the arguments of a completion handler")
+    func arguments() throws {
+        func read(_ key: String) -> Deferred<String> {
+            Deferred { resolver in
+                store.read(key) { value, error in resolver.complete(value, error) }
+            }
+        }
+        try check(read)
+    }
+
+    @Test("Wrapping: a completion handler that a resolver returns")
+    func completionHandler() throws {
+        func read(_ key: String) -> Deferred<String> {
+            Deferred { resolver in store.read(key, completion: resolver.completionHandler()) }
+        }
+        try check(read)
+    }
+
+    @Test("Wrapping: a request that can be cancelled")
+    func cancellable() throws {
+        let upload = Upload("text", eventLog: eventLog)
+        func send(_ upload: Upload) -> Deferred<Int> {
+            let (count, resolver) = Deferred<Int>.withResolver(canceller: { _ in upload.cancel() })
+            upload.start { result in resolver.complete(with: result) }
+            return count
+        }
+        let count = send(upload)
+        upload.finish(.success(4))
+        #expect(try successResult(of: count) == 4)
+        let cancelled = send(upload)
+        cancelled.cancel()
+        #expect(eventLog.all == ["started", "started", "cancelled"])
+        // The result that arrives after the cancellation is dropped without a report.
+        upload.finish(.success(5))
+        #expect(try failureResult(of: cancelled) is CancellationError)
+    }
+
+    /// One scan: the scanner's delegate until it has a code.
+    private final class Scan: ScannerDelegate {
+        let code: Deferred<String>
+        private let resolver: Resolver<String>
+
+        private init() { (code, resolver) = Deferred.withResolver() }
+
+        static func start() -> Deferred<String> {
+            let (scan, scanner) = (Scan(), Scanner())
+            scanner.delegate = scan
+            scanner.start()
+            // Retains both until there is an outcome, whichever it is.
+            return scan.code.always { _ in
+                scanner.stop()
+                withExtendedLifetime(scan) {}
+            }
+        }
+
+        func scanner(_ scanner: Scanner, didFind code: String) { resolver.resolve(code) }
+        func scanner(_ scanner: Scanner, didFailWith error: any Error) { resolver.reject(error) }
+    }
+
+    @Test("Wrapping: a delegate is retained until it is called")
+    func delegate() throws {
+        let code = Scan.start()
+        let scanner = try #require(Scanner.last)
+        #expect(scanner.isScanning)
+        scanner.delegate?.scanner(scanner, didFind: "4711")
+        #expect(try successResult(of: code) == "4711")
+        #expect(!scanner.isScanning)
+        #expect(scanner.delegate == nil)
+    }
+
+    @Test("Wrapping: a delegate's failure, and a cancellation")
+    func delegateFails() throws {
+        let failed = Scan.start()
+        do {
+            let scanner = try #require(Scanner.last)
+            scanner.delegate?.scanner(scanner, didFailWith: Refused())
+            #expect(try failureResult(of: failed) is Refused)
+            #expect(scanner.delegate == nil)
+        }
+        let cancelled = Scan.start()
+        cancelled.cancel()
+        let scanner = try #require(Scanner.last)
+        #expect(try failureResult(of: cancelled) is CancellationError)
+        #expect(!scanner.isScanning)
+        #expect(scanner.delegate == nil)
+    }
+
+    @Test("Wrapping: a Deferred for code that has a completion handler")
+    func theOtherWay() {
+        let eventLog = eventLog
+        func fetchPage() -> Deferred<String> { .resolved("page") }
+        func fetchPage(completion: @escaping @Sendable (Result<String, any Error>) -> Void) {
+            fetchPage().both { result in completion(result) }
+        }
+        fetchPage { eventLog.add("\($0)") }
+        #expect(eventLog.all == [#"success("page")"#])
+    }
+}

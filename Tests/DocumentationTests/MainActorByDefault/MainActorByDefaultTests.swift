@@ -1,0 +1,66 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+/// The article MainActorByDefault.md. This target is compiled with `-default-isolation MainActor`.
+@Suite struct MainActorByDefaultTests {
+    private let queue = OperationQueue()
+
+    private func settled(_ model: ArticlesModel) async {
+        while model.titles.isEmpty, model.message == nil { await Task.yield() }
+    }
+
+    @Test("Main actor by default: a view model loads a file with a data source of its own")
+    func dataSource() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "articles-\(UUID()).json")
+        try Data(#"[{"title": "news"}]"#.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let model = ArticlesModel()
+
+        model.appear(with: ArticleFile(file).request(on: queue))
+        await settled(model)
+        #expect(model.titles == ["NEWS"])
+    }
+
+    @Test("Main actor by default: a closure on an operation queue")
+    func closure() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "articles-\(UUID()).json")
+        try Data(#"[{"title": "news"}]"#.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let articles = queue.deferred {
+            try JSONDecoder().decode([Article].self, from: Data(contentsOf: file))
+        }
+        #expect(try await articles.value.first?.title == "news")
+    }
+
+    @Test("Main actor by default: a view model loads JSON over HTTP")
+    func json() async throws {
+        let server = try LoopbackServer()
+        defer { server.stop() }
+        server.route("/articles", .text(#"[{"title": "news"}]"#))
+        let address = try #require(URL(string: server.url("/articles")))
+        let model = ArticlesModel()
+
+        model.appear(with: JSONDataSource(address).request(on: queue))
+        await settled(model)
+        #expect(model.titles == ["NEWS"])
+    }
+
+    @Test("Main actor by default: a failure reaches the model, a cancellation the request")
+    func failing() async throws {
+        let model = ArticlesModel()
+        model.appear(with: .rejected(DeferredError.timedOut))
+        await settled(model)
+        #expect(model.message?.contains("time") == true)
+
+        let other = ArticlesModel()
+        let request = Deferred<[Article]>()
+        other.appear(with: request)
+        other.disappear()
+        await settled(other)
+        #expect(other.message == "\(CancellationError())")
+        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+    }
+}

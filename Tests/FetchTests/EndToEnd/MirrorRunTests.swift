@@ -1,0 +1,98 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import fetch
+
+/// `--mirrors`: several addresses of one file, which continue each other.
+@Suite(.timeLimit(.minutes(20)))
+struct MirrorRunTests {
+    let server: LoopbackServer
+    let fetch: FetchProgram
+
+    init() throws {
+        server = try LoopbackServer()
+        fetch = try FetchProgram()
+        server.route("/one/f", .resource(100_000, etag: "\"1\"", breakingOffAfter: 30_000))
+        server.route("/two/f", .resource(100_000, etag: "\"2\"", breakingOffAfter: 50_000))
+        server.route("/three/f", .resource(100_000, etag: "\"3\""))
+    }
+
+    private func expectWhole(_ name: String) {
+        #expect(
+            fetch.contents(name).map { $0.count == 100_000 && Pattern.matches($0, at: 0) } == true, "\(name)")
+    }
+
+    @Test("--mirrors: each mirror continues where the one before it broke off, and one file is left")
+    func continued() async throws {
+        let urls = ["/one/f", "/two/f", "/three/f"].map { server.url($0) }
+        let outcome = try await fetch.start(["--mirrors", "--json"] + urls).outcome
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(server.requests.map { $0[header: "Range"] } == [nil, "bytes=30000-", "bytes=80000-"])
+        #expect(fetch.files() == ["f"])
+        expectWhole("f")
+        #expect(outcome.objects.count == 1)
+        #expect(outcome.objects[urls[0]]?["file"] as? String == "f")
+        #expect(outcome.objects[urls[0]]?["bytes"] as? Int == 100_000)
+        #expect(outcome.errors.contains("1 of 1 fetched, 100 kB in "), "\(outcome.errors)")
+    }
+
+    @Test("--mirrors: to a file, to standard output, with a malformed address among them")
+    func destinations() async throws {
+        let named = try await fetch.run(
+            "--mirrors", "-d", "d", "-o", "g", "nonsense", server.url("/none"), server.url("/three/f"))
+        #expect(named.status == 0, "\(named.errors)")
+        #expect(named.errors.contains("fetch: nonsense: not a URL: "))
+        expectWhole("d/g")
+        let output = try await fetch.run("--mirrors", "-o", "-", server.url("/one/f"), server.url("/three/f"))
+        #expect(output.status == 0, "\(output.errors)")
+        #expect(output.output.count == 100_000 && Pattern.matches(output.output, at: 0))
+        #expect(fetch.files() == ["d"])
+    }
+
+    @Test("--mirrors: if all fail, the last error is the reason, and under --continue the next run resumes")
+    func allFail() async throws {
+        let urls = ["/one/f", "/none"].map { server.url($0) }
+        let failed = try await fetch.start(["--mirrors"] + urls).outcome
+        #expect(failed.status == 1)
+        let line = "fetch: \(urls[0]): 404 Not Found (the last of 2 addresses: \(urls[1]))\n"
+        #expect(failed.errors.contains(line), "\(failed.errors)")
+        #expect(fetch.files().isEmpty)
+        #expect(try await fetch.start(["--mirrors", "--continue"] + urls).outcome.status == 1)
+        #expect(fetch.contents("f.part")?.count == 30_000)
+        let resumed = try await fetch.start(
+            ["--mirrors", "--continue", "-o", "f"] + [server.url("/none"), server.url("/three/f"), urls[0]]
+        ).outcome
+        #expect(resumed.status == 0, "\(resumed.errors)")
+        #expect(server.requests.last?.target == "/three/f")
+        #expect(server.requests.last?[header: "Range"] == "bytes=30000-")
+        expectWhole("f")
+        #expect(fetch.files() == ["f"])
+    }
+
+    @Test("--mirrors: a mirror whose file has the wrong checksum is followed by the next one, from nothing")
+    func wrongChecksum() async throws {
+        server.route("/bad/f", .text("something else"))
+        var hash = PortableSHA256()
+        Pattern.bytes(100_000).withUnsafeBytes { hash.update($0) }
+        let sum = "sha256=" + Checksum(bytes: hash.finalized()).digits
+        let outcome = try await fetch.run(
+            "--mirrors", "--checksum", sum, server.url("/bad/f"), server.url("/three/f"))
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        expectWhole("f")
+        #expect(server.requests.last?[header: "Range"] == nil)
+    }
+
+    @Test("--mirrors: under --continue, a file that exists is compared with the first mirror that answers")
+    func existing() async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        server.route("/dated/f", .resource(100_000, etag: "\"4\"", lastModified: date))
+        try Data(Pattern.bytes(40_000)).write(to: fetch.folder.appendingPathComponent("f"))
+        let outcome = try await fetch.run(
+            "--mirrors", "--continue", "-o", "f", server.url("/none"), server.url("/dated/f"))
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(server.requests.map(\.method) == ["HEAD", "HEAD", "GET", "GET"])
+        expectWhole("f")
+        #expect(fetch.files() == ["f"])
+    }
+}

@@ -1,0 +1,17 @@
+#pragma once
+#include "Step.hpp"
+#include <string>
+
+/// The search through the schedules, which is deterministic: each run repeats the beginning of the one before
+/// up to the step in which it decides otherwise.
+namespace search {
+extern bool isStuck, isRedundant;
+extern uint64_t forcedSwitches;
+
+void begin(const il_config &config);
+/// Prepares the next schedule; false when there is none.
+bool next();
+/// The thread that goes on; -1 when none can.
+int decide(int threadCount);
+int preemptions();
+}

@@ -1,0 +1,101 @@
+extension PlantedFault {
+    /// Faults in semaphores, queues, caches and timers.
+    static let coordination = [
+        PlantedFault(
+            23, "a permit released while another caller joins the queue is not passed on",
+            foundBy: "semaphore-3",
+            change(
+                "        grant()\n        return deferred",
+                "        if !il_is_planted(23) { grant() }\n        return deferred")),
+        PlantedFault(
+            52, "a permit is released twice", foundBy: "semaphore-release-release",
+            change(
+                "if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }",
+                """
+                if il_is_planted(52) {
+                                if isReleased.load(ordering: .acquiring) { return }
+                                isReleased.store(true, ordering: .releasing)
+                                return semaphore.takeBack()
+                            }
+                            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }
+                """)),
+        PlantedFault(
+            54,
+            "a queue searches for elements in one critical section and enqueues the waiting caller in another",
+            foundBy: "queue-put-get",
+            change(
+                "            if let element = state.elements.popFirst() { return .success(element) }",
+                "            if !il_is_planted(54), let element = state.elements.popFirst() { return .success(element) }"
+            )),
+        PlantedFault(
+            55, "an element is lost that was put for a caller who has cancelled",
+            foundBy: "queue-put-get-cancel",
+            change(
+                "guard let next, !next.resolve(element) else { return }",
+                "guard let next, !next.resolve(element), !il_is_planted(55) else { return }")),
+        PlantedFault(
+            56, "a timer that was stopped while it was set still expires",
+            foundBy: "timeout-created-expire-resolve",
+            change(
+                "        if isStopped { scheduled.cancel() }",
+                "        if isStopped && !il_is_planted(56) { scheduled.cancel() }")),
+        PlantedFault(
+            57, "a timer that has expired is set", foundBy: "timeout-created-expire-resolve",
+            change(
+                "            case .new: state = .set(scheduled)\n",
+                "            case .new: state = .set(scheduled)\n            case .expired where il_is_planted(57): state = .set(scheduled)\n"
+            )),
+    ]
+
+    /// Faults in Multicast.
+    static let others = [
+        PlantedFault(
+            58, "a reader enters without regard to a writer", in: "Multicast",
+            foundBy: "readers-writer-write-read-read",
+            change(
+                "guard arrivals.wrappingAdd(1, ordering: .acquiring).newValue < 0 else { return }",
+                "guard arrivals.wrappingAdd(1, ordering: .acquiring).newValue < 0, !il_is_planted(58) else { return }"
+            )),
+        PlantedFault(
+            59, "a writer admits one reader too few", in: "Multicast",
+            foundBy: "readers-writer-write-read-read",
+            change(
+                "for _ in 0..<readers { readersMayEnter.signal() }",
+                "for _ in 0..<(il_is_planted(59) ? max(0, readers - 1) : readers) { readersMayEnter.signal() }"
+            )),
+        PlantedFault(
+            60, "the last reader does not wake the writer", in: "Multicast",
+            foundBy: "readers-writer-read-read-write",
+            change(
+                "departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == Self.sleepMark",
+                "departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == Self.sleepMark, !il_is_planted(60)"
+            )),
+        PlantedFault(
+            61, "a writer does not wait for the readers that are inside", in: "Multicast",
+            foundBy: "readers-writer-read-read-write",
+            change(
+                "        guard readers > 0 else { return }\n        departures",
+                "        guard readers > 0, !il_is_planted(61) else { return }\n        departures")),
+        PlantedFault(
+            62, "a delegate is called that was removed while the call was on its way", in: "Multicast",
+            foundBy: "multicast-remove-queued",
+            change(
+                "        if isRemoved { return nil }\n",
+                "        if isRemoved && !il_is_planted(62) { return nil }\n")),
+        PlantedFault(
+            63, "a removal loses a delegate that is added meanwhile", in: "Multicast",
+            foundBy: "multicast-add-remove-notify",
+            change(
+                "if !removed.isEmpty { state.withLock { $0.unlink(removed) } }",
+                """
+                if il_is_planted(63), !removed.isEmpty {
+                            let copy = state.withLock { $0 }
+                            var changed = copy
+                            changed.unlink(removed)
+                            state.withLock { $0 = changed }
+                            return
+                        }
+                        if !removed.isEmpty { state.withLock { $0.unlink(removed) } }
+                """)),
+    ]
+}

@@ -1,0 +1,115 @@
+extension PlantedFault {
+    /// Faults in attaching, in draining the callback list, and in pausing.
+    static let draining = [
+        PlantedFault(
+            1, "the draining flag is cleared before the list is read again",
+            foundBy: "attach-in-callback-resolve",
+            change(
+                "    func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {\n",
+                """
+                    func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
+                        if il_is_planted(1) {
+                            let seen = lock()
+                            if wasPassedOn { flags.insert(.handled) }
+                            unlock(seen & ~Word.draining)
+                            let again = lock()
+                            if again & ~Word.flags == 0 {
+                                unlock(again)
+                                return .empty
+                            }
+                            let consumers = ConsumerQueue(takenFrom: again)
+                            unlock(again & Word.flags | Word.draining)
+                            return consumers
+                        }
+
+                """)),
+        PlantedFault(
+            3, "a link is settled without its lock", foundBy: "observe-diagnose",
+            change(
+                "_ outcome: consuming Link.Payload) {\n        let word = link.lock()\n        finish",
+                """
+                _ outcome: consuming Link.Payload) {
+                        let word = il_is_planted(3) ? link.word.load(ordering: .relaxed) : link.lock()
+                        finish
+                """)),
+        PlantedFault(
+            8, "a callback runs beside the drain loop: idle is not read under the lock",
+            foundBy: "attach2-attach-resolve",
+            change(
+                "let isIdle = Link.isIdle(word) && coldState?.lateDispatcher == nil\n",
+                "let isIdle = il_is_planted(8) || Link.isIdle(word) && coldState?.lateDispatcher == nil\n")),
+        PlantedFault(
+            19, "a callback is attached by what was seen before the lock was taken",
+            foundBy: "attach-resolve",
+            change(
+                "let word = lock()\n        if Link.isIdle(word), let lateDispatcher",
+                """
+                let before = il_is_planted(19) ? self.word.load(ordering: .acquiring) : 0
+                        let word = il_is_planted(19) ? lock() & ~Word.flags | before & Word.flags & ~1 : lock()
+                        if Link.isIdle(word), let lateDispatcher
+                """)),
+        PlantedFault(
+            25, "a callback attached while the list is drained runs at once",
+            foundBy: "attach2-attach-resolve",
+            change(
+                "word & (Word.settled | Word.draining | Word.paused) == Word.settled",
+                "word & (il_is_planted(25) ? Word.settled : Word.settled | Word.draining | Word.paused) == Word.settled"
+            )),
+        PlantedFault(
+            26, "a list that grew while it was drained is dropped", foundBy: "attach2-attach-resolve",
+            change(
+                "        } while !consumers.isEmpty\n        if scope",
+                "            if il_is_planted(26) { break }\n        } while !consumers.isEmpty\n        if scope"
+            )),
+        PlantedFault(
+            10, "a pause that has ended meanwhile suspends the drain loop", foundBy: "pause-while-draining",
+            change(
+                "guard word & Word.paused != 0, let coldState = link.coldState else {",
+                "guard il_is_planted(10) || word & Word.paused != 0, let coldState = link.coldState else {")),
+        PlantedFault(
+            17, "a pause is published outside of the lock", foundBy: "pause-unpause-resolve-attach",
+            change(
+                "        coldState.pauses += 1\n        unlock(word | Word.paused)",
+                """
+                        coldState.pauses += 1
+                        if il_is_planted(17) {
+                            unlock(word)
+                            let later = self.word.load(ordering: .relaxed) & ~Word.locked
+                            self.word.store(later | Word.paused, ordering: .relaxed)
+                            return
+                        }
+                        unlock(word | Word.paused)
+                """)),
+        PlantedFault(
+            27, "unpause() drains beside a drain loop that did not stop",
+            foundBy: "pause-unpause-resolve-attach",
+            change(
+                "guard word & (Word.settled | Word.draining) == Word.settled, word",
+                "guard word & (il_is_planted(27) ? Word.settled : Word.settled | Word.draining) == Word.settled, word"
+            )),
+        PlantedFault(
+            28, "unpause() drops the follow-up work that the pause suspended",
+            foundBy: "pause-draining-downstream",
+            change(
+                "loop.resume(self, consumers, consume scope, suspendedJobs)",
+                "loop.resume(self, consumers, consume scope, il_is_planted(28) ? [] : suspendedJobs)")),
+        PlantedFault(
+            29, "consumers suspended by a pause keep their pointer to a link that may be deallocated",
+            foundBy: "paused-released-resolve-cancel",
+            change(
+                "Link.forEach(in: word) { $0.clearUpstream() }",
+                "if !il_is_planted(29) { Link.forEach(in: word) { $0.clearUpstream() } }"
+            )),
+        PlantedFault(
+            30, "an unhandled failure: the drain loop does not note that it was passed on",
+            foundBy: "unhandled-attach",
+            change(
+                "            consumers = link.takeListOrBecomeIdle(wasPassedOn)\n",
+                "            consumers = link.takeListOrBecomeIdle(wasPassedOn && !il_is_planted(30))\n")),
+        PlantedFault(
+            31, "reading currentResult does not count as handling", foundBy: "unhandled-peek",
+            change(
+                "if payload.isFailure { locked",
+                "if payload.isFailure && !il_is_planted(31) { locked")),
+    ]
+}

@@ -1,0 +1,56 @@
+extension PlantedFault {
+    /// Faults that the search found in the library, planted again where they were mended.
+    static let mended = [
+        PlantedFault(
+            70, "the source and its resolvers' reference each drop a late result",
+            foundBy: "resolver2-resolve-resolve-cancel",
+            change(
+                "if let sourceReference { return sourceReference.dropsLateResult() }",
+                "if let sourceReference, !il_is_planted(70) { return sourceReference.dropsLateResult() }")),
+        PlantedFault(
+            71, "a cancel follows a cycle endlessly before the search for cycles", foundBy: "cycle-cancel",
+            change("        if kept === link {\n", "        if kept === link && !il_is_planted(71) {\n"),
+            change(
+                "        guard inner === target || (targetWord",
+                "        if il_is_planted(71) && isCancelled { cancel(waiter) }\n        guard inner === target || (targetWord"
+            )),
+        PlantedFault(
+            72, "a canceller's result from another thread counts as a stranger's",
+            foundBy: "canceller-on-another-thread",
+            change(
+                "if byCanceller { coldState?.cancellerThread = loop.thread }",
+                "if byCanceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }")),
+        PlantedFault(
+            73, "work retains the dispatcher that it was submitted to",
+            foundBy: "dispatch-released-dispatcher",
+            change(
+                "if !isQueue { dispatchedStep.dispatcher = nil }",
+                "if !isQueue && !il_is_planted(73) { dispatchedStep.dispatcher = nil }"),
+            change(
+                "self.dispatcher = dispatcher.retainedByChains",
+                "self.dispatcher = il_is_planted(73) ? dispatcher : dispatcher.retainedByChains")),
+        PlantedFault(
+            74, "an abandonment that nothing waits for is reported", foundBy: "manualdispatcher-run-run",
+            change(
+                "if isAbandoned { link.disownFailure() }",
+                "if isAbandoned && !il_is_planted(74) { link.disownFailure() }")),
+        PlantedFault(
+            75, "a Task's cancel is forgotten that comes while its await is attached",
+            foundBy: "await-cancel",
+            change("        if isToBeCancelled {", "        if isToBeCancelled && !il_is_planted(75) {")),
+        PlantedFault(
+            76, "a Task that has its outcome is resumed by its cancel", foundBy: "await-cancel-resolve",
+            change(
+                "guard phase == .waiting else { return unlock(word) }\n        swap(&payload",
+                "guard il_is_planted(76) || phase == .waiting else { return unlock(word) }\n        swap(&payload"
+            )),
+        PlantedFault(
+            77,
+            "a manual clock computes a due time in one critical section and schedules the work in another",
+            in: "DeferredTesting", foundBy: "manualclock-dispatch-advance",
+            change(
+                "add(.dispatched(work)) { $0 + max(delay, .zero) })",
+                "add(.dispatched(work)) { [now = elapsed] in (il_is_planted(77) ? now : $0) + max(delay, .zero) })"
+            )),
+    ]
+}

@@ -1,0 +1,73 @@
+extension PlantedFault {
+    /// Faults in completing sources, in abandonment, and in lists.
+    static let sources = [
+        PlantedFault(
+            11, "a source in its deinit is retained", foundBy: "release-cancel",
+            change(
+                "        return alive == nil ? nil : held",
+                "        return alive == nil && !il_is_planted(11) ? nil : held")),
+        PlantedFault(
+            44, "abandonment overwrites an outcome", foundBy: "resolver-released-cancel",
+            change(
+                "guard phase == .source, !flags.contains(.cancelled), !isFollowing else { return unlock(word) }",
+                "guard il_is_planted(44) || phase == .source && !flags.contains(.cancelled) && !isFollowing else { return unlock(word) }"
+            )),
+        PlantedFault(
+            45, "two completions: the second is not refused", foundBy: "resolve-resolve-attach",
+            change(
+                "        guard phase == .source else {\n            let isDropped",
+                "        guard il_is_planted(45) || phase == .source else {\n            let isDropped")),
+        PlantedFault(
+            46, "the drain loop completes a source that was completed meanwhile",
+            foundBy: "follow-resolve-resolve-cancel",
+            change(
+                "        guard source.phase == .source else {\n            source.unlock(word)",
+                "        guard il_is_planted(46) || source.phase == .source else {\n            source.unlock(word)"
+            )),
+        PlantedFault(
+            13, "two inputs decide the outcome of a list", foundBy: "list-values-resolve-fail-cancel",
+            change(
+                "guard state.link != nil, state.decision == nil else { return (false, false, nil) }",
+                "guard state.link != nil, il_is_planted(13) || state.decision == nil else { return (false, false, nil) }"
+            )),
+        PlantedFault(
+            21, "a list that is cancelled keeps its own Deferred as pending",
+            foundBy: "list-limit-start-cancel",
+            change(
+                "let link = state.link.take()\n            if link != nil { state.isDetached = true }",
+                "let link = il_is_planted(21) ? state.link : state.link.take()\n            if link != nil { state.isDetached = true }"
+            )),
+        PlantedFault(
+            47, "a list misses that it was decided while its inputs were attached",
+            foundBy: "list-start-resolve-resolve",
+            change(
+                "            return state.decision != nil\n",
+                "            return state.decision != nil && !il_is_planted(47)\n")),
+        PlantedFault(
+            48, "a list is settled before all its inputs are attached",
+            foundBy: "list-start-resolve-resolve",
+            change(
+                "return (true, state.decision != nil && !state.isAttaching, replaced)",
+                "return (true, state.decision != nil && (!state.isAttaching || il_is_planted(48)), replaced)")
+        ),
+        PlantedFault(
+            49, "two threads start inputs of a limited list at once", foundBy: "list-limit-start-one-by-one",
+            change(
+                "let isFirst = !state.isStarting",
+                "let isFirst = il_is_planted(49) || !state.isStarting")),
+        PlantedFault(
+            50, "wait() misses an outcome: it is published after the signal", foundBy: "wait-resolve",
+            change(
+                "                outcome.withLock { $0 = result }\n                semaphore.signal()",
+                """
+                                if il_is_planted(50) { semaphore.signal() }
+                                outcome.withLock { $0 = result }
+                                if !il_is_planted(50) { semaphore.signal() }
+                """)),
+        PlantedFault(
+            51, "wait() takes a drain loop of another thread for its own", foundBy: "wait-draining-by-other",
+            change(
+                "let isHere = isActive && link.activeThread == thread",
+                "let isHere = isActive && (il_is_planted(51) || link.activeThread == thread)")),
+    ]
+}

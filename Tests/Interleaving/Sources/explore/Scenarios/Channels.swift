@@ -1,0 +1,102 @@
+import CInterleaving
+import Deferred
+import Multicast
+
+/// Channels and pairs of closures.
+func defineChannelScenarios() {
+    scenario("channel-listen-post-remove") {
+        let channel = Channel<Int>(), log = Log()
+        let a = Delegate(log, "a"), b = Delegate(log, "b")
+        channel.listen(a) { log.add("a\($0)") }
+        return Program(
+            { channel.post(1) }, { channel.listen(b) { log.add("b\($0)") } },
+            {
+                channel.remove(a)
+                log.add("-")
+            }
+        ) {
+            channel.post(2)
+            hold(a, b)
+            return all(
+                expect(!log.has("a2") && log.count("b2") == 1, log.text),
+                expect(log.count("a1") <= 1 && log.count("b1") <= 1, log.text))
+        }
+    }
+    scenario("channel-post-queued-remove") {
+        let channel = Channel<Int>(), log = Log(), box = WorkBox()
+        let a = Delegate(log, "a")
+        channel.listen(a, on: Stored(box: box)) { log.add("a\($0)") }
+        return Program({ channel.post(1) }, { channel.remove(a) }, { box.runAll() }) {
+            let before = log.entries.count
+            box.runAll()
+            hold(a)
+            return expect(log.entries.count == before && before <= 1, log.text)
+        }
+    }
+    scenario("channel-post-release-post") {
+        let channel = Channel<Int>(), log = Log()
+        let a = Box(Delegate(log, "a"))
+        channel.listen(a.value!) { log.add("a\($0)") }
+        return Program({ channel.post(1) }, { _ = a.take() }, { channel.post(2) }) {
+            let before = log.entries.count
+            channel.post(3)
+            return expect(log.entries.count == before && before <= 2, log.text)
+        }
+    }
+    scenario("closures-add-take-take") {
+        let closures = MulticastClosures<Int, E1>(), log = Log()
+        let a = Delegate(log, "a"), b = Delegate(log, "b")
+        let firsts = Log()
+        func add(_ owner: Delegate) {
+            let isFirst = closures.add(
+                owner, success: { log.add("\(owner.name)\($0)") }, failure: { _ in log.add("!") })
+            if isFirst { firsts.add(owner.name) }
+        }
+        return Program(
+            { add(a) }, { add(b) }, { closures.complete(with: .success(1)) }
+        ) {
+            closures.complete(with: .success(2))
+            hold(a, b)
+            let calls = log.entries.sorted()
+            return all(
+                expect(calls.count == 2 && calls[0].hasPrefix("a") && calls[1].hasPrefix("b"), log.text),
+                expect(
+                    firsts.entries.count == (log.count("a1") + log.count("b1") == 1 ? 2 : 1), firsts.text))
+        }
+    }
+    scenario("closures-take-remove") {
+        let closures = MulticastClosures<Int, E1>(), log = Log()
+        let a = Delegate(log, "a")
+        closures.add(a, success: { log.add("a\($0)") }, failure: { _ in log.add("!") })
+        return Program(
+            { closures.complete(with: .success(1)) }, { closures.complete(with: .success(2)) },
+            { closures.remove(a) }
+        ) {
+            hold(a)
+            closures.complete(with: .success(3))
+            return expect(log.entries.count <= 1 && !log.has("a3"), log.text)
+        }
+    }
+    scenario("multicast-remove-queued") {
+        let m = MulticastDelegate<Delegate>(), log = Log(), box = WorkBox()
+        let a = Delegate(log, "a")
+        m.add(a, on: Stored(box: box))
+        return Program({ m.notify { _ = $0.ask() } }, { m.remove(a) }, { box.runAll() }) {
+            let before = log.entries.count
+            box.runAll()
+            hold(a)
+            return expect(log.entries.count == before && before <= 1, log.text)
+        }
+    }
+    scenario("multicast-release-add-notify") {
+        let m = MulticastDelegate<Delegate>(), log = Log()
+        let a = Box(Delegate(log, "a")), b = Delegate(log, "b")
+        m.add(a.value!, on: nil)
+        return Program({ m.notify { _ = $0.ask() } }, { _ = a.take() }, { m.add(b, on: nil) }) {
+            let before = log.entries.count
+            m.notify { _ = $0.ask() }
+            hold(b)
+            return expect(log.entries.suffix(from: before) == ["b"] && log.count("a") <= 1, log.text)
+        }
+    }
+}

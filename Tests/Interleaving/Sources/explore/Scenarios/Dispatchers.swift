@@ -1,0 +1,92 @@
+import CInterleaving
+import Deferred
+
+func defineDispatchersScenarios() {
+    // Dispatchers
+    for drops in [false, true] {
+        scenario("dispatch-cancel-\(drops ? "drop" : "run")") {
+            let d = D(), log = Log(), box = WorkBox()
+            let c = d.map(on: Stored(box: box)) { v -> Int in
+                log.within("c"); return v
+            }
+            watch(c, log, "=")
+            return Program({ d.resolve(1) }, { drops ? box.dropAll() : box.runAll() }, { c.cancel() }) {
+                drops ? box.dropAll() : box.runAll()
+                let r = log.entries.filter { $0.hasPrefix("=") }
+                return all(
+                    expect(r.count == 1, log.text),
+                    expect(["=1", "=cancelled", "=abandoned"].contains(r[0]), log.text),
+                    expect((r[0] == "=1") == log.has("c"), log.text), noReports())
+            }
+        }
+        scenario("dispatch-nested-cancel-\(drops ? "drop" : "run")") {
+            let d = D(), log = Log(), box = WorkBox(), inner = D(canceller: { _ in log.add("X") })
+            let c = d.then(on: Stored(box: box)) { _ -> D in
+                log.within("c"); return inner
+            }
+            watch(c, log, "=")
+            return Program({ d.resolve(1) }, { drops ? box.dropAll() : box.runAll() }, { c.cancel() }) {
+                drops ? box.dropAll() : box.runAll()
+                hold(inner); let r = log.entries.filter { $0.hasPrefix("=") }
+                return all(
+                    expect(r.count == 1, log.text),
+                    expect(
+                        drops ? ["=cancelled", "=abandoned"].contains(r[0]) : r[0] == "=cancelled", log.text),
+                    expect(log.has("c") == log.has("X"), log.text), noReports())
+            }
+        }
+    }
+    // A dispatcher that runs the same work twice, on two threads.
+    scenario("dispatch-twice") {
+        let d = D(), log = Log(), box = WorkBox()
+        watch(
+            d.map(on: Stored(box: box)) { v -> Int in
+                log.within("c"); return v
+            }, log, "=")
+        d.resolve(1)
+        let work = box.take()!
+        return Program({ work() }, { work() }) {
+            all(expect(log.text == "c =1", log.text), noReports())
+        }
+    }
+    scenario("dispatch-run-release") {
+        let d = D(), log = Log(), box = WorkBox()
+        watch(
+            d.map(on: Stored(box: box)) { v -> Int in
+                log.within("c"); return v
+            }, log, "=")
+        d.resolve(1)
+        let work = box.take()!
+        let a = Box(work), b = Box(work)
+        return Program({ a.take()!() }, { _ = b.take() }) {
+            all(expect(log.text == "c =1", log.text), noReports())
+        }
+    }
+    scenario("dispatch-order") {
+        let d = D(), log = Log(), box = WorkBox()
+        d.done(on: Stored(box: box)) { _ in log.add("a") }
+        d.done { _ in log.add("b") }
+        return Program(
+            { d.resolve(1) }, { d.done(on: Stored(box: box)) { _ in log.add("c") } }, { box.runAll() }
+        ) {
+            box.runAll()
+            return all(
+                expect(log.entries.sorted() == ["a", "b", "c"], log.text),
+                expect(log.place("a") < log.place("c"), log.text), noReports())
+        }
+    }
+    scenario("dispatch-below-cancel") {
+        let d = D(), log = Log(), box = WorkBox()
+        let c = d.map(on: Stored(box: box)) { v -> Int in
+            log.within("c"); return v
+        }
+        let e = c.map { v -> Int in
+            log.within("e"); return v
+        }
+        return Program({ d.resolve(1) }, { box.runAll() }, { e.cancel() }) {
+            box.runAll()
+            let r = show(e.currentResult)
+            return all(expect(r == (log.has("e") ? "1" : "cancelled"), r + log.text), noReports())
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import Deferred
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import Multicast
+
+@Suite(.timeLimit(.minutes(20)))
+struct RetainedMessageTests {
+    private let channel = Channel<Int>()
+    private let log = SharedLog<String>()
+
+    private func listen(_ owner: AnyObject, _ name: String, on dispatcher: (any Dispatcher)? = nil) {
+        channel.listen(owner, on: dispatcher) { [log] in log.add("\(name) \($0)") }
+    }
+
+    @Test("Retained message: a later listener receives the last one first, before listen returns")
+    func lateListener() {
+        let owner = Owner()
+        channel.post(1)
+        #expect(channel.retainedMessage == nil)
+        channel.post(2, retained: true)
+        channel.post(3, retained: true)
+        channel.post(4)
+        #expect(channel.retainedMessage == 3)
+        listen(owner, "late")
+        channel.post(5)
+        #expect(log.all == ["late 3", "late 5"])
+        channel.removeRetainedMessage()
+        #expect(channel.retainedMessage == nil)
+        listen(owner, "later")
+        #expect(log.all.count == 2)
+    }
+
+    @Test(
+        "Retained message: on a dispatcher it comes there, before what is posted later, and not after removal"
+    )
+    func onDispatcher() {
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        channel.post(1, retained: true)
+        listen(owner, "a", on: queue)
+        channel.post(2)
+        #expect(log.all == [])
+        queue.run()
+        #expect(log.all == ["a 1", "a 2"])
+        let removed = Owner()
+        listen(removed, "b", on: queue)
+        channel.remove(removed)
+        queue.run()
+        #expect(log.all == ["a 1", "a 2"])
+    }
+
+    @Test("Retained message: it does not come after one that was posted later")
+    func notAfterLater() {
+        /// Runs the work submitted last first.
+        final class Reversing: Dispatcher {
+            let held = SharedLog<@Sendable () -> Void>()
+            func dispatch(_ work: @escaping @Sendable () -> Void) { held.add(work) }
+            func run() { for work in held.all.reversed() { work() } }
+        }
+        let owner = Owner()
+        let queue = Reversing()
+        channel.post(1, retained: true)
+        listen(owner, "a", on: queue)
+        channel.post(2, retained: true)
+        queue.run()
+        #expect(log.all == ["a 2"])
+    }
+
+    @Test("Retained message: listeners that are added while threads post all have the last one in the end")
+    func fromThreads() {
+        for round in 0..<50 {
+            let channel = Channel<Int>()
+            let queue = SerialDispatcher()
+            let owners = (0..<20).map { _ in Owner() }
+            let last = SharedLog<[Int]>()
+            channel.post(0, retained: true)
+            let received = owners.map { _ in SharedLog<Int>() }
+            onThreads(2) { thread in
+                if thread == 0 {
+                    for number in 1...20 { channel.post(number, retained: true) }
+                } else {
+                    for (owner, log) in zip(owners, received) {
+                        channel.listen(owner, on: queue) { log.add($0) }
+                    }
+                }
+            }
+            queue.drain()
+            for log in received {
+                #expect(log.all.last == 20, "round \(round)")
+                #expect(log.all == Array(log.all[0]...20), "round \(round)")
+            }
+            withExtendedLifetime((owners, last)) {}
+        }
+    }
+
+    @Test("Retained message: it comes first in a later sequence")
+    func sequence() async {
+        channel.post(1, retained: true)
+        var messages = channel.messages().makeAsyncIterator()
+        channel.post(2)
+        #expect(await messages.next() == 1)
+        #expect(await messages.next() == 2)
+        var none = channel.messages(buffering: .bufferingNewest(0)).makeAsyncIterator()
+        channel.removeAll()
+        #expect(await none.next() == nil)
+    }
+
+    @Test("Retained message: a named channel stays with it, though nobody listens, until it is removed")
+    func directory() {
+        let directory = ChannelDirectory()
+        Channel<Int>("status", in: directory).post(7, retained: true)
+        for number in 0..<200 { Channel<Int>("room \(number)", in: directory).post(1) }
+        #expect(directory.listing.map(\.name) == ["status"])
+        let owner = Owner()
+        Channel<Int>("status", in: directory).listen(owner) { [log] in log.add("\($0)") }
+        #expect(log.all == ["7"])
+        Channel<Int>("status", in: directory).remove(owner)
+        Channel<Int>("status", in: directory).removeRetainedMessage()
+        #expect(directory.listing.isEmpty)
+    }
+
+    @Test("Retained message: one that is replaced or removed is released outside the lock")
+    func released() {
+        final class Releasing: Sendable {
+            let channel: Channel<Releasing>
+            let log: SharedLog<String>
+            init(_ channel: Channel<Releasing>, _ log: SharedLog<String>) {
+                self.channel = channel
+                self.log = log
+            }
+            deinit { log.add("released, \(channel.listing.listeners.count) listeners") }
+        }
+        let channel = Channel<Releasing>()
+        channel.post(Releasing(channel, log), retained: true)
+        channel.post(Releasing(channel, log), retained: true)
+        #expect(log.all.count == 1)
+        channel.removeRetainedMessage()
+        #expect(log.all.count == 2)
+        channel.post(Releasing(channel, log), retained: true)
+        channel.finish()
+        #expect(log.all.count == 3)
+        channel.post(Releasing(channel, log), retained: true)
+        #expect(log.all.count == 4)
+    }
+}
+
+@Suite(.timeLimit(.minutes(20)))
+struct FinishedChannelTests {
+    private let log = SharedLog<String>()
+
+    @Test("Channel finish: sequences end at once, after what they have buffered; later ones are empty")
+    func sequences() async {
+        let channel = Channel<Int>()
+        var messages = channel.messages().makeAsyncIterator()
+        channel.post(1, retained: true)
+        channel.finish()
+        #expect(channel.isFinished)
+        #expect(await messages.next() == 1)
+        #expect(await messages.next() == nil)
+        var later = channel.makeAsyncIterator()
+        #expect(await later.next() == nil)
+        #expect(channel.retainedMessage == nil)
+    }
+
+    @Test("Channel finish: a Task that waits for a message ends")
+    func waiting() async {
+        let channel = Channel<Int>()
+        let messages = channel.messages()
+        let task = Task {
+            for await message in messages { Issue.record("\(message)") }
+            return true
+        }
+        await Task.yield()
+        channel.finish()
+        #expect(await task.value)
+    }
+
+    @Test("Channel finish: listeners get what was posted before, and nothing later; others are not added")
+    func listeners() {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
+        channel.post(1)
+        channel.finish()
+        channel.finish()
+        #expect(channel.post(2) == 0)
+        let token = channel.listen(owner) { [log] in log.add("\($0)") }
+        #expect(!token.isListening)
+        #expect(channel.post(3, retained: true) == 0)
+        queue.run()
+        #expect(log.all == ["1"])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("Channel finish: what was queued before is not delivered to a listener that is removed after it")
+    func removedAfterFinish() {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
+        channel.post(1)
+        channel.finish()
+        channel.remove(owner)
+        queue.run()
+        #expect(log.all == [])
+    }
+
+    @Test("Channel finish: the name is free for a new channel, which the old handle can't end")
+    func name() {
+        let directory = ChannelDirectory()
+        let old = Channel<Int>("x", in: directory)
+        old.finish()
+        let new = Channel<Int>("x", in: directory)
+        old.finish()
+        #expect(old.isFinished && !new.isFinished)
+        let owner = Owner()
+        new.listen(owner) { [log] in log.add("\($0)") }
+        Channel<Int>("x", in: directory).post(1)
+        #expect(log.all == ["1"])
+        #expect(directory.count == 1)
+    }
+
+    @Test("Channel: a removal ends sequences at once, though the post that removes has not returned")
+    func removedDuringPost() async {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let messages = channel.messages(priority: -1)
+        let ended = SharedLog<[Int]>()
+        channel.listen(owner) { [channel] _ in
+            channel.removeAll()
+            let done = DispatchSemaphore(value: 0)
+            Task {
+                var received: [Int] = []
+                for await message in messages { received.append(message) }
+                ended.add(received)
+                done.signal()
+            }
+            expectSignal(done)
+        }
+        channel.post(1)
+        #expect(ended.all == [[]])
+    }
+}
