@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that Deferred stays without dependencies while its peers are measured beside it.
+// A separate package, so that Deferred has no dependencies although its peers are measured with it.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
@@ -14,7 +14,7 @@ let package = Package(
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "AllocationCounter",
+                "AllocationCounter", "Comparing", "InstructionCounter",
                 .product(name: "Deferred", package: "Deferred"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -23,12 +23,13 @@ let package = Package(
                 .product(name: "OpenCombineDispatch", package: "OpenCombine"),
             ]
         ),
-        // Multicast's types beside what one would use otherwise.
+        // Compares Multicast's types with the usual alternatives.
         .executableTarget(
             name: "MulticastBenchmarks",
             dependencies: ["Comparing", .product(name: "Multicast", package: "Deferred")]
         ),
-        // Locks, semaphores and queues beside actors that do the same, and what timers take of memory.
+        // Compares locks, semaphores and queues with actors that do the same, and measures the memory of
+        // pending timers.
         .executableTarget(
             name: "CoordinationBenchmarks",
             dependencies: [
@@ -37,22 +38,25 @@ let package = Package(
                 .product(name: "DeferredTesting", package: "Deferred"),
             ]
         ),
-        // Ways of doing a job, timed in turn.
+        // Shared by the programs: a clock, a timer that alternates between jobs, tables.
         .target(name: "Comparing"),
-        // Transfers beside plain URLSession, and the fetcher beside curl and its like.
+        // Compares transfers with plain URLSession, and the fetcher with curl, wget and aria2c.
         .executableTarget(
             name: "OperationsBenchmarks",
             dependencies: [
-                "FileServing",
+                "Comparing", "FileServing",
                 .product(name: "Deferred", package: "Deferred"),
                 .product(name: "DeferredOperations", package: "Deferred"),
             ]
         ),
-        // A link to the server of the root package's examples (Examples/LoopbackServer), which is no product
-        // of it; its target there has another name, since two of one name do not go together.
+        // A symbolic link to the server of the root package's examples (Examples/LoopbackServer), which is
+        // not a product of it. The target has another name than there, since two targets of one name
+        // conflict.
         .target(name: "FileServing"),
-        // Stands between the program and its allocator and counts, while asked to.
+        // Replaces the allocator's functions and counts calls and bytes while counting is on.
         .target(name: "AllocationCounter"),
+        // Takes a child process step by step.
+        .target(name: "InstructionCounter"),
     ],
     swiftLanguageModes: [.v6]
 )

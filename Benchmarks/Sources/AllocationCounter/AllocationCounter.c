@@ -71,6 +71,28 @@ void free(void *block) {
     __libc_free(block);
 }
 
+enum { cached_blocks_per_size = 7, most_attempts = 64, largest_cached_size = 520 };
+
+static void fill_cache(size_t size) {
+    void *blocks[most_attempts];
+    bool is_exact[most_attempts];
+    int count = 0;
+    for (int exact = 0; count < most_attempts && exact < cached_blocks_per_size; count++) {
+        blocks[count] = __libc_malloc(size);
+        is_exact[count] = malloc_usable_size(blocks[count]) == size;
+        exact += is_exact[count];
+    }
+    // First those that fit, so that they are the ones that the cache keeps.
+    for (int i = 0; i < count; i++)
+        if (is_exact[i]) __libc_free(blocks[i]);
+    for (int i = 0; i < count; i++)
+        if (!is_exact[i]) __libc_free(blocks[i]);
+}
+
+void allocation_cache_fill(void) {
+    for (size_t size = 3 * sizeof(void *); size <= largest_cached_size; size += 2 * sizeof(void *)) fill_cache(size);
+}
+
 bool allocation_counting_is_available(void) { return true; }
 
 void allocation_counting_reset(void) {
@@ -90,6 +112,7 @@ struct allocation_counts allocation_counting_read(void) {
 
 #else
 
+void allocation_cache_fill(void) {}
 bool allocation_counting_is_available(void) { return false; }
 void allocation_counting_reset(void) {}
 void allocation_counting_start(void) {}

@@ -1,11 +1,11 @@
-/// What one would write instead of a lock: jobs that must not overlap are methods of an actor.
-actor Counter {
+/// The alternative to a lock: jobs that must not overlap are methods of an actor.
+actor CounterActor {
     private(set) var count = 0
 
     func add() { count += 1 }
 }
 
-/// What one would write instead of a `DeferredSemaphore`, without cancelling.
+/// The alternative to a `DeferredSemaphore`, without cancellation.
 actor ActorSemaphore {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -25,7 +25,7 @@ actor ActorSemaphore {
     }
 }
 
-/// What one would write instead of a `DeferredQueue`, without limits and cancelling.
+/// The alternative to a `DeferredQueue`, without limits and cancellation.
 actor ActorQueue {
     private var elements: [Int] = []
     private var next = 0

@@ -1,5 +1,5 @@
-/// `swift run -c release CoordinationBenchmarks [--quick]`: locks, semaphores and queues beside actors that
-/// do the same, and what 100,000 pending timers take.
+/// `swift run -c release CoordinationBenchmarks [--quick]`: compares locks, semaphores and queues with actors
+/// that do the same, and measures the memory of 100,000 pending timers.
 @main
 struct CoordinationBenchmarks {
     static func main() async {
@@ -9,8 +9,8 @@ struct CoordinationBenchmarks {
             return
         }
         let rounds = arguments.isEmpty ? 31 : 7
-        print("# Coordination, medians of \(rounds) rounds taken in turn")
-        await TakingTurns(rounds: rounds).run()
+        print("# Coordination, medians of \(rounds) interleaved rounds")
+        await MutualExclusion(rounds: rounds).run()
         await PendingTimers(count: 100_000).run()
     }
 }

@@ -5,8 +5,8 @@ import DeferredTesting
 import Dispatch
 import Foundation
 
-/// What timers take of the heap while they are pending, what is left of them once they are cancelled, and how
-/// many threads there are meanwhile.
+/// Measures the heap memory of pending timers, what remains of it after they are cancelled, and the number of
+/// threads while they are pending.
 struct PendingTimers {
     let count: Int
 
@@ -14,7 +14,7 @@ struct PendingTimers {
 
     func run() async {
         guard allocation_counting_is_available() else { return }
-        print("\n## \(count) timers pending for an hour, bytes of the heap each\n")
+        print("\n## \(count) timers pending for an hour, heap bytes each\n")
         titles(["", "pending", "cancelled", "threads"])
         await measure("Deferred.after, on a queue") { Deferred.after(Self.delay).cancel }
         await measure("Deferred.after, on a Swift clock") {
@@ -38,7 +38,7 @@ struct PendingTimers {
         }
     }
 
-    /// `make` gives what cancels the timer that it has made.
+    /// `make` creates a timer and returns a closure that cancels it.
     private func measure(_ name: String, _ make: () -> () -> Void) async {
         var cancels: [() -> Void] = []
         cancels.reserveCapacity(count)
@@ -57,7 +57,8 @@ struct PendingTimers {
         ])
     }
 
-    /// The bytes held, when other threads have done what they had to, but for what this pause itself takes.
+    /// Returns the number of allocated bytes once other threads are idle, less the bytes that this pause
+    /// allocates.
     private func settled() async -> Int64 {
         var last = allocation_counting_read().live
         while true {

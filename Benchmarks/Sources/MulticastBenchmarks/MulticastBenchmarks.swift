@@ -1,5 +1,5 @@
-/// `swift run -c release MulticastBenchmarks [--quick]`: Multicast's types beside what one would use
-/// otherwise.
+/// `swift run -c release MulticastBenchmarks [--quick]`: compares Multicast's types with the usual
+/// alternatives.
 @main
 struct MulticastBenchmarks {
     static func main() async {
@@ -9,9 +9,9 @@ struct MulticastBenchmarks {
             return
         }
         let rounds = arguments.isEmpty ? 31 : 7
-        print("# Multicast, medians of \(rounds) rounds taken in turn")
+        print("# Multicast, medians of \(rounds) interleaved rounds")
         await ReadingAndWriting(rounds: rounds).run()
         await Notifying(rounds: rounds).run()
-        await ComingAndGoing(rounds: rounds).run()
+        await AddingAndRemoving(rounds: rounds).run()
     }
 }

@@ -3,8 +3,8 @@ import Foundation
 import Multicast
 import Synchronization
 
-/// Telling 1, 10 and 1,000 listeners, who are called at once, beside NotificationCenter and an array of
-/// closures.
+/// Times the notification of 1, 10 and 1,000 listeners that are called at once, and compares it with
+/// NotificationCenter and an array of closures.
 struct Notifying {
     let rounds: Int
 
@@ -23,7 +23,7 @@ struct Notifying {
     private struct Message: Sendable {}
 
     func run() async {
-        print("\n## Telling listeners that are called at once, ns a listener\n")
+        print("\n## Notifying listeners that are called at once, ns per listener\n")
         titles([
             "listeners", "MulticastDelegate.notify", "Channel.post", "MulticastClosures.pairs",
             "NotificationCenter.post",
@@ -41,7 +41,7 @@ struct Notifying {
         let channel = Channel<Message>()
         let closures = MulticastClosures<Message, Never>()
         let center = NotificationCenter()
-        let name = Notification.Name("told")
+        let name = Notification.Name("message")
         var array: [@Sendable () -> Void] = []
         var tokens: [any NSObjectProtocol] = []
         for hearer in hearers {
@@ -53,17 +53,17 @@ struct Notifying {
         }
         let posts = max(1, 20_000 / count)
         let heldArray = array
-        let times = await Contender.compare(
+        let times = await TimedJob.compare(
             [
-                Contender(name: "notify") { for _ in 0..<posts { delegates.notify { $0.hear() } } },
-                Contender(name: "post") { for _ in 0..<posts { channel.post(Message()) } },
-                Contender(name: "pairs") {
+                TimedJob(name: "notify") { for _ in 0..<posts { delegates.notify { $0.hear() } } },
+                TimedJob(name: "post") { for _ in 0..<posts { channel.post(Message()) } },
+                TimedJob(name: "pairs") {
                     for _ in 0..<posts { for pair in closures.pairs() { pair.succeed(Message()) } }
                 },
-                Contender(name: "NotificationCenter") {
+                TimedJob(name: "NotificationCenter") {
                     for _ in 0..<posts { center.post(name: name, object: nil) }
                 },
-                Contender(name: "array") { for _ in 0..<posts { for closure in heldArray { closure() } } },
+                TimedJob(name: "array") { for _ in 0..<posts { for closure in heldArray { closure() } } },
             ],
             by: .thread,
             rounds: rounds

@@ -3,10 +3,11 @@ import Dispatch
 import Multicast
 import Synchronization
 
-/// A readers-writer value beside a `Mutex`, an actor, and a concurrent queue whose writes are barriers.
+/// Compares a readers-writer value with a `Mutex`, an actor, and a concurrent queue whose writes are
+/// barriers.
 ///
-/// One or two threads (Tasks, for the actor) do a mix of reads and writes. A short read looks at one number;
-/// a long one adds up a few thousand, some microseconds of work.
+/// One or two threads (Tasks, for the actor) do a mix of reads and writes. A short read reads one number; a
+/// long one sums several thousand, which takes some microseconds.
 struct ReadingAndWriting {
     let rounds: Int
 
@@ -23,7 +24,7 @@ struct ReadingAndWriting {
         func write(_ number: Int) { numbers[0] = number }
     }
 
-    /// Soundness of `@unchecked Sendable`: written inside barriers only, read inside the queue only.
+    /// Sound as `@unchecked Sendable`: written inside barriers only, read inside the queue only.
     private final class Queued: @unchecked Sendable {
         let queue = DispatchQueue(label: "numbers", attributes: .concurrent)
         var numbers = ReadingAndWriting.numbers
@@ -31,8 +32,9 @@ struct ReadingAndWriting {
 
     func run() async {
         print(
-            "\n## Reading and writing, ns an operation (all threads' operations over the time that passed)\n")
-        print("Two threads that share nothing get \(await parallelism()) times the work of one done.\n")
+            "\n## Reading and writing, ns per operation (elapsed time by the number of all threads' operations)\n"
+        )
+        print("Two threads that share nothing do \(await parallelism()) times the work of one.\n")
         titles(["threads", "read", "reads", "SynchronizedValue", "Mutex", "actor", "barrier queue"])
         for threads in [1, 2] {
             for (name, length, operations) in [("short", 1, 20_000), ("long", 4_096, 1_000)] {
@@ -46,15 +48,15 @@ struct ReadingAndWriting {
         }
     }
 
-    /// What a second thread can bring at all here and now: 2 on two idle processors.
+    /// Measures how much faster two threads are than one on this machine: 2 on two idle processors.
     private func parallelism() async -> Double {
         let work: @Sendable () -> Void = {
             for _ in 0..<2_000 { consume(sum(Self.numbers, Self.numbers.count)) }
         }
-        let times = await Contender.compare(
+        let times = await TimedJob.compare(
             [
-                Contender(name: "one thread") { onThreads(1, work) },
-                Contender(name: "two threads") { onThreads(2, work) },
+                TimedJob(name: "one thread") { onThreads(1, work) },
+                TimedJob(name: "two threads") { onThreads(2, work) },
             ],
             by: .elapsed,
             rounds: rounds
@@ -68,9 +70,9 @@ struct ReadingAndWriting {
         let isolated = Isolated()
         let queued = Queued()
         let pattern = (0..<operations).map { ($0 * 37) % 100 < reads }
-        return await Contender.compare(
+        return await TimedJob.compare(
             [
-                Contender(name: "SynchronizedValue") {
+                TimedJob(name: "SynchronizedValue") {
                     onThreads(threads) {
                         for isRead in pattern {
                             if isRead {
@@ -81,7 +83,7 @@ struct ReadingAndWriting {
                         }
                     }
                 },
-                Contender(name: "Mutex") {
+                TimedJob(name: "Mutex") {
                     onThreads(threads) {
                         for isRead in pattern {
                             if isRead {
@@ -92,7 +94,7 @@ struct ReadingAndWriting {
                         }
                     }
                 },
-                Contender(name: "actor") {
+                TimedJob(name: "actor") {
                     await withTaskGroup(of: Void.self) { group in
                         for _ in 0..<threads {
                             group.addTask {
@@ -107,7 +109,7 @@ struct ReadingAndWriting {
                         }
                     }
                 },
-                Contender(name: "barrier queue") {
+                TimedJob(name: "barrier queue") {
                     onThreads(threads) {
                         for isRead in pattern {
                             if isRead {
@@ -135,11 +137,11 @@ private func sum(_ numbers: [Int], _ length: Int) -> Int {
 @_optimize(none)
 private func consume(_ number: Int) {}
 
-/// Threads of their own, which all start when all are there: `concurrentPerform` may leave everything to the
-/// first.
+/// Runs the closure on threads of its own, which start together once all exist: `concurrentPerform` may run
+/// everything on the first.
 private func onThreads(_ number: Int, _ body: @escaping @Sendable () -> Void) {
     if number == 1 { return body() }
-    let arrived = Arrivals()
+    let arrived = ThreadCounter()
     let group = DispatchGroup()
     for _ in 0..<number {
         DispatchQueue(label: "thread").async(group: group) {
@@ -151,6 +153,6 @@ private func onThreads(_ number: Int, _ body: @escaping @Sendable () -> Void) {
     group.wait()
 }
 
-private final class Arrivals: Sendable {
+private final class ThreadCounter: Sendable {
     let count = Atomic(0)
 }

@@ -1,27 +1,27 @@
 import FileServing
 import Foundation
 
-/// A server with the files of all jobs, in a process of its own; or one that somebody else has started.
+/// A server with the files of all jobs, in a process of its own, or an external one.
 struct FileServer {
     let urlBase: String
     let name: String
-    private let process: Program?
+    private let process: MeasuredProcess?
 
-    init(_ options: Options, folder: URL) throws {
+    init(_ options: TransferBenchmarkOptions, folder: URL) throws {
         if let base = options.urlBase {
             urlBase = base.hasSuffix("/") ? base : base + "/"
             name = base
             process = nil
-        } else if let nginx = Contender.installed("nginx") {
+        } else if let nginx = TransferCommand.installed("nginx") {
             let port = 20_000 + Int(getpid()) % 20_000
             urlBase = "http://127.0.0.1:\(port)/"
             name = "nginx"
             let configuration = try Self.prepareNginx(in: folder, port: port)
-            process = try Program(nginx, ["-p", folder.path, "-c", configuration, "-e", "stderr"])
+            process = try MeasuredProcess(nginx, ["-p", folder.path, "-c", configuration, "-e", "stderr"])
         } else {
             var ends: [CInt] = [-1, -1]
-            guard pipe(&ends) == 0 else { throw Program.Failure(description: "no descriptors left") }
-            process = try Program(CommandLine.arguments[0], ["serve"], output: ends[1])
+            guard pipe(&ends) == 0 else { throw MeasuredProcess.Failure(description: "no descriptors left") }
+            process = try MeasuredProcess(CommandLine.arguments[0], ["serve"], output: ends[1])
             close(ends[1])
             let line = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true).availableData
             urlBase = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .newlines)
@@ -31,9 +31,9 @@ struct FileServer {
 
     func end() { process?.end() }
 
-    /// Writes the files, and the configuration, whose path is given back.
+    /// Writes the files and the configuration, and returns the configuration's path.
     private static func prepareNginx(in folder: URL, port: Int) throws -> String {
-        for job in Job.allCases {
+        for job in FileSet.allCases {
             let files = folder.appendingPathComponent(job.rawValue)
             try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
             let first = files.appendingPathComponent("0")
@@ -57,12 +57,12 @@ struct FileServer {
     }
 }
 
-/// The files of all jobs from the server of the examples.
+/// Serves the files of all jobs with the server of the examples.
 enum LoopbackFiles {
-    /// Says on standard output where it is, and serves until the process is ended.
+    /// Prints the server's address on standard output and serves until the process is ended.
     static func serve() async throws {
         let server = try LoopbackServer { request in
-            let job = Job.allCases.first { request.path.hasPrefix("/\($0.rawValue)/") }
+            let job = FileSet.allCases.first { request.path.hasPrefix("/\($0.rawValue)/") }
             return job.map { .pattern($0.byteCount) } ?? .status(404)
         }
         FileHandle.standardOutput.write(Data(server.url("/\n").utf8))

@@ -39,7 +39,7 @@ enum Curves {
                 (.embedded, { try Recursion<Int>.nio(loop, $0, $1, $2) })),
             try panel("A chain, cancelled at its end", "link", (.deferred, CancelledChain<Int>.deferred)),
             try panel("A list, cancelled", "input", (.deferred, CancelledList<Int>.deferred)),
-            try panel("A pending chain, let go of", "link", (.deferred, Dropping<Int>.deferred)),
+            try panel("A pending chain, released", "link", (.deferred, Dropping<Int>.deferred)),
         ]
     }
 

@@ -2,16 +2,16 @@ import NIOCore
 import NIOEmbedded
 import NIOPosix
 
-/// swift-nio's two event loops, and how a sample runs on them.
+/// The two event loops of swift-nio that samples run on.
 enum EventLoops {
-    /// Single-threaded and without locks or atomics of its own; used on the main thread only.
+    /// Single-threaded, without locks or atomics; used on the main thread only.
     static let embedded = EmbeddedEventLoop()
-    /// One thread of NIO's own.
+    /// An event loop with a thread of its own.
     static let threaded: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
 }
 
-/// Holds a loop for callbacks to capture, as they would a channel or a handler: one reference, where
-/// capturing the existential itself costs NIO an allocation more.
+/// Retains a loop for callbacks to capture, as they would capture a channel or a handler: one reference.
+/// Capturing the existential itself costs NIO one more allocation.
 final class LoopOwner: Sendable {
     let loop: any EventLoop
 
@@ -21,7 +21,7 @@ final class LoopOwner: Sendable {
 }
 
 extension Contender {
-    /// The sample runs on the embedded loop: on this thread.
+    /// Runs the sample on the embedded loop, on this thread.
     static func embedded(
         items: Int = 1, _ body: @escaping (any EventLoop, Int, Stopwatch) throws -> Void
     ) -> Contender {
@@ -30,7 +30,7 @@ extension Contender {
         }
     }
 
-    /// The whole sample runs on the threaded loop's own thread, so that no operation has to cross over.
+    /// Runs the whole sample on the thread of the threaded loop, so that no operation has to change threads.
     static func threaded(
         items: Int = 1, _ body: @escaping @Sendable (any EventLoop, Int, Stopwatch) throws -> Void
     ) -> Contender {

@@ -1,7 +1,7 @@
 /// Runs Swift concurrency's jobs on the thread that drains it, so that tasks and continuations are timed
-/// without any thread waking another: the cheapest they can be.
+/// without waking another thread: their lowest possible cost.
 ///
-/// `@unchecked Sendable` is sound because a sample makes, fills and drains its executor on one thread.
+/// Sound as `@unchecked Sendable`: a sample creates, fills and drains its executor on one thread.
 final class ManualExecutor: TaskExecutor, @unchecked Sendable {
     private var jobs: [UnownedJob] = []
     private var following: [UnownedJob] = []
@@ -10,7 +10,7 @@ final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         jobs.append(UnownedJob(job))
     }
 
-    /// Runs what is queued, and what that queues, until nothing is left.
+    /// Runs the queued jobs, and the jobs that those enqueue, until the queue is empty.
     func drain() {
         while !jobs.isEmpty {
             swap(&jobs, &following)
@@ -21,8 +21,8 @@ final class ManualExecutor: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    /// Runs `body` as a task, and, whenever nothing is left to run before it has ended, `whenIdle`, which is
-    /// to resume something.
+    /// Runs `body` as a task. Calls `whenIdle`, which must resume something, whenever the queue is empty
+    /// before the task has ended.
     func run(_ body: @escaping @Sendable () async throws -> Void, whenIdle: () -> Void = {}) throws {
         let ending = Ending()
         Task(executorPreference: self) {
@@ -43,22 +43,22 @@ final class ManualExecutor: TaskExecutor, @unchecked Sendable {
     }
 }
 
-/// `@unchecked Sendable` is sound for the reason that ``ManualExecutor`` gives: one thread.
+/// Sound as `@unchecked Sendable`: used on one thread, as ``ManualExecutor`` is.
 private final class Ending: @unchecked Sendable {
     var outcome: Result<Void, any Error>?
 }
 
-/// Where a workload leaves what its driver is to fire next: promises, resolvers, continuations.
+/// A stack of the promises, resolvers or continuations that the driver of a workload is to complete.
 ///
-/// `@unchecked Sendable` is sound because what is left here is taken on the same thread.
+/// Sound as `@unchecked Sendable`: used on one thread.
 final class Waiting<Element>: @unchecked Sendable {
     private var latest: Element?
     private(set) var all: [Element] = []
 
-    /// Leaves one for `next()`.
+    /// Pushes one for `next()`.
     func leave(_ element: Element) { latest = element }
 
-    /// Takes what was left last.
+    /// Pops the one that was pushed last.
     func next() -> Element? {
         defer { latest = nil }
         return latest
@@ -70,7 +70,7 @@ final class Waiting<Element>: @unchecked Sendable {
 }
 
 extension Contender {
-    /// A contender whose sample runs as one task on a ``ManualExecutor`` of its own.
+    /// Creates a contender whose sample runs as one task on a ``ManualExecutor`` of its own.
     static func concurrent(
         _ library: Library, items: Int = 1,
         _ body: @escaping (ManualExecutor, Int, Stopwatch) throws -> Void
@@ -78,5 +78,11 @@ extension Contender {
         Contender(library, items: items) { iterations, stopwatch in
             try body(ManualExecutor(), iterations, stopwatch)
         }
+    }
+    static func concurrent(
+        _ library: Library, items: Int,
+        sized: @escaping (ManualExecutor, _ items: Int, _ iterations: Int, Stopwatch) throws -> Void
+    ) -> Contender {
+        Contender(library, items: items, sized: { try sized(ManualExecutor(), $0, $1, $2) })
     }
 }

@@ -1,27 +1,26 @@
-/// What one contender was seen to take for one item.
+/// The time and memory that one contender used for one item.
 struct Measurement: Codable {
     let library: Library
     let median: Double
     let minimum: Double
     let samples: Int
-    /// Heap blocks and bytes asked for, and bytes still held at the end of the measured part; nil where this
-    /// platform's allocator can't be counted.
+    /// Heap blocks and bytes allocated, and bytes still allocated at the end of the measured part; nil where
+    /// this platform's allocator cannot be counted.
     let allocations: Double?
     let bytes: Double?
     let liveBytes: Double?
 }
 
-/// How Deferred compares with one peer: the median, over the rounds, of its time by the peer's in the same
-/// round.
+/// The ratio of Deferred's time to one peer's: the median over the rounds, each ratio taken within one round.
 struct Ratio: Codable {
     let peer: Library
     let median: Double
-    /// Least time by least time.
+    /// The ratio of the shortest times.
     let minimum: Double
 }
 
-/// A workload with what came of it.
-struct Outcome: Codable {
+/// A workload with its measurements.
+struct WorkloadResult: Codable {
     let workload: String
     let title: String
     let unit: String
@@ -30,7 +29,7 @@ struct Outcome: Codable {
     let measurements: [Measurement]
     let ratios: [Ratio]
 
-    /// The peer that took least time.
+    /// The fastest peer.
     var best: Ratio? {
         let peers = measurements.filter { $0.library != .deferred }
         guard let best = peers.min(by: { $0.median < $1.median }) else { return nil }
@@ -41,9 +40,9 @@ struct Outcome: Codable {
         ratios.first { $0.peer == peer }
     }
 
-    /// Whether the target was met, if there is one and its peer took part.
+    /// Whether the target was met, if there is one and its peer was measured.
     var meetsTarget: Bool? {
-        guard let target, let ratio = ratio(to: target.peer) else { return nil }
-        return ratio.median <= target.limit
+        guard let target, let limit = target.limit, let ratio = ratio(to: target.peer) else { return nil }
+        return ratio.median <= limit
     }
 }

@@ -1,7 +1,7 @@
 import AllocationCounter
 
-/// What the heap holds in the middle of W7's recursion: the same however long the loop is, if finished steps
-/// are let go of.
+/// Measures the allocated bytes in the middle of W7's recursion. They are independent of the length of the
+/// loop if finished steps are released.
 struct MemoryGrowth: Codable {
     let library: Library
     let steps: Int
@@ -14,7 +14,7 @@ struct MemoryGrowth: Codable {
         while steps <= longest {
             all.append(
                 try measure(.deferred, steps) { try Recursion<Int>.deferred(steps, 1, $0, halfway: $1) })
-            // NIO's grows with every step; a million is enough to see it.
+            // NIO's memory grows with each step; a million steps show it.
             if steps <= 1_000_000 {
                 all.append(
                     try measure(.embedded, steps) {
@@ -30,7 +30,7 @@ struct MemoryGrowth: Codable {
         _ library: Library, _ steps: Int, _ body: (Stopwatch, () -> Void) throws -> Void
     ) throws -> MemoryGrowth {
         var held = 0
-        try body(Stopwatch(.thread, countsAllocations: true)) { held = Int(allocation_counting_read().live) }
+        try body(Stopwatch(.thread, counts: .allocations)) { held = Int(allocation_counting_read().live) }
         return MemoryGrowth(library: library, steps: steps, heldBytes: held)
     }
 }

@@ -1,21 +1,22 @@
 import AllocationCounter
+import Comparing
 
-/// Takes the samples of one workload, all contenders in turn, round by round.
+/// Takes the samples of one workload, alternating between the contenders round by round.
 ///
-/// The machine's mood changes from one second to the next; what is measured within some milliseconds of each
-/// other shares it. So each round takes one short sample of every contender, starting with another one each
-/// time, and ratios are taken round by round.
+/// The load of the machine changes from one second to the next; samples taken within some milliseconds see
+/// the same load. So each round takes one short sample of every contender, starting with another contender
+/// each time, and ratios are taken within a round.
 struct Sampler {
-    /// How long a sample should take, in nanoseconds. (One iteration may take longer.)
+    /// The target length of a sample, in nanoseconds. (One iteration may take longer.)
     let sampleTime: Double
-    /// How long all samples of one contender may take together, in nanoseconds.
+    /// The time limit for all samples of one contender, in nanoseconds.
     let budget: Double
     let rounds: ClosedRange<Int>
 
     static let full = Sampler(sampleTime: 2_500_000, budget: 500_000_000, rounds: 7...181)
     static let quick = Sampler(sampleTime: 1_500_000, budget: 40_000_000, rounds: 5...21)
 
-    func measure(_ workload: Workload) throws -> Outcome {
+    func measure(_ workload: Workload) throws -> WorkloadResult {
         if workload.onOneProcessor { _ = processor_pinning_set(true) }
         defer { if workload.onOneProcessor { _ = processor_pinning_set(false) } }
 
@@ -27,13 +28,13 @@ struct Sampler {
                 try series[index].sample(round: round, of: last)
             }
         }
-        return Outcome(
+        return WorkloadResult(
             workload: workload.name, title: workload.title, unit: workload.unit, payload: workload.payload,
             target: workload.target, measurements: try series.map { try $0.measurement(of: workload) },
             ratios: ratios(in: series))
     }
 
-    /// Finds how many iterations make up a sample; what runs for the first time here is also warm afterwards.
+    /// Determines how many iterations make up a sample. This also warms up the contender.
     private func calibrate(_ contender: Contender, of workload: Workload) throws -> Series {
         var iterations = 1
         while true {
@@ -64,7 +65,7 @@ struct Sampler {
     }
 }
 
-/// Runs one sample; an error names the workload and the contender.
+/// Runs one sample. An error names the workload and the contender.
 func run(
     _ contender: Contender, _ iterations: Int, _ stopwatch: Stopwatch, of workload: Workload
 ) throws {
@@ -80,7 +81,7 @@ func run(
 private struct Series {
     let contender: Contender
     let iterations: Int
-    /// How many rounds this one takes part in; a slow contender sits some out.
+    /// The number of rounds in which this contender is measured; a slow one skips some.
     let rounds: Int
     var times: [Int: Double] = [:]
 

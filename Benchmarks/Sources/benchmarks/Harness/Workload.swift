@@ -1,4 +1,6 @@
-/// Who takes part.
+import Comparing
+
+/// The libraries that are measured.
 enum Library: String, Codable, CaseIterable {
     case deferred = "Deferred"
     case embedded = "NIO embedded"
@@ -9,14 +11,17 @@ enum Library: String, Codable, CaseIterable {
     case dispatch = "Dispatch"
 }
 
-/// One library's way of doing a workload.
+/// One library's implementation of a workload.
 struct Contender {
     let library: Library
     let timebase: Timebase
-    /// How many items (operations, links, steps) one iteration is made of.
+    /// The number of items (operations, links, steps) in one iteration.
     let items: Int
-    /// Does the work `iterations` times, and throws unless all of it came out right.
+    /// Does the work `iterations` times; throws if a result is wrong.
     let body: (_ iterations: Int, _ stopwatch: Stopwatch) throws -> Void
+
+    /// The same with another number of items in an iteration, for those that can have it.
+    private let sized: ((_ items: Int) -> Contender)?
 
     init(
         _ library: Library, _ timebase: Timebase = .thread, items: Int = 1,
@@ -26,30 +31,52 @@ struct Contender {
         self.timebase = timebase
         self.items = items
         self.body = body
+        sized = nil
+    }
+
+    init(
+        _ library: Library, items: Int,
+        sized: @escaping (_ items: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws -> Void
+    ) {
+        self.library = library
+        self.items = items
+        timebase = .thread
+        body = { try sized(items, $0, $1) }
+        self.sized = { Contender(library, items: $0, sized: sized) }
+    }
+
+    /// The same with at most `limit` items in an iteration, if it can have fewer.
+    func limited(to limit: Int) -> Contender {
+        guard items > limit, let sized else { return self }
+        return sized(limit)
     }
 }
 
-/// What issue 4 asks for: at most `limit` times what `peer` takes.
+/// The peer that a workload is compared with.
 struct Target: Codable {
-    let limit: Double
+    /// The highest ratio allowed to the peer's time; nil if there is no target.
+    let limit: Double?
     let peer: Library
+    /// The lowest ratio that is possible, by the count of the operations that cannot be left out, if known.
+    var floor: Double?
 }
 
 /// One row of the report: the same work, done by each library in its cheapest documented way.
 struct Workload {
     let name: String
     let title: String
-    /// What an item is: "operation", "link", "step".
+    /// The unit of an item: "operation", "link", "step".
     let unit: String
     let payload: String
     let target: Target?
-    /// Run with every thread on one processor, where waking another core does not drown what is measured.
+    /// Whether all threads run on one processor, so that waking another core does not dominate the
+    /// measurement.
     let onOneProcessor: Bool
-    /// Whether Deferred's allocations are the same in every run, so that the committed table can hold them.
+    /// Whether Deferred allocates the same in every run, so that the committed table can contain it.
     let hasExactAllocations: Bool
     private(set) var contenders: [Contender]
 
-    /// The same with fewer contenders.
+    /// Returns the workload with these contenders only.
     func with(_ libraries: [Library]) -> Workload {
         var workload = self
         workload.contenders.removeAll { !libraries.contains($0.library) }
@@ -75,8 +102,8 @@ struct WrongResult: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Fails the sample unless the callbacks left what they should have.
-func check(_ actual: Int, is expected: Int, _ what: String = "the sum of what the callbacks saw") throws {
+/// Throws unless the callbacks received the expected values.
+func check(_ actual: Int, is expected: Int, _ what: String = "the sum of the callbacks' values") throws {
     guard actual == expected else {
         throw WrongResult(description: "\(what) is \(actual) and should be \(expected)")
     }

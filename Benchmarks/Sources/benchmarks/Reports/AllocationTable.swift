@@ -1,8 +1,8 @@
 import AllocationCounter
 import Foundation
 
-/// Deferred's heap allocations for one iteration of each workload: exact, and the same on every machine with
-/// the same word size and Swift version, so that growth can fail a build.
+/// Deferred's heap allocations for one iteration of each workload: exact, and the same on all machines with
+/// the same word size and Swift version, so that an increase can fail a build.
 struct AllocationTable: Codable {
     struct Entry: Codable, Equatable {
         let allocations: Double
@@ -15,7 +15,7 @@ struct AllocationTable: Codable {
         guard allocation_counting_is_available() else {
             throw WrongResult(description: "allocations can be counted on Linux with glibc only")
         }
-        guard Machine.current.configuration == "release" else {
+        guard MeasuredMachine.current.configuration == "release" else {
             throw WrongResult(description: "the table is for release builds: add -c release")
         }
         var entries: [String: Entry] = [:]
@@ -48,7 +48,7 @@ struct AllocationTable: Codable {
         }
     }
 
-    /// Prints what differs. False if anything has grown, or was never entered.
+    /// Prints the differences. Returns false if a count has grown or is missing from the table.
     func check(against committed: AllocationTable) throws -> Bool {
         var isWell = true
         for (name, entry) in entries.sorted(by: { $0.key < $1.key }) {

@@ -4,16 +4,16 @@ import Glibc
 import Darwin
 #endif
 
-/// The growth curves as an SVG picture: a panel each, sizes on a logarithmic axis, nanoseconds per item from
-/// zero.
+/// Draws the growth curves as an SVG picture: one panel each, sizes on a logarithmic axis, nanoseconds per
+/// item from zero.
 ///
-/// It has no background of its own and takes its colours from the reader's light or dark scheme.
+/// The picture has no background and uses the colours of the reader's light or dark scheme.
 struct CurveDrawing {
     let panels: [Curves.Panel]
 
     private let columns = 2
     private let panelSize = (width: 430.0, height: 236.0)
-    /// From a panel's edges to its axes.
+    /// The distance from a panel's edges to its axes.
     private let inset = (left: 52.0, right: 18.0, top: 34.0, bottom: 44.0)
     private let header = 64.0
 
@@ -118,7 +118,7 @@ struct CurveDrawing {
         return parts.joined(separator: "\n")
     }
 
-    /// A round number that makes three to six steps.
+    /// Returns a round number that divides the axis into three to six steps.
     private static func gridStep(upTo highest: Double) -> Double {
         var decade = 1.0
         while decade * 10 <= highest { decade *= 10 }

@@ -1,60 +1,50 @@
-extension Report {
-    /// The report for people: first how Deferred compares, then every library's times, then allocations.
+extension BenchmarkReport {
+    /// The report in Markdown, short enough to read. ``json`` has all figures.
     var markdown: String {
         var sections = [
             """
             # Deferred and its peers
 
-            \(machine.configuration) build, \(machine.processors) processors, \(machine.system). Nanoseconds per \
-            item, median (least) of interleaved samples; a ratio is the median of Deferred's time by the peer's in \
-            the same round: below 1, Deferred is faster.
+            \(machine.configuration) build, \(machine.processors) processors, \(machine.system). A ratio is the \
+            median of Deferred's time by the peer's, over interleaved samples: below 1, Deferred is faster. Bold: \
+            above its target. The floor is the lowest ratio that is possible, by the count of the operations that \
+            cannot be left out. Times are nanoseconds, the median for an `Int`, and differ from machine to machine.
             """,
-            "## Ratios\n\n" + ratioTable,
-            "## Times\n\n" + timeTable,
+            ratioTable,
         ]
-        if outcomes.contains(where: { $0.measurements.contains { $0.allocations != nil } }) {
-            sections.append(
-                "## Heap allocations per item: blocks / bytes (bytes still held)\n\n" + allocationTable)
-        }
         if !memoryGrowth.isEmpty {
-            sections.append("## Heap held in the middle of W7's recursion, bytes\n\n" + growthTable)
+            sections.append("Heap in use in the middle of W7's recursion, bytes:\n\n" + growthTable)
         }
         return sections.joined(separator: "\n\n")
     }
 
+    /// A row for each workload, with the ratios for its three payloads side by side.
     private var ratioTable: String {
-        table(
-            [
-                "workload", "value", "per", "Deferred", "to NIO embedded", "target", "met", "best peer",
-                "to best",
-            ],
-            outcomes.map { outcome in
-                let own = outcome.measurements.first { $0.library == .deferred }
+        let values = [Int.title, Wide.title, Reference.title]
+        var names: [String] = []
+        for outcome in outcomes where names.last != outcome.workload && !names.contains(outcome.workload) {
+            names.append(outcome.workload)
+        }
+        return table(
+            ["workload", "ns", "beside", "ratio: " + values[0]] + values.dropFirst() + ["target", "floor"],
+            names.map { name in
+                let rows = outcomes.filter { $0.workload == name }
+                let first = rows[0]
+                let target = first.target
                 return [
-                    "\(outcome.workload) \(outcome.title)", outcome.payload, outcome.unit,
-                    own.map(times) ?? "", outcome.ratio(to: .embedded).map { fixed($0.median, 2) } ?? "",
-                    outcome.target.map(wording) ?? "",
-                    outcome.meetsTarget.map { $0 ? "yes" : "**no**" } ?? "",
-                    outcome.best?.peer.rawValue ?? "", outcome.best.map { fixed($0.median, 2) } ?? "",
+                    "\(name) \(first.title), per \(first.unit)",
+                    first.measurements.first { $0.library == .deferred }.map { fixed($0.median, 0) } ?? "",
+                    (target?.peer ?? first.best?.peer)?.rawValue ?? "",
+                ] + values.map { value in rows.first { $0.payload == value }.map(ratio) ?? "" } + [
+                    target?.limit.map { fixed($0, 2) } ?? "", target?.floor.map { fixed($0, 2) } ?? "",
                 ]
             })
     }
 
-    private func wording(_ target: Target) -> String {
-        target.peer == .embedded
-            ? "≤ \(fixed(target.limit, 2))" : "≤ \(fixed(target.limit, 2)) of \(target.peer.rawValue)"
-    }
-
-    private var timeTable: String {
-        perLibrary { times($0) }
-    }
-
-    private var allocationTable: String {
-        perLibrary { measurement in
-            guard let allocations = measurement.allocations, let bytes = measurement.bytes else { return "" }
-            let held = measurement.liveBytes.flatMap { $0 < 1 ? nil : " (\(fixed($0, 0)))" } ?? ""
-            return "\(fixed(allocations, 2)) / \(fixed(bytes, 0))\(held)"
-        }
+    private func ratio(_ outcome: WorkloadResult) -> String {
+        let ratio = outcome.target.map { outcome.ratio(to: $0.peer) } ?? outcome.best
+        guard let text = ratio.map({ fixed($0.median, 2) }) else { return "" }
+        return outcome.meetsTarget == false ? "**\(text)**" : text
     }
 
     private var growthTable: String {
@@ -71,21 +61,6 @@ extension Report {
             })
     }
 
-    private func perLibrary(_ cell: (Measurement) -> String) -> String {
-        table(
-            ["workload", "value"] + Library.allCases.map(\.rawValue),
-            outcomes.map { outcome in
-                [outcome.workload, outcome.payload]
-                    + Library.allCases.map { library in
-                        outcome.measurements.first { $0.library == library }.map(cell) ?? ""
-                    }
-            })
-    }
-
-    private func times(_ measurement: Measurement) -> String {
-        "\(fixed(measurement.median, 0)) (\(fixed(measurement.minimum, 0)))"
-    }
-
     private func table(_ head: [String], _ rows: [[String]]) -> String {
         ([head, head.map { _ in "---" }] + rows)
             .map { "| " + $0.joined(separator: " | ") + " |" }
@@ -93,7 +68,7 @@ extension Report {
     }
 }
 
-/// A number with so many decimals, in figures that read the same everywhere.
+/// Formats a number with the given number of decimals, independent of the locale.
 func fixed(_ number: Double, _ decimals: Int) -> String {
     var scale = 1.0
     for _ in 0..<decimals { scale *= 10 }

@@ -1,8 +1,8 @@
 import Deferred
 
-/// A1: `await deferred.value` of one that has fired, against a continuation that is resumed at once and the
-/// `value` of a task that has ended.
-enum AwaitFired<Value: Payload> {
+/// A1: awaits the `value` of a settled Deferred, compared with a continuation that is resumed at once and the
+/// `value` of a finished task.
+enum AwaitFired<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "A1", "await value, already fired", per: "await", payload: Value.title,
@@ -31,7 +31,7 @@ enum AwaitFired<Value: Payload> {
         _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch,
         _ value: @escaping @Sendable () async throws -> Value
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         try executor.run {
             stopwatch.start()
             for _ in 0..<iterations { sink.add(try await value().number) }
@@ -41,21 +41,21 @@ enum AwaitFired<Value: Payload> {
     }
 }
 
-/// A2: `await deferred.value` of one that is pending, then fired, against a bare throwing continuation. A2c:
-/// against a continuation inside a cancellation handler, which is what an await that can be cancelled needs
-/// at the least.
+/// A2: awaits the `value` of a pending Deferred, which is then resolved, compared with a bare throwing
+/// continuation. A2c: compared with a continuation inside a cancellation handler, the minimum for an await
+/// that can be cancelled.
 ///
-/// The Deferreds are made before the clock starts; the driver fires what the task waits for.
-enum AwaitPending<Value: Payload> {
-    /// How many are made in advance.
+/// The Deferreds are created before the clock starts; the driver resolves the one that the task awaits.
+enum AwaitPending<Value: BenchmarkValue> {
+    /// The number of Deferreds created in advance.
     static var batch: Int { 1_000 }
 
     static func workload() -> Workload {
         Workload(
             "A2", "await value, pending, then fired", per: "await", payload: Value.title,
-            target: Target(limit: 1.1, peer: .continuation),
+            target: Target(limit: nil, peer: .continuation),
             contenders: [
-                .concurrent(.deferred, items: batch, deferred),
+                .concurrent(.deferred, items: batch, sized: deferred),
                 .concurrent(.continuation, items: batch) { executor, iterations, stopwatch in
                     try continuations(executor, iterations, stopwatch) { waiting in
                         try await withUnsafeThrowingContinuation { waiting.leave($0) }
@@ -67,9 +67,9 @@ enum AwaitPending<Value: Payload> {
     static func cancellableWorkload() -> Workload {
         Workload(
             "A2c", "await value, pending, then fired; peer can be cancelled too", per: "await",
-            payload: Value.title, target: Target(limit: 1.1, peer: .continuation),
+            payload: Value.title, target: Target(limit: 1.25, peer: .continuation),
             contenders: [
-                .concurrent(.deferred, items: batch, deferred),
+                .concurrent(.deferred, items: batch, sized: deferred),
                 .concurrent(.continuation, items: batch) { executor, iterations, stopwatch in
                     try continuations(executor, iterations, stopwatch) { waiting in
                         try await withTaskCancellationHandler {
@@ -83,9 +83,9 @@ enum AwaitPending<Value: Payload> {
     }
 
     private static func deferred(
-        _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
+        _ executor: ManualExecutor, _ batch: Int, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let value = opaque(Value.make(7))
         let sources = (0..<(batch * iterations)).map { _ in Deferred<Value>() }
         let waiting = Waiting<Deferred<Value>>()
@@ -106,7 +106,7 @@ enum AwaitPending<Value: Payload> {
         _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch,
         _ suspend: @escaping @Sendable (Waiting<UnsafeContinuation<Value, any Error>>) async throws -> Value
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let value = opaque(Value.make(7))
         let waiting = Waiting<UnsafeContinuation<Value, any Error>>()
         try executor.run {

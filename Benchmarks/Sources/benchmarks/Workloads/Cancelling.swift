@@ -5,9 +5,9 @@ import struct Deferred.Deferred
 
 /// C1: `cancel()` on the end of a chain of 100,000 pending links.
 ///
-/// The cancel travels up to the source, whose failure travels down all the links. Building is not timed. A
-/// peer that can cancel a chain at all: OpenCombine, 100 links long.
-enum CancelledChain<Value: Payload> {
+/// The cancel passes up to the source, whose failure passes down all the links. Building the chain is not
+/// timed. The only peer that can cancel a chain is OpenCombine, with 100 links.
+enum CancelledChain<Value: BenchmarkValue> {
     static var length: Int { 100_000 }
     static var shortLength: Int { 100 }
 
@@ -15,20 +15,20 @@ enum CancelledChain<Value: Payload> {
         Workload(
             "C1", "cancel a chain of 100,000", per: "link", payload: Value.title,
             contenders: [
-                Contender(.deferred, items: length) { try deferred(length, $0, $1) },
+                Contender(.deferred, items: length, sized: deferred),
                 Contender(.openCombine, items: shortLength, body: openCombine),
             ])
     }
 
     static func deferred(_ length: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         for _ in 0..<iterations {
-            let sink = Sink()
+            let sink = ValueSink()
             let source = Deferred<Value>()
             var end = source
             for _ in 0..<length {
-                end = end.then { $0.next() }
+                end = end.map { $0.next() }
             }
-            let last = end.fail { error -> Void in sink.add(error is CancellationError ? 1 : 0) }
+            let last = end.fail { error in sink.add(error is CancellationError ? 1 : 0) }
             stopwatch.start()
             last.cancel()
             stopwatch.stop()
@@ -50,28 +50,28 @@ enum CancelledChain<Value: Payload> {
     }
 }
 
-/// C2: `cancel()` of a list of 100,000 pending inputs, each of which is cancelled in turn.
+/// C2: `cancel()` of a list of 100,000 pending inputs, each of which is cancelled.
 ///
 /// Swift concurrency: a task group of 100,000 children, each waiting for a continuation that its cancellation
 /// handler resumes; the measured part is `cancelAll()` and the end of the children.
-enum CancelledList<Value: Payload> {
+enum CancelledList<Value: BenchmarkValue> {
     static var size: Int { 100_000 }
 
     static func workload() -> Workload {
         Workload(
             "C2", "cancel a list of 100,000", per: "input", payload: Value.title,
             contenders: [
-                Contender(.deferred, items: size) { try deferred(size, $0, $1) },
+                Contender(.deferred, items: size, sized: deferred),
                 .concurrent(.task, items: size, task),
             ])
     }
 
     static func deferred(_ size: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         for _ in 0..<iterations {
-            let sink = Sink()
+            let sink = ValueSink()
             let sources = (0..<size).map { _ in Deferred<Value>() }
             let values = DeferredList(sources).values()
-            values.fail { error -> Void in sink.add(error is CancellationError ? 1 : 0) }
+            values.fail { error in sink.add(error is CancellationError ? 1 : 0) }
             stopwatch.start()
             values.cancel()
             stopwatch.stop()
@@ -87,7 +87,7 @@ enum CancelledList<Value: Payload> {
     private static func task(
         _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         try executor.run {
             for _ in 0..<iterations {
                 await withTaskGroup(of: Void.self) { group in
@@ -102,7 +102,7 @@ enum CancelledList<Value: Payload> {
                             sink.add(1)
                         }
                     }
-                    // Lets the children run up to where they wait.
+                    // Runs the children up to the point where they wait.
                     await Task(executorPreference: executor) {}.value
                     stopwatch.start()
                     group.cancelAll()

@@ -2,7 +2,7 @@
 enum Catalogue {
     static func all() -> [Workload] {
         workloads(Int.self) + workloads(Wide.self) + workloads(Reference.self)
-            // These don't depend on what the value is.
+            // These do not depend on the type of the value.
             + [
                 HopRoundTrip<Int>.workload(), HopPipelined<Int>.workload(), Contention<Int>.workload(),
                 Dropping<Int>.workload(), CancelledChain<Int>.workload(), CancelledList<Int>.workload(),
@@ -11,10 +11,13 @@ enum Catalogue {
 
     /// Called with three concrete types, so that each library's generic code is specialised to them, as it is
     /// in a program that uses it.
-    private static func workloads<Value: Payload>(_: Value.Type) -> [Workload] {
+    private static func workloads<Value: BenchmarkValue>(_: Value.Type) -> [Workload] {
         [
             FiredThen<Value>.workload(),
+            ChainEnd<Value>.resolvedWorkload(),
             PendingThen<Value>.workload(),
+            ChainEnd<Value>.doneWorkload(),
+            ChainEnd<Value>.failWorkload(),
             Chain<Value>.workload(),
             NestedFired<Value>.workload(),
             NestedPending<Value>.workload(),

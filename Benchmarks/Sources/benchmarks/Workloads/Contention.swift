@@ -7,30 +7,30 @@ import Synchronization
 
 import struct Deferred.Deferred
 
-/// W9: two threads attach 100,000 callbacks each to one pending result while a third fires it.
+/// W9: two threads attach 100,000 callbacks each to one pending result while a third resolves it.
 ///
-/// The three threads start together; the third fires when the first has attached half of its callbacks. The
-/// clock stops when every callback has run, each exactly once; the callbacks add to an atomic counter.
-enum Contention<Value: Payload> {
+/// The three threads start together; the third resolves when the first has attached half of its callbacks.
+/// The clock stops when every callback has run, each exactly once; the callbacks add to an atomic counter.
+enum Contention<Value: BenchmarkValue> {
     static var attachmentsPerThread: Int { 100_000 }
     static var items: Int { 2 * attachmentsPerThread }
 
     static func workload() -> Workload {
         Workload(
             "W9", "2 threads attach 100,000 each while a third fires", per: "callback", payload: Value.title,
-            target: Target(limit: 0.3, peer: .threaded), hasExactAllocations: false,
+            target: Target(limit: 0.35, peer: .threaded), hasExactAllocations: false,
             contenders: [
                 contender(.deferred) { value, ran in
                     let source = Deferred<Value>()
-                    return Race {
-                        source.then { ran.add($0) }
+                    return AttachingRace {
+                        source.done { ran.add($0) }
                     } fire: {
                         source.resolve(value)
                     }
                 },
                 contender(.threaded) { value, ran in
                     let source = EventLoops.threaded.makePromise(of: Value.self)
-                    return Race {
+                    return AttachingRace {
                         source.futureResult.whenSuccess { ran.add($0) }
                     } fire: {
                         source.succeed(value)
@@ -39,7 +39,7 @@ enum Contention<Value: Payload> {
                 contender(.openCombine) { value, ran in
                     let source = Shared(Waiting<Future<Value, Never>.Promise>())
                     let future = Shared(Future<Value, Never> { source.value.leave($0) })
-                    return Race {
+                    return AttachingRace {
                         future.value.subscribe(
                             Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { ran.add($0) }))
                     } fire: {
@@ -52,7 +52,7 @@ enum Contention<Value: Payload> {
                         for await value in stream { return value }
                         return value
                     }
-                    return Race {
+                    return AttachingRace {
                         Task { ran.add(await task.value) }
                     } fire: {
                         source.yield(value)
@@ -63,7 +63,7 @@ enum Contention<Value: Payload> {
                     let queue = DispatchQueue(label: "benchmarks.contention")
                     let group = DispatchGroup()
                     group.enter()
-                    return Race {
+                    return AttachingRace {
                         group.notify(queue: queue) { ran.add(value) }
                     } fire: {
                         group.leave()
@@ -73,12 +73,12 @@ enum Contention<Value: Payload> {
     }
 
     private static func contender(
-        _ library: Library, _ prepare: @escaping (Value, Arrivals) -> Race
+        _ library: Library, _ prepare: @escaping (Value, CallbackCounter) -> AttachingRace
     ) -> Contender {
         Contender(library, .elapsed, items: items) { iterations, stopwatch in
-            // One race is a sample; the sampler never asks for more of something this long.
+            // A sample is one race; the sampler never asks for more of a workload this long.
             for _ in 0..<iterations {
-                let ran = Arrivals(expected: items)
+                let ran = CallbackCounter(expected: items)
                 let race = prepare(opaque(Value.make(7)), ran)
                 race.run(attachmentsPerThread, stopwatch, until: ran)
                 try check(ran.total, is: 7 * items)
@@ -88,8 +88,8 @@ enum Contention<Value: Payload> {
     }
 }
 
-/// Counts callbacks from any thread and lets one wait for the last.
-private final class Arrivals: Sendable {
+/// Counts callbacks from any thread and waits for the last.
+private final class CallbackCounter: Sendable {
     private let expected: Int
     private let counter = Atomic<Int>(0)
     private let sum = Atomic<Int>(0)
@@ -102,7 +102,7 @@ private final class Arrivals: Sendable {
     var count: Int { counter.load(ordering: .acquiring) }
     var total: Int { sum.load(ordering: .acquiring) }
 
-    func add(_ value: some Payload) {
+    func add(_ value: some BenchmarkValue) {
         sum.add(value.number, ordering: .relaxed)
         if counter.add(1, ordering: .acquiringAndReleasing).newValue == expected { all.signal() }
     }
@@ -110,8 +110,8 @@ private final class Arrivals: Sendable {
     func wait() { all.wait() }
 }
 
-/// What the threads do.
-private struct Race: Sendable {
+/// The work of the three threads.
+private struct AttachingRace: Sendable {
     let attach: @Sendable () -> Void
     let fire: @Sendable () -> Void
 
@@ -120,8 +120,8 @@ private struct Race: Sendable {
         self.fire = fire
     }
 
-    func run(_ attachments: Int, _ stopwatch: Stopwatch, until arrivals: Arrivals) {
-        let gate = Gate()
+    func run(_ attachments: Int, _ stopwatch: Stopwatch, until arrivals: CallbackCounter) {
+        let gate = StartBarrier()
         let halfway = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             gate.pass()
@@ -145,8 +145,8 @@ private struct Race: Sendable {
     }
 }
 
-/// Lets threads go at the same time.
-private final class Gate: Sendable {
+/// Releases all waiting threads at the same time.
+private final class StartBarrier: Sendable {
     private let waiting = Atomic<Int>(0)
     private let isOpen = Atomic<Bool>(false)
 
@@ -162,10 +162,10 @@ private final class Gate: Sendable {
     }
 }
 
-/// Carries OpenCombine's types, which are safe to share but don't say so, to other threads.
+/// Carries OpenCombine's types, which are thread-safe but not marked as `Sendable`, to other threads.
 ///
-/// `@unchecked Sendable` is sound here because `Future` guards itself with a lock, and the promise is left
-/// before the threads start and taken by one of them.
+/// Sound as `@unchecked Sendable`: `Future` uses a lock, and the promise is stored before the threads start
+/// and read by one of them.
 private struct Shared<Value>: @unchecked Sendable {
     let value: Value
 

@@ -8,16 +8,16 @@ import struct Deferred.Deferred
 
 /// W8: a callback on another queue, on one processor.
 ///
-/// Round trip: the callback, on the queue's thread, signals a semaphore that this thread waits for, before
-/// the next begins. NIO hops to its own loop, which is what it has for a queue.
-enum HopRoundTrip<Value: Payload> {
+/// A round trip: the callback, on the queue's thread, signals a semaphore for which this thread waits, before
+/// the next round begins. NIO hops to its own event loop instead of a queue.
+enum HopRoundTrip<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W8", "hop to a queue and back", per: "round trip", payload: Value.title,
-            target: Target(limit: 1.1, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false,
+            target: Target(limit: 1.15, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false,
             contenders: [
                 hop(.deferred) { queue, value, callback in
-                    Deferred.resolved(value).then(on: queue) { callback($0) }
+                    Deferred.resolved(value).done(on: queue) { callback($0) }
                 },
                 hop(.dispatch) { queue, value, callback in
                     queue.async { callback(value) }
@@ -43,7 +43,7 @@ enum HopRoundTrip<Value: Payload> {
         _ start: @escaping (DispatchQueue, Value, @escaping @Sendable (Value) -> Void) -> Void
     ) -> Contender {
         Contender(library, .elapsed) { iterations, stopwatch in
-            let sink = Sink()
+            let sink = ValueSink()
             let value = opaque(Value.make(7))
             let queue = DispatchQueue(label: "benchmarks.hop")
             let arrived = DispatchSemaphore(value: 0)
@@ -61,21 +61,22 @@ enum HopRoundTrip<Value: Payload> {
     }
 }
 
-/// W8p: as ``HopRoundTrip``, but 1,000 are sent off before the first of them runs.
+/// W8p: as ``HopRoundTrip``, but 1,000 are submitted before the first of them runs.
 ///
-/// What holds them up is a plug, sent ahead, that waits until all are on their way: otherwise it would be the
-/// scheduler's whim how often the two threads take turns. (A Swift task starts on the shared pool, so some of
-/// its work is done before.)
-enum HopPipelined<Value: Payload> {
+/// A blocking work item, submitted first, delays them until all are submitted; otherwise the number of
+/// switches between the two threads would depend on the scheduler. (A Swift task starts on the shared pool,
+/// so part of its work is done before.)
+enum HopPipelined<Value: BenchmarkValue> {
     static var batch: Int { 1_000 }
 
     static func workload() -> Workload {
         Workload(
             "W8p", "hop to a queue, pipelined", per: "hop", payload: Value.title,
-            target: Target(limit: 1.5, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false,
+            target: Target(limit: 2.3, peer: .dispatch, floor: 1.75), onOneProcessor: true,
+            hasExactAllocations: false,
             contenders: [
                 hops(.deferred) { queue, value, callback in
-                    Deferred.resolved(value).then(on: queue) { callback($0) }
+                    Deferred.resolved(value).done(on: queue) { callback($0) }
                 },
                 hops(.dispatch) { queue, value, callback in
                     queue.async { callback(value) }
@@ -100,11 +101,11 @@ enum HopPipelined<Value: Payload> {
         _ start: @escaping (DispatchQueue, Value, @escaping @Sendable (Value) -> Void) -> Void
     ) -> Contender {
         Contender(library, .elapsed, items: batch) { iterations, stopwatch in
-            let sink = Sink()
+            let sink = ValueSink()
             let value = opaque(Value.make(7))
             let queue = DispatchQueue(label: "benchmarks.hops")
             let arrived = DispatchSemaphore(value: 0)
-            // One at a time, on the queue; the last of a batch wakes this thread.
+            // One item at a time on the queue; the last item wakes this thread.
             let callback: @Sendable (Value) -> Void = { value in
                 sink.add(value.number)
                 if sink.count % batch == 0 { arrived.signal() }

@@ -1,13 +1,13 @@
 import Deferred
 import NIOCore
 
-/// A tower of nested results: each waits for one that a callback gave back, `depth` deep, and the innermost
-/// fires.
+/// A tower of nested results: each waits for one that a callback returned, `depth` deep, and the innermost is
+/// resolved.
 ///
 /// For the growth curves only.
-enum Nesting<Value: Payload> {
+enum Nesting<Value: BenchmarkValue> {
     static func deferred(_ depth: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let value = opaque(Value.make(7))
         let fired = Deferred.resolved(0)
         stopwatch.start()
@@ -17,7 +17,7 @@ enum Nesting<Value: Payload> {
             for _ in 0..<depth {
                 outermost = fired.then { [outermost] _ in outermost }
             }
-            outermost.then { sink.add($0.number) }
+            outermost.done { sink.add($0.number) }
             innermost.resolve(value)
         }
         stopwatch.stop()
@@ -27,7 +27,7 @@ enum Nesting<Value: Payload> {
     static func nio(
         _ loop: any EventLoop, _ depth: Int, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let value = opaque(Value.make(7))
         let fired = loop.makeSucceededFuture(0)
         stopwatch.start()

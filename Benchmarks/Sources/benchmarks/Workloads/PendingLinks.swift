@@ -4,9 +4,9 @@ import OpenCombine
 
 import struct Deferred.Deferred
 
-/// M1: what a pending link costs to make and keep: a chain of 1,000 is built, and not fired before the clock
-/// has stopped. "Live bytes" is what each link holds while it waits.
-enum PendingLinks<Value: Payload> {
+/// M1: the cost of creating and keeping a pending link. A chain of 1,000 links is built, and resolved only
+/// after the clock has stopped. "Live bytes" is the memory of each waiting link.
+enum PendingLinks<Value: BenchmarkValue> {
     static var length: Int { 1_000 }
     static var shortLength: Int { 100 }
 
@@ -14,14 +14,14 @@ enum PendingLinks<Value: Payload> {
         Workload(
             "M1", "chain of 1,000 built, pending", per: "link", payload: Value.title,
             contenders: [
-                Contender(.deferred, items: length, body: deferred),
+                Contender(.deferred, items: length, sized: deferred),
                 .embedded(items: length) { try nio($0, $1, $2) },
                 Contender(.openCombine, items: shortLength, body: openCombine),
             ])
     }
 
-    private static func deferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
-        let sink = Sink()
+    private static func deferred(_ length: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
+        let sink = ValueSink()
         let sources = (0..<iterations).map { _ in Deferred<Value>() }
         var ends: [Deferred<Value>] = []
         ends.reserveCapacity(iterations)
@@ -29,20 +29,20 @@ enum PendingLinks<Value: Payload> {
         for source in sources {
             var end = source
             for _ in 0..<length {
-                end = end.then { $0.next() }
+                end = end.map { $0.next() }
             }
             ends.append(end)
         }
         stopwatch.stop()
         for (source, end) in zip(sources, ends) {
-            end.then { sink.add($0.number) }
+            end.done { sink.add($0.number) }
             source.resolve(Value.make(0))
         }
         try check(sink.total, is: length * iterations)
     }
 
     private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let sources = (0..<iterations).map { _ in loop.makePromise(of: Value.self) }
         var ends: [EventLoopFuture<Value>] = []
         ends.reserveCapacity(iterations)
@@ -62,9 +62,9 @@ enum PendingLinks<Value: Payload> {
         try check(sink.total, is: length * iterations)
     }
 
-    /// Subscribed, as nothing is waiting in OpenCombine before that.
+    /// Subscribed, because nothing waits in OpenCombine before that.
     private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let waiting = Waiting<Future<Value, Never>.Promise>()
         let sources = (0..<iterations).map { _ in Future<Value, Never> { waiting.append($0) } }
         stopwatch.start()

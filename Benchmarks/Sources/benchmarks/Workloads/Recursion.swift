@@ -7,19 +7,19 @@ import struct Deferred.Deferred
 
 /// W7: an asynchronous loop written as a recursion, 1,000 steps.
 ///
-/// A step makes a pending result and leaves it to the driver; its callback gives back the result of the rest
-/// of the loop. The driver fires what was left last, with the next number, until nothing is left. (A Swift
-/// continuation has no callback to recurse in: its loop is a loop of awaits; a Swift task's is a recursion of
-/// tasks.)
-enum Recursion<Value: Payload> {
+/// A step creates a pending result and pushes it for the driver; its callback returns the result of the rest
+/// of the loop. The driver completes the result that was pushed last, with the next number, until none is
+/// left. (A Swift continuation has no callback to recurse in: its loop is a loop of awaits; a Swift task's is
+/// a recursion of tasks.)
+enum Recursion<Value: BenchmarkValue> {
     static var length: Int { 1_000 }
 
     static func workload() -> Workload {
         Workload(
             "W7", "asynchronous recursion", per: "step", payload: Value.title,
-            target: Target(limit: 0.6, peer: .embedded),
+            target: Target(limit: 0.5, peer: .embedded),
             contenders: [
-                Contender(.deferred, items: length) { try deferred(length, $0, $1) },
+                Contender(.deferred, items: length, sized: { try deferred($0, $1, $2) }),
                 .embedded(items: length) { try nio($0, length, $1, $2) },
                 .threaded(items: length) { try nio($0, length, $1, $2) },
                 Contender(.openCombine, items: length, body: openCombine),
@@ -29,11 +29,11 @@ enum Recursion<Value: Payload> {
             ])
     }
 
-    /// `halfway` is called in the middle of each loop; see ``MemoryGrowth``.
+    /// Calls `halfway` in the middle of each loop; see ``MemoryGrowth``.
     static func deferred(
         _ length: Int, _ iterations: Int, _ stopwatch: Stopwatch, halfway: () -> Void = {}
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let waiting = Waiting<Deferred<Value>>()
         @Sendable func loop(_ remaining: Int, _ value: Value) -> Deferred<Value> {
             guard remaining > 0 else { return .resolved(value) }
@@ -44,7 +44,7 @@ enum Recursion<Value: Payload> {
         stopwatch.start()
         for _ in 0..<iterations {
             var value = opaque(Value.make(0))
-            loop(length, value).then { sink.add($0.number) }
+            loop(length, value).done { sink.add($0.number) }
             var fired = 0
             while let step = waiting.next() {
                 value = value.next()
@@ -61,7 +61,7 @@ enum Recursion<Value: Payload> {
         _ eventLoop: any EventLoop, _ length: Int, _ iterations: Int, _ stopwatch: Stopwatch,
         halfway: () -> Void = {}
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let waiting = Waiting<EventLoopPromise<Value>>()
         let owner = LoopOwner(eventLoop)
         @Sendable func loop(_ remaining: Int, _ value: Value) -> EventLoopFuture<Value> {
@@ -87,7 +87,7 @@ enum Recursion<Value: Payload> {
     }
 
     private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let waiting = Waiting<Future<Value, Never>.Promise>()
         @Sendable func loop(_ remaining: Int, _ value: Value) -> AnyPublisher<Value, Never> {
             guard remaining > 0 else { return Future { $0(.success(value)) }.eraseToAnyPublisher() }
@@ -112,7 +112,7 @@ enum Recursion<Value: Payload> {
     private static func task(
         _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let waiting = Waiting<UnsafeContinuation<Void, Never>>()
         @Sendable func loop(_ remaining: Int, _ value: Value) async -> Value {
             guard remaining > 0 else { return value }
@@ -134,7 +134,7 @@ enum Recursion<Value: Payload> {
     private static func continuation(
         _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let waiting = Waiting<UnsafeContinuation<Void, Never>>()
         try executor.run {
             stopwatch.start()
@@ -154,7 +154,7 @@ enum Recursion<Value: Payload> {
     }
 
     private static func dispatch(_ iterations: Int, _ stopwatch: Stopwatch) throws {
-        let sink = Sink()
+        let sink = ValueSink()
         let queue = DispatchQueue(label: "benchmarks.recursion")
         let finished = DispatchSemaphore(value: 0)
         @Sendable func loop(_ remaining: Int, _ value: Value) {

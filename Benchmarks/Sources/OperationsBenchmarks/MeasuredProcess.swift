@@ -1,14 +1,14 @@
 import Foundation
 
-/// A program that has been started, and what it cost in the end.
-struct Program: Sendable {
-    /// What a run took.
+/// A running program, and the time and memory that it used.
+struct MeasuredProcess: Sendable {
+    /// The cost of a run.
     struct Cost: Sendable {
         /// From start to exit, in seconds.
         let elapsed: Double
-        /// Of the processors, in seconds.
+        /// Processor time, in seconds.
         let processor: Double
-        /// The most memory that was resident, in bytes.
+        /// The highest resident memory, in bytes.
         let memory: Int
     }
 
@@ -21,8 +21,8 @@ struct Program: Sendable {
     private let start = ContinuousClock.now
 
     /// - Parameters:
-    ///   - output: A descriptor to be its standard output; without, it has this one's.
-    ///   - isMuted: Whether what it says on standard error is dropped.
+    ///   - output: The descriptor for its standard output; nil to share that of this process.
+    ///   - isMuted: Whether its standard error is discarded.
     init(_ path: String, _ arguments: [String], output: CInt? = nil, isMuted: Bool = false) throws {
         name = URL(fileURLWithPath: path).lastPathComponent
         let words = ([path] + arguments).map { strdup($0) } + [nil]
@@ -44,14 +44,15 @@ struct Program: Sendable {
         identifier = spawned
     }
 
-    /// Waits for its end, which must be a success.
+    /// Waits until it exits, which must be with status 0.
     func cost() throws -> Cost {
         var status: CInt = 0
         var usage = rusage()
         var memory = 0
         #if os(Linux)
-        // What `wait4` says is on Linux at least what the process had that started it. The figure only grows,
-        // and all that is missed is what is added in the last moments.
+        // On Linux, the maximum that `wait4` reports includes that of the process that started the program,
+        // so it is read from /proc while the program runs. It only grows; only growth in the last moments is
+        // missed.
         while wait4(identifier, &status, WNOHANG, &usage) == 0 {
             memory = max(memory, Self.peakMemory(of: identifier))
             usleep(2000)
@@ -74,7 +75,7 @@ struct Program: Sendable {
         return (line.flatMap { Int($0.split(whereSeparator: \.isWhitespace)[1]) } ?? 0) * 1024
     }
 
-    /// Ends it, whatever it is doing, and waits until it has gone.
+    /// Ends the program and waits until it has exited.
     func end() {
         kill(identifier, SIGTERM)
         while waitpid(identifier, nil, 0) < 0, errno == EINTR {}

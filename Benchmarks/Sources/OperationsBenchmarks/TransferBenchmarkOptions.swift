@@ -1,27 +1,32 @@
-/// The command line.
-struct Options {
+import Comparing
+
+/// The command-line options.
+struct TransferBenchmarkOptions {
     var rounds = 7
     var atOnce = 8
-    /// Where the files to fetch are; nil to start a server.
+    /// The URL of the files to fetch; nil to start a server.
     var urlBase: String?
-    /// The built fetcher; nil to leave it out.
+    /// The path of the built fetcher; nil to leave it out.
     var fetcher: String?
-    /// Where fetched files go, for the time being.
+    /// The temporary folder for fetched files.
     var folder: String?
-    var jobs = Job.allCases
+    var jobs = FileSet.allCases
+    /// Whether bodies are read in pieces, and nothing is saved.
+    var streams = false
 
     static let usage = """
         usage: OperationsBenchmarks [options]
           Fetches 1,000 files of 4 KB, and 5 of 200 MB, from a server on this machine: with DeferredOperations, with plain
           URLSession, and with curl, wget and aria2c as far as they are installed. Rounds are taken in turn, and each
-          contender's round is a process of its own. The server is nginx if that is installed.
+          command's round is a process of its own. The server is nginx if that is installed.
 
           --fetch FILE         measure the fetcher too: the program that `swift build -c release --product fetch` built
-          --jobs small|large   only those
+          --jobs small|large   only this job
+          --streams            read bodies in pieces instead, with StreamDataSource and with plain URLSession's delegate
           --at-once N          transfers at once (8)
           --rounds N           rounds of each (7)
           --url-base URL       a server that is running, with files small/0 to small/999 and large/0 to large/4
-          --folder DIR         where fetched files go, for the time being: a folder in memory takes the disk out of it
+          --folder DIR         temporary folder for fetched files; with one in memory, the disk does not count
           --help
         """
 
@@ -30,35 +35,32 @@ struct Options {
         while let argument = remaining.popFirst() {
             func value() throws -> String {
                 guard let value = remaining.popFirst() else {
-                    throw BadUsage(description: "\(argument) needs a value")
+                    throw InvalidArguments(description: "\(argument) needs a value")
                 }
                 return value
             }
             func number() throws -> Int {
                 let text = try value()
                 guard let number = Int(text), number > 0 else {
-                    throw BadUsage(description: "\(argument): \(text) is not a positive number")
+                    throw InvalidArguments(description: "\(argument): \(text) is not a positive number")
                 }
                 return number
             }
             switch argument {
             case "--fetch": fetcher = try value()
+            case "--streams": streams = true
             case "--at-once": atOnce = try number()
             case "--rounds": rounds = try number()
             case "--url-base": urlBase = try value()
             case "--folder": folder = try value()
             case "--jobs":
                 let name = try value()
-                guard let job = Job(rawValue: name) else {
-                    throw BadUsage(description: "--jobs: \(name) is neither small nor large")
+                guard let job = FileSet(rawValue: name) else {
+                    throw InvalidArguments(description: "--jobs: \(name) is neither small nor large")
                 }
                 jobs = [job]
-            default: throw BadUsage(description: "unknown option \(argument); see --help")
+            default: throw InvalidArguments(description: "unknown option \(argument); see --help")
             }
         }
     }
-}
-
-struct BadUsage: Error, CustomStringConvertible {
-    let description: String
 }

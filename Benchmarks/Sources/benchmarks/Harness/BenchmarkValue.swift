@@ -1,16 +1,16 @@
-/// What travels down the chains: a number, in three sizes.
+/// A value that is passed down the chains: a number, in three sizes.
 ///
-/// `next()` is what every callback does, in every library. It allocates nothing, so that what is counted and
-/// timed is the library, and it makes the outcome of a chain tell how many callbacks ran.
-protocol Payload: Sendable {
-    /// The name of this kind in reports.
+/// `next()` is the work of every callback, in every library. It allocates nothing, so that only the library
+/// is counted and timed, and the outcome of a chain shows how many callbacks ran.
+protocol BenchmarkValue: Sendable {
+    /// The name of this type in reports.
     static var title: String { get }
     static func make(_ number: Int) -> Self
     var number: Int { get }
     func next() -> Self
 }
 
-extension Int: Payload {
+extension Int: BenchmarkValue {
     static var title: String { "Int" }
     static func make(_ number: Int) -> Int { number }
     var number: Int { self }
@@ -18,8 +18,8 @@ extension Int: Payload {
     func next() -> Int { self &+ 1 }
 }
 
-/// A struct of 64 bytes: more than an existential holds in place.
-struct Wide: Payload {
+/// A struct of 64 bytes, which does not fit into an existential's inline buffer.
+struct Wide: BenchmarkValue {
     static var title: String { "64-byte struct" }
     var number: Int
     private var others = (0, 0, 0, 0, 0, 0, 0)
@@ -38,11 +38,11 @@ struct Wide: Payload {
     }
 }
 
-/// An object that all callbacks of a chain share; `next()` counts up in place.
+/// An object that all callbacks of a chain share; `next()` increments it in place.
 ///
-/// `@unchecked Sendable` is sound here because every workload that calls `next()` does so from one thread at
-/// a time, each call ordered after the last by the chain itself.
-final class Reference: Payload, @unchecked Sendable {
+/// Sound as `@unchecked Sendable`: every workload calls `next()` from one thread at a time, and the chain
+/// orders the calls.
+final class Reference: BenchmarkValue, @unchecked Sendable {
     static var title: String { "class" }
     private(set) var number: Int
 
@@ -59,11 +59,11 @@ final class Reference: Payload, @unchecked Sendable {
     }
 }
 
-/// Where callbacks leave what they saw, to be checked after the sample.
+/// Collects the values that callbacks received, to be checked after the sample.
 ///
-/// `@unchecked Sendable` is sound because one thread at a time writes to it, and it is read only after the
-/// sample has waited for that thread.
-final class Sink: @unchecked Sendable {
+/// Sound as `@unchecked Sendable`: one thread at a time writes to it, and it is read only after the sample
+/// has waited for that thread.
+final class ValueSink: @unchecked Sendable {
     private(set) var total = 0
     private(set) var count = 0
 
@@ -74,6 +74,6 @@ final class Sink: @unchecked Sendable {
     }
 }
 
-/// Hides from the optimiser what a value is.
+/// Hides the value from the optimiser.
 @inline(never)
 func opaque<Value>(_ value: Value) -> Value { value }

@@ -1,9 +1,14 @@
-/// The command line.
-struct Options {
+import Comparing
+
+/// The command-line options.
+struct BenchmarkOptions {
     enum Mode {
         case compare
         case checkAllocations(String)
         case writeAllocations(String)
+        case checkInstructions(String)
+        case writeInstructions(String)
+        case step
         case curves(String)
         case repeats(Int)
         case list
@@ -14,7 +19,7 @@ struct Options {
     var isQuick = false
     var filters: [String] = []
     var values: [String] = []
-    /// Empty: all.
+    /// The names of the workloads to run; empty for all.
     var libraries: [Library] = []
     var markdown: String?
     var json: String?
@@ -28,13 +33,16 @@ struct Options {
           --value NAME[,NAME...]     only these values: int, 64, class
           --markdown FILE            the report into FILE as well
           --json FILE                every figure into FILE
-          --library NAME[,NAME...]   only these contenders (names begin so; "deferred", "nio e")
+          --library NAME[,NAME...]   only these contenders (by the beginning of the name; "deferred", "nio e")
           --list                     name the workloads
-          --repeat COUNT             instead: so many iterations of each, untimed, for a profiler to look at
+          --repeat COUNT             instead: so many iterations of each, untimed, for a profiler
           --curves FILE.svg          instead: draw cost against size, from 10 to 1,000,000
           --check-allocations FILE   instead: compare Deferred's exact allocation counts with the table in FILE;
                                      exit 1 if any has grown
           --write-allocations FILE   instead: write that table
+          --check-instructions FILE  instead: compare Deferred's instructions an item, counted one by one on Linux,
+                                     with the table in FILE; exit 1 if any has grown by more than 3 %
+          --write-instructions FILE  instead: write that table
           --help
         """
 
@@ -43,7 +51,7 @@ struct Options {
         while let argument = remaining.popFirst() {
             func value() throws -> String {
                 guard let value = remaining.popFirst(), !value.hasPrefix("--") else {
-                    throw BadUsage(description: "\(argument) needs a value")
+                    throw InvalidArguments(description: "\(argument) needs a value")
                 }
                 return value
             }
@@ -55,7 +63,7 @@ struct Options {
             case "--repeat":
                 let count = try value()
                 guard let count = Int(count), count > 0 else {
-                    throw BadUsage(description: "\(count) is not a number of iterations")
+                    throw InvalidArguments(description: "\(count) is not a number of iterations")
                 }
                 mode = .repeats(count)
             case "--markdown": markdown = try value()
@@ -64,8 +72,12 @@ struct Options {
             case "--curves": mode = .curves(try value())
             case "--check-allocations": mode = .checkAllocations(try value())
             case "--write-allocations": mode = .writeAllocations(try value())
+            case "--check-instructions": mode = .checkInstructions(try value())
+            case "--write-instructions": mode = .writeInstructions(try value())
+            // Not in the usage: how this program calls itself to be counted.
+            case "--step": mode = .step
             case "--help", "-h": mode = .help
-            default: throw BadUsage(description: "unknown option \(argument)")
+            default: throw InvalidArguments(description: "unknown option \(argument)")
             }
         }
     }
@@ -75,11 +87,11 @@ struct Options {
             let library = Library.allCases.first(where: {
                 $0.rawValue.lowercased().hasPrefix(name.lowercased())
             })
-        else { throw BadUsage(description: "no library is called \(name)") }
+        else { throw InvalidArguments(description: "no library is called \(name)") }
         return library
     }
 
-    /// The workloads asked for, with the contenders asked for.
+    /// Returns the selected workloads with the selected contenders.
     func select(from workloads: [Workload]) -> [Workload] {
         workloads.filter(selects).map { workload in
             libraries.isEmpty ? workload : workload.with(libraries)
@@ -93,8 +105,4 @@ struct Options {
         return (filters.isEmpty || filters.contains { name == $0 || title.contains($0) })
             && (values.isEmpty || values.contains { payload.hasPrefix($0) })
     }
-}
-
-struct BadUsage: Error, CustomStringConvertible {
-    let description: String
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What there is to fetch.
-enum Job: String, CaseIterable {
+/// A set of files to fetch.
+enum FileSet: String, CaseIterable {
     case small, large
 
     var fileCount: Int { self == .small ? 1000 : 5 }
@@ -9,12 +9,12 @@ enum Job: String, CaseIterable {
 
     var title: String { self == .small ? "1,000 files of 4 KB" : "5 files of 200 MB" }
 
-    /// Where its files are on a server.
+    /// The path of its files on a server.
     var paths: [String] { (0..<fileCount).map { "\(rawValue)/\($0)" } }
 }
 
-/// A job, as one process is given it.
-struct Work: Sendable {
+/// A job, as passed to a process on its command line.
+struct FetchArguments: Sendable {
     let urls: [URL]
     private let folder: URL
     let atOnce: Int

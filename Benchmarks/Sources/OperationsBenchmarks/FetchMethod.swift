@@ -6,18 +6,23 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// A way of fetching that is part of this program.
-enum Way: String {
+/// An implementation of fetching inside this program.
+enum FetchMethod: String {
     case operations, session
+    /// Reads bodies in pieces and saves nothing.
+    case sequence, calls, delegate
 
-    func run(_ work: Work) async throws {
+    func run(_ work: FetchArguments) async throws {
         switch self {
         case .operations: try await Self.fetchWithOperations(work)
         case .session: try await PlainSession(work).run()
+        case .sequence: try await Streaming.withSequences(work)
+        case .calls: try await Streaming.withCalls(work)
+        case .delegate: try await PlainStreams(work).run()
         }
     }
 
-    private static func fetchWithOperations(_ work: Work) async throws {
+    private static func fetchWithOperations(_ work: FetchArguments) async throws {
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = work.atOnce
         _ = try await DeferredList(work.urls, limit: work.atOnce) { url in
@@ -27,22 +32,22 @@ enum Way: String {
     }
 }
 
-/// What one would write with URLSession alone: a download task for each file, moved into place when it is
-/// whole.
+/// The same with URLSession alone: a download task for each file, which is moved into place when it is
+/// complete.
 ///
-/// Sound as `@unchecked Sendable`: what changes is touched only with `lock` held.
+/// Sound as `@unchecked Sendable`: mutable properties are accessed only under `lock`.
 private final class PlainSession: @unchecked Sendable {
-    private let work: Work
+    private let work: FetchArguments
     private let session: URLSession
     private let lock = NSLock()
     private var next = 0
     private var unfinished: Int
     private var continuation: CheckedContinuation<Void, any Error>?
 
-    init(_ work: Work) {
+    init(_ work: FetchArguments) {
         self.work = work
         unfinished = work.urls.count
-        // As `TransferSession.shared` is.
+        // The same configuration as `TransferSession.shared`.
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil

@@ -2,17 +2,18 @@ import Comparing
 import Deferred
 import Synchronization
 
-/// Short jobs that may not overlap, or only so many, and elements handed from one to another.
+/// Times short jobs of which one, or a limited number, may run at a time, and the passing of elements through
+/// a queue.
 ///
-/// Each Task awaits every job of its own, as one does with an actor. The last column attaches callbacks and
-/// awaits only the last, which is how chains use these types.
-struct TakingTurns {
+/// Each Task awaits each of its jobs, as code with an actor does. The last column attaches callbacks and
+/// awaits only the last job, as chains do.
+struct MutualExclusion {
     let rounds: Int
 
     private let jobs = 10_000
 
     func run() async {
-        print("\n## Taking turns, ns a job (all Tasks' jobs over the time that passed)\n")
+        print("\n## Mutual exclusion, ns per job (elapsed time by the number of all Tasks' jobs)\n")
         titles(["", "Tasks", "Deferred, awaited", "an actor, awaited", "Deferred, with callbacks"])
         for tasks in [1, 2] {
             report("a lock", tasks, await locks(tasks))
@@ -27,28 +28,28 @@ struct TakingTurns {
 
     private func locks(_ tasks: Int) async -> [Double] {
         let lock = DeferredLock()
-        let counted = Tally()
-        let counter = Counter()
+        let counted = JobCounter()
+        let counter = CounterActor()
         return await compare(
             tasks,
-            awaited: { try await lock.run { counted.add() }.value },
+            awaited: { try await lock.syncRun { counted.add() }.value },
             byActor: { await counter.add() },
-            called: { lock.run { counted.add() } })
+            called: { lock.syncRun { counted.add() } })
     }
 
     private func semaphores(_ tasks: Int) async -> [Double] {
         let semaphore = DeferredSemaphore(2)
-        let counted = Tally()
+        let counted = JobCounter()
         let peer = ActorSemaphore(2)
         return await compare(
             tasks,
-            awaited: { try await semaphore.run { counted.add() }.value },
+            awaited: { try await semaphore.syncRun { counted.add() }.value },
             byActor: {
                 await peer.acquire()
                 counted.add()
                 await peer.release()
             },
-            called: { semaphore.run { counted.add() } })
+            called: { semaphore.syncRun { counted.add() } })
     }
 
     private func compare(
@@ -56,13 +57,13 @@ struct TakingTurns {
         byActor: @escaping @Sendable () async -> Void,
         called: @escaping @Sendable () -> Deferred<Void>
     ) async -> [Double] {
-        await Contender.compare(
+        await TimedJob.compare(
             [
-                Contender(name: "awaited") {
+                TimedJob(name: "awaited") {
                     await inTasks(tasks) { for _ in 0..<jobs { try await awaited() } }
                 },
-                Contender(name: "actor") { await inTasks(tasks) { for _ in 0..<jobs { await byActor() } } },
-                Contender(name: "callbacks") {
+                TimedJob(name: "actor") { await inTasks(tasks) { for _ in 0..<jobs { await byActor() } } },
+                TimedJob(name: "callbacks") {
                     await inTasks(tasks) {
                         for _ in 1..<jobs { _ = called() }
                         try await called().value
@@ -72,30 +73,30 @@ struct TakingTurns {
             by: .elapsed, rounds: rounds)
     }
 
-    /// One Task puts, another gets.
+    /// One Task puts elements into the queue, another gets them.
     private func queues() async -> [Double] {
         let queue = DeferredQueue<Int>()
         let peer = ActorQueue()
-        return await Contender.compare(
+        return await TimedJob.compare(
             [
-                Contender(name: "awaited") {
+                TimedJob(name: "awaited") {
                     await inTasks(2) { number in
                         for job in 0..<jobs {
                             if number == 0 { try queue.put(job) } else { _ = try await queue.get().value }
                         }
                     }
                 },
-                Contender(name: "actor") {
+                TimedJob(name: "actor") {
                     await inTasks(2) { number in
                         for job in 0..<jobs {
                             if number == 0 { await peer.put(job) } else { _ = await peer.get() }
                         }
                     }
                 },
-                Contender(name: "callbacks") {
+                TimedJob(name: "callbacks") {
                     await inTasks(2) { number in
                         for job in 1..<jobs {
-                            if number == 0 { try queue.put(job) } else { queue.get().then { _ in } }
+                            if number == 0 { try queue.put(job) } else { queue.get().done { _ in } }
                         }
                         if number == 0 { try queue.put(0) } else { _ = try await queue.get().value }
                     }
@@ -105,14 +106,14 @@ struct TakingTurns {
     }
 }
 
-/// What the jobs do.
-private final class Tally: Sendable {
+/// The counter that the jobs increment.
+private final class JobCounter: Sendable {
     private let count = Atomic(0)
 
     func add() { count.add(1, ordering: .relaxed) }
 }
 
-/// Gives each Task its number; what it throws is a fault of the benchmark.
+/// Calls the closure with the number of each Task. An error is a fault of the benchmark.
 private func inTasks(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async {
     await withTaskGroup(of: Void.self) { group in
         for number in 0..<count {

@@ -1,5 +1,5 @@
-/// The middle of some figures, or nil if there are none.
-func median(_ figures: [Double]) -> Double? {
+/// Returns the median, or nil if there are no figures.
+package func median(_ figures: [Double]) -> Double? {
     guard !figures.isEmpty else { return nil }
     let sorted = figures.sorted()
     let middle = sorted.count / 2

@@ -2,16 +2,16 @@ import Comparing
 import Foundation
 import Multicast
 
-/// Adding listeners and removing each again, in the order added, at ten times ten times the number: what one
-/// costs should stay what it is.
-struct ComingAndGoing {
+/// Times adding listeners and removing them in the order added, at three sizes that grow tenfold. The cost of
+/// one listener should stay constant.
+struct AddingAndRemoving {
     let rounds: Int
 
     private final class Listener: Sendable {}
     private struct Message: Sendable {}
 
     func run() async {
-        print("\n## Adding and removing, ns for one listener's both\n")
+        print("\n## Adding and removing, ns per listener for both\n")
         titles([
             "listeners", "MulticastDelegate", "Channel", "Channel, rising priorities", "MulticastClosures",
             "NotificationCenter",
@@ -30,32 +30,32 @@ struct ComingAndGoing {
         let channel = Channel<Message>()
         let closures = MulticastClosures<Message, Never>()
         let center = NotificationCenter()
-        let name = Notification.Name("told")
-        var contenders = [
-            Contender(name: "MulticastDelegate") {
+        let name = Notification.Name("message")
+        var jobs = [
+            TimedJob(name: "MulticastDelegate") {
                 for listener in listeners { delegates.add(listener, on: nil) }
                 for listener in listeners { delegates.remove(listener) }
             },
-            Contender(name: "Channel") {
+            TimedJob(name: "Channel") {
                 for listener in listeners { channel.listen(listener) { _ in } }
                 channel.post(Message())
                 for listener in listeners { channel.remove(listener) }
             },
-            Contender(name: "Channel, rising priorities") {
+            TimedJob(name: "Channel, rising priorities") {
                 for (index, listener) in listeners.enumerated() {
                     channel.listen(listener, priority: index) { _ in }
                 }
                 channel.post(Message())
                 for listener in listeners { channel.remove(listener) }
             },
-            Contender(name: "MulticastClosures") {
+            TimedJob(name: "MulticastClosures") {
                 for listener in listeners { closures.add(listener, success: { _ in }, failure: { _ in }) }
                 for listener in listeners { closures.remove(listener) }
             },
         ]
         if count <= 10_000 {
-            contenders.append(
-                Contender(name: "NotificationCenter") {
+            jobs.append(
+                TimedJob(name: "NotificationCenter") {
                     let tokens = listeners.map { _ in
                         center.addObserver(forName: name, object: nil, queue: nil) { _ in }
                     }
@@ -63,6 +63,6 @@ struct ComingAndGoing {
                 }
             )
         }
-        return await Contender.compare(contenders, by: .thread, rounds: max(3, rounds / (count / 1_000)))
+        return await TimedJob.compare(jobs, by: .thread, rounds: max(3, rounds / (count / 1_000)))
     }
 }

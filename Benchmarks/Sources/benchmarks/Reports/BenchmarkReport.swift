@@ -1,9 +1,9 @@
 import Foundation
 
-/// Everything that one run found out.
-struct Report: Codable {
-    let machine: Machine
-    let outcomes: [Outcome]
+/// The results of one run.
+struct BenchmarkReport: Codable {
+    let machine: MeasuredMachine
+    let outcomes: [WorkloadResult]
     let memoryGrowth: [MemoryGrowth]
 
     var json: String {
@@ -15,28 +15,31 @@ struct Report: Codable {
     }
 }
 
-/// Where and how it was measured.
-struct Machine: Codable {
+/// The machine and build that were measured.
+struct MeasuredMachine: Codable {
     let system: String
     let processors: Int
     /// "debug" or "release".
     let configuration: String
 
-    static var current: Machine {
+    static var architecture: String {
         #if arch(x86_64)
-        let architecture = "x86-64"
+        "x86-64"
         #elseif arch(arm64)
-        let architecture = "arm64"
+        "arm64"
         #else
-        let architecture = "other"
+        "other"
         #endif
+    }
+
+    static var current: MeasuredMachine {
         #if DEBUG
         let configuration = "debug"
         #else
         let configuration = "release"
         #endif
         let information = ProcessInfo.processInfo
-        return Machine(
+        return MeasuredMachine(
             system: "\(information.operatingSystemVersionString), \(architecture)",
             processors: information.activeProcessorCount,
             configuration: configuration)
