@@ -1,6 +1,6 @@
 import Foundation
 
-/// The public interface of a module: what it declares itself, not what the standard library adds to it.
+/// The public interface of a module: its own declarations, without those that the standard library adds.
 struct Interface {
     private typealias Symbol = SymbolGraph.Symbol
 
@@ -12,8 +12,8 @@ struct Interface {
     init(_ graph: SymbolGraph) {
         let declared = Set(graph.symbols.map(\.identifier.precise))
         module = graph.module.name
-        // Members that a type has from an underscored protocol of the module stand in the graph as members of
-        // the type alone.
+        // Members that a type inherits from an underscored protocol of the module appear in the graph only as
+        // members of the type.
         symbols = graph.symbols.filter { symbol in
             guard let base = symbol.baseIdentifier else { return true }
             return symbol.docComment?.module == graph.module.name && !declared.contains(base)
@@ -23,18 +23,37 @@ struct Interface {
             graph.symbols.map { ($0.identifier.precise, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What has no doc comment of its own, each with its place in the source.
+    /// Returns the declarations that have no doc comment of their own, each with its location.
     func undocumented(relativeTo root: String) -> [String] {
-        symbols.filter { $0.docComment?.module != module }.map { symbol in
-            let name = symbol.pathComponents.joined(separator: ".")
-            guard let location = symbol.location else { return "\(module): \(name) has no doc comment" }
-            let path = URL(string: location.uri)?.path ?? location.uri
-            let shown = path.hasPrefix(root) ? String(path.dropFirst(root.count + 1)) : path
-            return "\(shown):\(location.position.line + 1): \(name) has no doc comment"
-        }.sorted()
+        symbols.filter { $0.docComment?.module != module }
+            .map { "\(place(of: $0, root)) has no doc comment" }.sorted()
     }
 
-    /// One declaration a line, sorted; what comes from a protocol that every type conforms to is left out.
+    /// Returns the functions whose page in the reference does not describe their parameter `on:` or
+    /// `deliveringOn:`. Overloads of one name share a page, so one description is enough.
+    func withoutDispatcher(relativeTo root: String) -> [String] {
+        let functions = symbols.filter { symbol in
+            ["on:", "deliveringOn:"].contains { label in
+                symbol.names.title.contains("(\(label)") || symbol.names.title.contains(":\(label)")
+            }
+        }
+        return Dictionary(grouping: functions, by: \.pathComponents).values
+            .filter { overloads in
+                let texts = overloads.flatMap { $0.docComment?.lines?.map(\.text) ?? [] }
+                return !texts.contains { $0.contains("dispatcher:") || $0.contains("main actor") }
+            }
+            .compactMap(\.first).map { "\(place(of: $0, root)) does not say what on: is" }.sorted()
+    }
+
+    private func place(of symbol: Symbol, _ root: String) -> String {
+        let name = symbol.pathComponents.joined(separator: ".")
+        guard let location = symbol.location else { return "\(module): \(name)" }
+        let path = URL(string: location.uri)?.path ?? location.uri
+        let shown = path.hasPrefix(root) ? String(path.dropFirst(root.count + 1)) : path
+        return "\(shown):\(location.position.line + 1): \(name)"
+    }
+
+    /// The declarations, sorted. Conformances to protocols that every type conforms to are left out.
     var declarations: [String] {
         let implied: Set = ["Copyable", "Escapable", "BitwiseCopyable", "SendableMetatype"]
         let conformances = relationships.filter { ["conformsTo", "inheritsFrom"].contains($0.kind) }
@@ -51,7 +70,7 @@ struct Interface {
 
     private func name(ofSource identifier: String) -> String? {
         if let symbol = byIdentifier[identifier] { return symbol.pathComponents.joined(separator: ".") }
-        // A type of another module: its members in this graph say what it is called.
+        // A type of another module: its members in this graph contain its name.
         let member = relationships.first { $0.kind == "memberOf" && $0.target == identifier }
         guard let member, let symbol = byIdentifier[member.source] else { return nil }
         return symbol.pathComponents.dropLast().joined(separator: ".")
@@ -66,7 +85,7 @@ struct Interface {
         return "extension \(parent)\(constraints(of: symbol)) { \(shown) }"
     }
 
-    /// What the extension asks for beyond what its type does.
+    /// Returns the constraints of the extension that are not those of its type.
     private func constraints(of symbol: Symbol) -> String {
         let parents = relationships.filter {
             $0.source == symbol.identifier.precise && $0.kind == "memberOf"
@@ -85,7 +104,7 @@ struct Interface {
 }
 
 extension SymbolGraph.Symbol {
-    /// Of a member that the compiler copied from a protocol to a type: the member of the protocol.
+    /// The identifier of the protocol's member, if the compiler copied this member from a protocol to a type.
     fileprivate var baseIdentifier: String? {
         guard let mark = identifier.precise.range(of: "::SYNTHESIZED::") else { return nil }
         return String(identifier.precise[..<mark.lowerBound])

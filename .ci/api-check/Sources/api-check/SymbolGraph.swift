@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is read of a `*.symbols.json`, as `swift package dump-symbol-graph` writes them.
+/// The part that is used of a `*.symbols.json`, as `swift package dump-symbol-graph` writes it.
 struct SymbolGraph: Decodable {
     struct Module: Decodable {
         let name: String
@@ -17,7 +17,14 @@ struct SymbolGraph: Decodable {
             let spelling: String
         }
         struct DocComment: Decodable {
+            struct Line: Decodable {
+                let text: String
+            }
             let module: String?
+            let lines: [Line]?
+        }
+        struct Names: Decodable {
+            let title: String
         }
         struct Generics: Decodable {
             let constraints: [Constraint]?
@@ -40,6 +47,7 @@ struct SymbolGraph: Decodable {
 
         let identifier: Identifier
         let kind: Kind
+        let names: Names
         let pathComponents: [String]
         let declarationFragments: [Fragment]
         let accessLevel: String
@@ -60,7 +68,8 @@ struct SymbolGraph: Decodable {
     var symbols: [Symbol]
     var relationships: [Relationship]
 
-    /// The graph of a module, with what it adds to types of other modules (`Module@Other.symbols.json`).
+    /// Reads the graph of a module, including its extensions of other modules' types
+    /// (`Module@Other.symbols.json`).
     init(of module: String, in folder: URL) throws {
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter {
@@ -81,7 +90,7 @@ struct SymbolGraph: Decodable {
     }
 }
 
-/// Why the check could not be made.
+/// The reason why the check was impossible.
 struct Failure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

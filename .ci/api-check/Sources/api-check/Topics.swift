@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is read of a page that docc has written.
+/// The part that is used of a page that docc has written.
 private struct Page: Decodable {
     struct TopicSection: Decodable {
         let title: String?
@@ -10,8 +10,8 @@ private struct Page: Decodable {
     let topicSections: [TopicSection]?
 }
 
-/// The symbols that a page with topics leaves to docc to put somewhere, in the archives of a folder; the page
-/// of a module has topics. What a type has from a protocol of another module is docc's to show.
+/// Returns the symbols that no topic lists, although their page has topics, in the archives of a folder. The page
+/// of a module always has topics. Members that a type inherits from another module's protocol need none.
 func symbolsWithoutTopic(in archives: URL) throws -> [String] {
     let files = FileManager.default.enumerator(at: archives, includingPropertiesForKeys: nil)
     return try (files?.compactMap { $0 as? URL } ?? [])

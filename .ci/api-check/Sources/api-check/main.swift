@@ -2,12 +2,13 @@ import Foundation
 
 // api-check ROOT SYMBOL-GRAPHS BASELINES check|update MODULE...
 //
-// Fails, with a line for each fault, if a public declaration has no doc comment, or (check) if the public
-// interface of a module is not the one in BASELINES/MODULE.txt; `update` writes these files.
+// Fails, with a line for each fault, if a public declaration has no doc comment, if the page of a function does not
+// describe its parameter on:, or (check) if the public interface of a module differs from BASELINES/MODULE.txt;
+// `update` writes these files.
 //
 // api-check topics ARCHIVES
 //
-// Fails if a page of the documentation that has topics leaves a symbol out of them.
+// Fails if a page of the documentation has topics and none of them lists a symbol.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 if arguments.count == 2, arguments[0] == "topics" {
@@ -29,7 +30,8 @@ do {
     for module in arguments[4...] {
         let interface = Interface(try SymbolGraph(of: module, in: graphs))
         let undocumented = interface.undocumented(relativeTo: root)
-        undocumented.forEach { print($0) }
+        let withoutDispatcher = interface.withoutDispatcher(relativeTo: root)
+        (undocumented + withoutDispatcher).forEach { print($0) }
 
         let found = interface.declarations
         let file = baselines.appending(path: "\(module).txt")
@@ -40,13 +42,13 @@ do {
         let expected = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
         let (gone, new) = (Set(expected).subtracting(found), Set(found).subtracting(expected))
         if !gone.isEmpty || !new.isEmpty {
-            print("The public interface of \(module) is not the one in \(file.lastPathComponent):")
+            print("The public interface of \(module) differs from \(file.lastPathComponent):")
             gone.sorted().forEach { print("- \($0)") }
             new.sorted().forEach { print("+ \($0)") }
-            print("If that is meant, run `.ci/api --update`, and say what changes in CHANGELOG.md.")
+            print("If that is intended, run `.ci/api --update` and describe the change in CHANGELOG.md.")
         }
         print("\(module): \(found.count) declarations, \(undocumented.count) without a doc comment")
-        faults += undocumented.count + gone.count + new.count
+        faults += undocumented.count + withoutDispatcher.count + gone.count + new.count
     }
 } catch {
     FileHandle.standardError.write(Data("api-check: \(error)\n".utf8))
