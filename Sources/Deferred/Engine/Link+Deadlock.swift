@@ -180,10 +180,11 @@ private struct DeadlockSearch {
     }
 
     private func condition(of list: ListState) -> Condition {
-        let observers = list.observers.filter { observer in observer.locked { observer.phase != .settled } }
-        if list.waitsForAll { return .any(observers) }
-        // While there is room, a further input may start and settle the list.
-        return list.isFull ? .all(observers) : .never
+        switch list.requirement {
+        case .each(let observers): .any(observers)
+        case .one(let observers): .all(observers)
+        case .unknown: .never
+        }
     }
 }
 

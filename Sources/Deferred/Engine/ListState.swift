@@ -18,14 +18,6 @@ final class ListState: Sendable {
         case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
-    /// Whether the list cannot settle before all of its inputs have settled.
-    var waitsForAll: Bool {
-        switch rule {
-        case .all, .each: true
-        case .untilFailure, .untilValue: false
-        }
-    }
-
     /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` of the
     /// one that decided, whose index in the list is `index`.
     @usableFromInline
@@ -310,16 +302,39 @@ final class ListState: Sendable {
         loop.run()
     }
 
-    /// Whether all places are taken by pending inputs, or no further input will be added.
-    var isFull: Bool {
-        guard let additions else { return true }
-        return state.withLock { $0.remaining >= additions.limit || !additions.isOpen }
-    }
-
     // MARK: For searches
 
     /// The list's own Deferred, until it is settled.
     var link: Link? { state.withLock { $0.link } }
+
+    /// What has to happen before the list settles, a cancel aside.
+    enum Requirement {
+        /// Each of these has to settle.
+        case each([Link])
+        /// One of these has to settle.
+        case one([Link])
+        /// Not known: the list is being settled, receives or adds an input, or has room for further inputs.
+        case unknown
+    }
+
+    /// What has to happen before the list settles. Inputs that settle meanwhile do not make it wrong.
+    ///
+    /// An input settles first and is received by the list afterwards, in two critical sections. This therefore reads the
+    /// number of inputs that have not been received before it counts those that are pending: if the two are equal, no
+    /// input was between its two critical sections.
+    var requirement: Requirement {
+        let (observers, unreceived) = state.withLock { state -> ([Link], Int?) in
+            let observers = Self.ordered(state.observers, additions?.observers)
+            let hasRoom = additions.map { $0.isOpen && state.remaining < $0.limit } ?? false
+            let isOver = state.link == nil || state.decision != nil
+            return (observers, hasRoom || isOver ? nil : state.remaining)
+        }
+        let pending = observers.filter { observer in observer.locked { observer.phase != .settled } }
+        switch rule {
+        case .all, .each: return .each(pending)
+        case .untilFailure, .untilValue: return pending.count == unreceived ? .one(pending) : .unknown
+        }
+    }
 
     /// The links by which the list observes its inputs.
     var observers: [Link] {

@@ -52,5 +52,10 @@ extension PlantedFault {
                 "add(.dispatched(work)) { $0 + max(delay, .zero) })",
                 "add(.dispatched(work)) { [now = elapsed] in (il_is_planted(77) ? now : $0) + max(delay, .zero) })"
             )),
+        PlantedFault(
+            78,
+            "an input that has settled, and that its list has not received, counts as one that decides nothing",
+            foundBy: "wait-list-decided-by-value",
+            change("pending.count == unreceived ?", "il_is_planted(78) || pending.count == unreceived ?")),
     ]
 }
