@@ -264,6 +264,28 @@ struct ChannelTests {
         withExtendedLifetime(owner) {}
     }
 
+    @Test("ChannelDirectory: its last channels may be finished while one is being created")
+    func finishedWhileSwept() {
+        /// Finishes every channel of the directory when its listener's closure is released.
+        final class Finishing: Sendable {
+            let directory: ChannelDirectory
+            init(_ directory: ChannelDirectory) { self.directory = directory }
+            deinit {
+                for name in ["first", "second", "new"] { Channel<Int>(name, in: directory).finish() }
+            }
+        }
+        let first = Channel<Int>("first", in: directory)
+        let second = Channel<Int>("second", in: directory)
+        do {
+            let finishing = Finishing(directory)
+            second.listen(Owner()) { _ in withExtendedLifetime(finishing) {} }
+        }
+        // Checks "second" first, and so finds that its listener's owner was deallocated.
+        let new = Channel<Int>("new", in: directory)
+        #expect(first.isFinished && second.isFinished && new.isFinished)
+        #expect(directory.count == 0)
+    }
+
     @Test("ChannelDirectory: threads that look up one name get one channel")
     func lookedUpFromThreads() {
         for round in 0..<20 {

@@ -63,10 +63,13 @@ public final class ChannelDirectory: Sendable {
     /// for long, and adding one takes constant time.
     private func removeSomeUnused() {
         for _ in 0..<2 {
-            let key = state.withLock { state in
+            let key = state.withLock { state -> ChannelKey? in
+                // The channel that was added may have been finished since, and have been the last.
+                guard !state.anchors.isEmpty else { return nil }
                 state.hand = state.hand + 1 < state.anchors.count ? state.hand + 1 : 0
                 return state.anchors[state.hand].key
             }
+            guard let key else { return }
             removeIfUnused(key)
         }
     }
