@@ -60,7 +60,8 @@ final class RepeatingSchedule: Sendable {
     func reset() {
         let now = dispatcher.elapsed
         let (timer, wait) = state.withLock { state in
-            (state.start, state.last) = (now, 0)
+            // A run that is about to begin does not count intervals since the old start.
+            (state.start, state.last, state.due) = (now, 0, 0)
             return (state.timer.take(), state.wait)
         }
         // Without a timer the body runs, or is about to, or another reset is setting one.

@@ -121,6 +121,36 @@ struct RepeatingWorkTests {
         holder.withLock { $0 = nil }
     }
 
+    @Test("reset after the timer expired, before the run begins: the next is due one interval later")
+    func resetBeforeRunBegins() {
+        let dispatcher = ObservedDispatcher(clock: clock)
+        let work = RepeatingWork(
+            every: .seconds(10), on: dispatcher, startsNow: false, withCount: { count in note(count) })
+        clock.advance(by: .seconds(20))
+        dispatcher.beforeNextElapsed.withLock { $0 = { work.reset() } }
+        clock.advance(by: .seconds(10))
+        #expect(log.all == ["1 at 10", "1 at 20", "1 at 30"])
+        #expect(clock.scheduled == [.seconds(10)])
+        clock.advance(by: .seconds(20))
+        #expect(log.all.dropFirst(3) == ["1 at 40", "1 at 50"])
+        work.cancel()
+    }
+
+    /// Calls a closure before its time is next read: in an expired timer's work, before the run begins.
+    struct ObservedDispatcher: DelayedDispatcher {
+        let clock: ManualClock
+        let beforeNextElapsed = SpinLocked<(@Sendable () -> Void)?>(nil)
+        var elapsed: Duration {
+            let observer = beforeNextElapsed.withLock { $0.take() }
+            observer?()
+            return clock.elapsed
+        }
+        func dispatch(_ work: @escaping @Sendable () -> Void) { clock.dispatch(work) }
+        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
+            clock.dispatch(after: delay, work)
+        }
+    }
+
     @Test("reset after the end does nothing; a failure ends the work, which stands for its Deferred")
     func ended() throws {
         let work = RepeatingWork(every: .seconds(1), on: clock) { throw TestError() }
