@@ -101,7 +101,6 @@ extension Transfer {
             lock.withLock {
                 guard isCurrent(round) else { return }
                 state.isValidating = false
-                state.hasValidated = true
                 if let failure = state.answerFailure { return fail(failure) }
                 if state.hasAnswerEnded { completeBody(response) }
             }

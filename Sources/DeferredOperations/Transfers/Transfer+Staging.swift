@@ -28,13 +28,17 @@ extension Transfer {
     /// Passes an accepted answer and its staged body, if there is one, to the sink; false if the transfer continues with
     /// another request, or has ended. On the transfer's queue.
     ///
-    /// The lock is taken for each piece, so that a cancel waits for one of them at most.
+    /// The answer counts as validated before the lock is released: a consumer that receives it may continue the transfer
+    /// with a request for the rest. The lock is taken for each piece, so that a cancel waits for one of them at most.
     func passStagedAnswer(_ response: HTTPURLResponse, _ round: Int) -> Bool {
         var hasBegun = false
         while true {
             let isMore: Bool? = lock.withLock {
                 guard isCurrent(round) else { return nil }
-                guard case .staged(let staged) = state.bodyUse else { return false }
+                guard case .staged(let staged) = state.bodyUse else {
+                    state.hasValidated = true
+                    return false
+                }
                 do {
                     if !hasBegun {
                         hasBegun = true
@@ -44,6 +48,7 @@ extension Transfer {
                     }
                     guard let piece = try staged.take() else {
                         state.bodyUse = .sink
+                        state.hasValidated = true
                         return false
                     }
                     try pass(piece)

@@ -1,0 +1,69 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Streams that continue after a pause before the head of their answer has been delivered.
+///
+/// On Linux the rest of the body is another answer, a 206.
+@Suite(.timeLimit(.minutes(20)))
+struct StreamPauseTests {
+    /// Runs a job on the thread that makes it ready: here the one that delivers the pieces.
+    private final class InlineExecutor: TaskExecutor {
+        func enqueue(_ job: consuming ExecutorJob) {
+            UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+
+    let fixture: TransferFixture
+    private let byteCount = 8 << 20
+
+    init() throws { fixture = try TransferFixture() }
+
+    private func source(_ options: TransferOptions) -> StreamDataSource {
+        fixture.server.route("/it", .resource(byteCount, etag: "\"a\""))
+        return StreamDataSource(
+            fixture.url("/it"), bufferByteCount: 1 << 16, pauseByteCount: 1 << 20, options: options)
+    }
+
+    /// Starts a consumer that is waiting for its first piece when this returns.
+    private func reading(_ body: StreamDataSource.Body) -> Task<Data, any Error> {
+        Task(executorPreference: InlineExecutor()) {
+            var data = Data()
+            for try await piece in body { data.append(piece) }
+            return data
+        }
+    }
+
+    /// Waits until the transfer has paused: it has closed its connection.
+    private func paused() async {
+        await fixture.server.waitForRequests(seen: 1)
+        await fixture.server.waitUntilIdle()
+    }
+
+    @Test("Streams: the rest of a body is not validated again, however early a pause ends")
+    func validatedOnce() async throws {
+        struct NotWhole: Error {}
+        let (mayReturn, statuses) = (DispatchSemaphore(value: 0), Observations<Int>())
+        var options = TransferOptions.patient
+        options.validateResponse = { response in
+            statuses.note(response.statusCode)
+            guard response.statusCode == 200 else { throw NotWhole() }
+            mayReturn.wait()
+        }
+        let source = source(options)
+        let request = source.request(on: fixture.queue)
+        // It takes all pieces, and thereby continues the transfer, while the accepted answer is being delivered.
+        let body = reading(source.body)
+        await paused()
+        mayReturn.signal()
+        #expect(try await body.value == Data(Pattern.bytes(byteCount)))
+        #expect(try await request.value.response.statusCode == 200)
+        #expect(statuses.all == [200])
+    }
+}
