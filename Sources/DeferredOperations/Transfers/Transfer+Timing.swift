@@ -36,24 +36,27 @@ extension Transfer {
 
     private func tick(_ silence: Duration) {
         let isHeldUp = TransferPacer.isDelaying(session)
+        // Decided and carried out in one critical section: no data, and no request to a mirror, comes in between.
         let goesOn = lock.withLock {
             guard state.phase == .running else { return false }
             state.silentTicks = state.wasHeard || isHeldUp || state.waitsForUser ? 0 : state.silentTicks + 1
             state.wasHeard = false
-            return state.silentTicks < Self.silenceTicks
-        }
-        if goesOn { listen(for: silence) } else { timeOut(.silence(silence)) }
-    }
-
-    func timeOut(_ limit: DataSourceError.TimeLimit) {
-        let goesOn = lock.withLock {
-            if state.phase == .idle { state.passedLimit = limit }
-            guard state.phase == .running else { return false }
-            fail(DataSourceError.timedOut(url, limit))
+            if state.silentTicks >= Self.silenceTicks {
+                fail(DataSourceError.timedOut(url, .silence(silence)))
+            }
+            // A mirror that is asked now may be silent just as long.
             return state.phase == .running
         }
-        // A mirror is asked now, and may be silent just as long.
-        if goesOn, case .silence(let silence) = limit { listen(for: silence) }
+        if goesOn { listen(for: silence) }
+    }
+
+    /// Ends the transfer because the limit for the whole of it has passed.
+    func timeOut(_ limit: DataSourceError.TimeLimit) {
+        lock.withLock {
+            if state.phase == .idle { state.passedLimit = limit }
+            guard state.phase == .running else { return }
+            fail(DataSourceError.timedOut(url, limit))
+        }
     }
 
     /// Remembers a timer in place of another, unless the transfer has ended meanwhile. Both are the user's: what

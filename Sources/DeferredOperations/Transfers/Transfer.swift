@@ -91,7 +91,7 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    let lock = NSLock()
+    let lock: TransferLock
     /// Nil in `deinit` only.
     private var storage: State?
     var state: State { storage! }
@@ -100,12 +100,14 @@ final class Transfer: @unchecked Sendable {
     let session: TransferSession
     let queue = DispatchQueue(label: "DeferredOperations.Transfer", target: .global())
 
+    /// - Parameter lock: The transfer's own; a test passes one that it observes.
     init(
         _ request: URLRequest, _ options: TransferOptions, _ session: TransferSession,
-        into sink: any TransferSink
+        into sink: any TransferSink, lock: TransferLock = TransferLock()
     ) {
         storage = State(request, options, sink)
         self.session = session
+        self.lock = lock
     }
 
     deinit {
@@ -227,4 +229,14 @@ final class Transfer: @unchecked Sendable {
             timers: [state.silenceTimer.take(), state.totalTimer.take()].compactMap { $0 },
             task: state.task.take(), cancelQuestion: state.cancelQuestion.take())
     }
+}
+
+/// The lock of a transfer; a class with a subclass in the tests, which runs what another thread might do as soon as the lock
+/// has been released.
+///
+/// Sound as `@unchecked Sendable`: `NSLock` is thread-safe.
+class TransferLock: @unchecked Sendable {
+    private let lock = NSLock()
+
+    func withLock<R>(_ body: () throws -> R) rethrows -> R { try lock.withLock(body) }
 }
