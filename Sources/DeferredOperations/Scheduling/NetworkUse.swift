@@ -12,25 +12,35 @@ final class NetworkUse: Sendable {
 
     private let state = SpinLocked(State())
     /// Listeners are notified on this queue: in order, and without delaying the caller.
-    private let queue = DispatchQueue(label: "DeferredOperations.NetworkUse")
+    let queue = DispatchQueue(label: "DeferredOperations.NetworkUse")
+
+    /// How many streams receive changes.
+    var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     /// Returns a stream of the present state and of each change.
     func stream() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream<Bool>.makeStream()
         queue.async { [self] in
-            let (isInUse, number) = state.withLock { state -> (Bool, Int?) in
-                guard !state.isOver else { return (false, nil) }
+            let number = state.withLock { state in
                 state.nextListener += 1
-                state.listeners[state.nextListener] = continuation
-                return (state.isInUse, state.nextListener)
+                return state.nextListener
             }
-            continuation.yield(isInUse)
-            guard let number else { return continuation.finish() }
-            continuation.onTermination = { [weak self] _ in
-                _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
+            // Before the continuation is registered, so that there is no moment at which a stream that ends stays
+            // registered. A handler that is set after the end is not called; `yield` reports that end.
+            continuation.onTermination = { [weak self] _ in self?.remove(number) }
+            let (isInUse, isOver) = state.withLock { state in
+                if !state.isOver { state.listeners[number] = continuation }
+                return (state.isInUse, state.isOver)
             }
+            // Changes are notified on this queue, so that none comes between the registration and this value.
+            if case .terminated = continuation.yield(isOver ? false : isInUse) { remove(number) }
+            if isOver { continuation.finish() }
         }
         return stream
+    }
+
+    private func remove(_ number: Int) {
+        _ = state.withLock { $0.listeners.removeValue(forKey: number) }
     }
 
     /// Notifies the listeners of a change.
