@@ -16,7 +16,9 @@ extension DeferredQueue {
     /// puts the element, or at once.
     ///
     /// A cancel of the worker's Deferred cancels the job in progress, or the wait for the next element, and fails it
-    /// with `CancellationError`; the elements in the queue stay there. A worker does not keep the queue alive: when
+    /// with `CancellationError`; the elements in the queue stay there. An element that another thread puts for the
+    /// worker at that moment, and that `body` does not receive, is delivered to the next caller or stays in the queue,
+    /// also if that is full or finished. A worker does not keep the queue alive: when
     /// the queue is released, the worker's Deferred fails with ``DeferredError/abandoned``.
     ///
     /// - Parameters:
@@ -51,7 +53,8 @@ extension DeferredQueue {
             guard let self else { throw DeferredError.abandoned }
             // The errback receives only the failure of `get`, so that a job that fails with `.finished` does not end
             // the worker.
-            return get(fileID: fileID, line: line).then(
+            let element = get(fileID: fileID, line: line)
+            return element.then(
                 { element in
                     start(element).mapResult { result in
                         if case .failure(let error) = result {
@@ -63,7 +66,9 @@ extension DeferredQueue {
                         return .continue
                     }
                 },
-                orElse: { error throws -> Deferred<AsyncLoop.Next> in
+                orElse: { [weak self] error throws -> Deferred<AsyncLoop.Next> in
+                    // The cancel came after a `put` had completed `element`, and before the callback ran.
+                    if case .success(let element) = element.currentResult { self?.putBack(element) }
                     guard case DeferredError.finished = error else { throw error }
                     return .resolved(.end)
                 })

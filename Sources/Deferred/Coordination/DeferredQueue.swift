@@ -18,8 +18,14 @@
 public final class DeferredQueue<Element: Sendable>: Sendable {
     private struct State {
         var elements = CancellableFIFO<Element>()
+        /// Elements that were put back, which are delivered before the others; the next one is the last.
+        var returned: [Element] = []
         var waiters = CancellableFIFO<Resolver<Element>>()
         var isFinished = false
+
+        var count: Int { returned.count + elements.count }
+
+        mutating func popElement() -> Element? { returned.popLast() ?? elements.popFirst() }
     }
 
     /// How many elements may wait in the queue; nil for no limit.
@@ -35,7 +41,7 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     }
 
     /// How many elements wait in the queue.
-    public var count: Int { state.withLock { $0.elements.count } }
+    public var count: Int { state.withLock { $0.count } }
 
     /// How many callers wait for an element.
     public var waitingCount: Int { state.withLock { $0.waiters.count } }
@@ -54,13 +60,27 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
             let next = try state.withLock { state throws -> Resolver<Element>? in
                 if state.isFinished { throw DeferredError.finished }
                 if let waiter = state.waiters.popFirst() { return waiter }
-                if let size, state.elements.count >= size { throw DeferredError.queueOverflow(size: size) }
+                if let size, state.count >= size { throw DeferredError.queueOverflow(size: size) }
                 state.elements.append(element)
                 return nil
             }
             // A caller that was cancelled in the meantime does not take it.
             guard let next, !next.resolve(element) else { return }
         }
+    }
+
+    /// Delivers an element whose worker was cancelled before it received it, or keeps it at the front of the queue.
+    ///
+    /// `put` has accepted it, so it is kept though the queue may be full, or finished, by now.
+    func putBack(_ element: Element) {
+        var waiter: Resolver<Element>?
+        repeat {
+            waiter = state.withLock { state in
+                if let waiter = state.waiters.popFirst() { return waiter }
+                state.returned.append(element)
+                return nil
+            }
+        } while waiter.map { !$0.resolve(element) } ?? false
     }
 
     /// Ends the queue. The elements in it are still delivered; calls that wait for one fail with
@@ -87,7 +107,7 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
             canceller: { [weak self] _ in self?.remove(ticket.withLock { $0 }) }, fileID: fileID, line: line)
         let early = state.withLock { state -> Result<Element, any Error>? in
             // An element may have been put since.
-            if let element = state.elements.popFirst() { return .success(element) }
+            if let element = state.popElement() { return .success(element) }
             if state.isFinished { return .failure(DeferredError.finished) }
             if let backlog, state.waiters.count >= backlog {
                 return .failure(DeferredError.queueUnderflow(backlog: backlog))
@@ -102,7 +122,7 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
 
     /// Returns the element that has waited longest, if there is one.
     public func tryGet() -> Element? {
-        state.withLock { $0.elements.popFirst() }
+        state.withLock { $0.popElement() }
     }
 
     private var flaw: DeferredError? {

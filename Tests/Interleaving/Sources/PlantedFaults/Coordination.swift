@@ -24,8 +24,8 @@ extension PlantedFault {
             "a queue searches for elements in one critical section and enqueues the waiting caller in another",
             foundBy: "queue-put-get",
             change(
-                "            if let element = state.elements.popFirst() { return .success(element) }",
-                "            if !il_is_planted(54), let element = state.elements.popFirst() { return .success(element) }"
+                "            if let element = state.popElement() { return .success(element) }",
+                "            if !il_is_planted(54), let element = state.popElement() { return .success(element) }"
             )),
         PlantedFault(
             55, "an element is lost that was put for a caller who has cancelled",

@@ -57,5 +57,12 @@ extension PlantedFault {
             "an input that has settled, and that its list has not received, counts as one that decides nothing",
             foundBy: "wait-list-decided-by-value",
             change("pending.count == unreceived ?", "il_is_planted(78) || pending.count == unreceived ?")),
+        PlantedFault(
+            79, "an element is lost that was put for a worker that was cancelled before it received it",
+            foundBy: "looping-queue-cancel",
+            change(
+                "if case .success(let element) = element.currentResult { self?.putBack(element) }",
+                "if !il_is_planted(79), case .success(let element) = element.currentResult { self?.putBack(element) }"
+            )),
     ]
 }

@@ -100,11 +100,29 @@ func defineCoordinationScenarios() {
             }, { r.cancel() }
         ) {
             let seen = log.entries.count
+            var left: [Int] = []
+            while let element = q.tryGet() { left.append(element) }
             return all(
                 expect(
                     show(r.currentResult.map { $0.map { 0 } }) == "cancelled",
                     "the loop goes on: \(show(r.currentResult.map { $0.map { 0 } }))"),
-                expect(seen + q.count <= 2, log.text), noReports())
+                expect(left == Array([1, 2].dropFirst(seen)), "lost: \(log.text), in the queue: \(left)"),
+                noReports())
+        }
+    }
+    scenario("looping-queue-cancel-other-waits") {
+        let q = DeferredQueue<Int>(), log = Log()
+        let r = q.run { log.within("a\($0)") }
+        let other = q.run { log.within("b\($0)") }
+        return Program({ if (try? q.put(1)) == nil { log.add("a1") } }, { r.cancel() }, { q.finish() }) {
+            // Put before the end, it is processed, or is in the queue; put later, it is refused.
+            let left = q.tryGet()
+            hold(r)
+            return all(
+                expect(
+                    log.count("a1") + log.count("b1") + (left == 1 ? 1 : 0) == 1,
+                    "lost: \(log.text), in the queue: \(left.map { "\($0)" } ?? "nothing")"),
+                expect(other.hasFired, "the other worker goes on"), noReports())
         }
     }
     scenario("looping-queue-put-put") {
