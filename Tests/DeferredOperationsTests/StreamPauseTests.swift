@@ -66,4 +66,26 @@ struct StreamPauseTests {
         #expect(try await request.value.response.statusCode == 200)
         #expect(statuses.all == [200])
     }
+
+    @Test("Streams: the head is that of the first answer, however early a pause ends")
+    func firstHead() async throws {
+        let (mayReturn, isFirst) = (DispatchSemaphore(value: 0), Observations<Void>())
+        var options = TransferOptions.patient
+        // The head is delivered on the same queue.
+        options.onProgress = { _ in
+            guard isFirst.all.isEmpty else { return }
+            isFirst.note(())
+            mayReturn.wait()
+        }
+        let source = source(options)
+        let request = source.request(on: fixture.queue)
+        await isFirst.wait(for: 1)
+        await paused()
+        let body = reading(source.body)
+        await fixture.server.waitForRequests(seen: 2)
+        mayReturn.signal()
+        #expect(try await source.head.value.statusCode == 200)
+        #expect(try await body.value == Data(Pattern.bytes(byteCount)))
+        #expect(try await request.value.response.statusCode == 200)
+    }
 }

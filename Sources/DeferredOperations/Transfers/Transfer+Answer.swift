@@ -141,7 +141,8 @@ extension Transfer {
             return validate(response)
         }
         guard try beginSink(response, part, announced) else { return }
-        if mustValidate || !state.hasValidated && sink.wantsHead { validate(response) }
+        if mustValidate { return validate(response) }
+        if !state.hasValidated, sink.wantsHead { acceptUnvalidated(response) }
     }
 
     private func receive(_ data: Data) {

@@ -107,6 +107,18 @@ extension Transfer {
         }
     }
 
+    /// Notifies the sink of an answer that needs no validation. Under the lock.
+    ///
+    /// The answer counts as accepted at once: its body may be received, and the rest of it requested after a pause, before the
+    /// queue gets to this.
+    func acceptUnvalidated(_ response: HTTPURLResponse) {
+        state.hasValidated = true
+        queue.async { [self] in
+            guard lock.withLock({ state.phase == .running }) else { return }
+            sink.hasAccepted(response)
+        }
+    }
+
     /// Runs the sink's verification of the whole body. Its time does not count as silence. Under the lock.
     func verify(_ response: HTTPURLResponse, _ verification: @escaping @Sendable () throws -> Void) {
         state.waitsForUser = true
