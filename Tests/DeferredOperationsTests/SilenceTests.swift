@@ -1,3 +1,4 @@
+import Deferred
 import DeferredTesting
 import Foundation
 import LoopbackServer
@@ -97,5 +98,32 @@ struct SilenceTests {
         clock.advance(by: .seconds(1))
         await outcomes.wait(for: 1)
         #expect(try outcomes.all[0].get().url == fixture.url("/b"))
+    }
+
+    /// A timer that runs the work of eight ticks at once, and none after that.
+    private struct HastyTimer: DelayedDispatcher {
+        private struct Work: DelayedWork { func cancel() {} }
+        private let delays = Observations<Duration>()
+
+        func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
+
+        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
+            delays.note(delay)
+            if delays.all.count <= 8 { work() }
+            return Work()
+        }
+    }
+
+    @Test("Silence: before the first request has been sent leaves the mirror as the one server that is asked")
+    func beforeStart() async throws {
+        fixture.server.route("/it", .text("it"))
+        fixture.server.route("/b", .text("b"))
+        var options = TransferOptions()
+        options.timer = HastyTimer()
+        let source = DownloadDataSource(
+            fixture.url("/it"), to: fixture.file("it"), mirrors: [fixture.url("/b")], options: options)
+        let file = try await source.request(on: fixture.queue).value
+        #expect(file.response?.url == fixture.url("/b"))
+        #expect(fixture.server.requests.map(\.path) == ["/b"])
     }
 }

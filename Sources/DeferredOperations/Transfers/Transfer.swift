@@ -146,7 +146,8 @@ final class Transfer: @unchecked Sendable {
         guard let request else { return }
         startTimers(for: request)
         lock.withLock {
-            guard state.phase == .running else { return }
+            // A time limit may have ended the transfer, or sent a request to a mirror.
+            guard isCurrent(0) else { return }
             if let limit = state.passedLimit { return fail(DataSourceError.timedOut(url, limit)) }
             resend(request)
         }
