@@ -30,8 +30,9 @@ extension StreamDataSource {
             /// - Throws: What the transfer fails with; `CancellationError` if the Task is cancelled, which cancels the
             ///   transfer.
             public mutating func next() async throws -> Data? {
-                if !Task.isCancelled, !iteration.isCancelled, let piece = batch.popFirst() { return piece }
-                batch = try await iteration.nextBatch()[...]
+                if batch.isEmpty { batch = try await iteration.nextBatch()[...] }
+                // Also after the wait: a cancel may have come between the taking of the pieces and this.
+                if !batch.isEmpty { try iteration.checkCancellation() }
                 return batch.popFirst()
             }
         }
@@ -51,8 +52,11 @@ extension StreamDataSource {
             if !buffer.hasEnded { cancel() }
         }
 
-        /// Whether the transfer was cancelled: no further piece is delivered.
-        var isCancelled: Bool { buffer.isCancelled }
+        /// Throws if the Task or the transfer was cancelled: no further piece is delivered.
+        func checkCancellation() throws {
+            if Task.isCancelled { cancel() }
+            if Task.isCancelled || buffer.isCancelled { throw CancellationError() }
+        }
 
         /// The pieces that have come; none at the end.
         func nextBatch() async throws -> [Data] {

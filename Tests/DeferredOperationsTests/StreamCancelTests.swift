@@ -1,0 +1,81 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+/// Cancels of a stream whose pieces have come and have not been delivered.
+@Suite(.timeLimit(.minutes(20)))
+struct StreamCancelTests {
+    /// Keeps its jobs until a test runs them.
+    ///
+    /// Sound as `@unchecked Sendable`: `jobs` is accessed only under `lock`.
+    private final class HeldExecutor: TaskExecutor, @unchecked Sendable {
+        private let lock = NSLock()
+        private var jobs: [UnownedJob] = []
+        private let enqueued = Observations<Void>()
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            lock.withLock { jobs.append(job) }
+            enqueued.note(())
+        }
+
+        /// Runs all jobs, also those that these enqueue.
+        func run() {
+            while let job = lock.withLock({ jobs.isEmpty ? nil : jobs.removeFirst() }) {
+                job.runSynchronously(on: asUnownedTaskExecutor())
+            }
+        }
+
+        /// The number of jobs so far.
+        var count: Int { enqueued.all.count }
+
+        /// Waits until there have been so many jobs.
+        func wait(for count: Int) async { await enqueued.wait(for: count) }
+    }
+
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    @Test(
+        "O2: a piece that has come for a waiting iterator is not delivered after a cancel",
+        arguments: ["request", "task"])
+    func waitingIterator(_ way: String) async throws {
+        let (gate, executor, pieces) = (Gate(), HeldExecutor(), Observations<Data>())
+        fixture.server.route("/it", .held(by: gate, then: .stalled(after: 1000, of: 2000)))
+        let source = StreamDataSource(fixture.url("/it"), options: .patient)
+        let request = source.request(on: fixture.queue)
+        let body = source.body
+        let task = Task(executorPreference: executor) {
+            for try await piece in body { pieces.note(piece) }
+        }
+        executor.run()
+        let count = executor.count
+        gate.open()
+        // The piece has been taken, and the Task is to receive it.
+        await executor.wait(for: count + 1)
+        if way == "request" { request.cancel() } else { task.cancel() }
+        executor.run()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(pieces.all.isEmpty)
+        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+    }
+
+    @Test("Streams: a Task cancelled after the body has arrived does not take a part for the whole")
+    func cancelledReader() async throws {
+        fixture.server.route("/it", .pattern(1 << 20))
+        let source = StreamDataSource(fixture.url("/it"), bufferByteCount: 1 << 21, options: .patient)
+        #expect(try await source.request(on: fixture.queue).value.byteCount == 1 << 20)
+        let body = source.body
+        let rest = Task {
+            var iterator = body.makeAsyncIterator()
+            let first = try await iterator.next()
+            #expect(first!.count < 1 << 20)
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await iterator.next()
+        }
+        await #expect(throws: CancellationError.self) { try await rest.value }
+    }
+}
