@@ -1,8 +1,9 @@
 import Deferred
-import DeferredOperations
 import Foundation
 import LoopbackServer
 import Testing
+
+@testable import DeferredOperations
 
 /// Cancels of a stream whose pieces have come and have not been delivered.
 @Suite(.timeLimit(.minutes(20)))
@@ -77,5 +78,38 @@ struct StreamCancelTests {
             return try await iterator.next()
         }
         await #expect(throws: CancellationError.self) { try await rest.value }
+    }
+
+    /// Notes that it has been deallocated.
+    private final class Witness: Sendable {
+        private let onDeinit: Observations<Void>
+        init(_ onDeinit: Observations<Void>) { self.onDeinit = onDeinit }
+        deinit { onDeinit.note(()) }
+    }
+
+    @Test("O2: a cancel ends the calls, also after the whole body has arrived")
+    func lateCancel() async throws {
+        let (mayReturn, pieces, ends) = (
+            DispatchSemaphore(value: 0), Observations<Int>(), Observations<Void>()
+        )
+        let source: StreamDataSource
+        do {
+            let witness = Witness(ends)
+            fixture.server.route("/it", .pattern(5_000_000))
+            source = StreamDataSource(fixture.url("/it"), bufferByteCount: 1 << 16, options: .patient) {
+                piece in
+                withExtendedLifetime(witness) { pieces.note(piece.count) }
+                mayReturn.wait()
+            }
+        }
+        let request = source.request(on: fixture.queue)
+        await pieces.wait(for: 1)
+        while !source.hasBodyEnded { await Task.yield() }
+        request.cancel()
+        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+        for _ in 0..<1000 { mayReturn.signal() }
+        // The closure has been released: no more calls.
+        await ends.wait(for: 1)
+        #expect(pieces.all.count == 1)
     }
 }

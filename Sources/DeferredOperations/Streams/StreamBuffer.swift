@@ -75,10 +75,10 @@ final class StreamBuffer: @unchecked Sendable {
         lock.withLock { isOpen = true }
     }
 
-    /// Ends the body; the first call counts. After a cancel, waiting bytes are dropped.
+    /// Ends the body; the first call counts, or a cancel after it. After a cancel, waiting bytes are dropped.
     func end(_ error: (any Error)?) {
         let onRoom = lock.withLock { () -> (@Sendable () -> Void)? in
-            guard !isOver else { return nil }
+            guard !isOver || error is CancellationError else { return nil }
             isOver = true
             self.error = error
             if error is CancellationError || !isOpen { dropAll() }

@@ -68,6 +68,9 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         return Body(buffer, cancel: { [weak self] in self?.cancel() })
     }
 
+    /// Whether the body has ended for the transfer; pieces of it may still wait for their consumer.
+    final var hasBodyEnded: Bool { buffer.hasEnded }
+
     private let headResolver: SpinLocked<Resolver<HTTPURLResponse>?>
     private let buffer: StreamBuffer
     private let deliversCalls: Bool
