@@ -176,4 +176,23 @@ struct MultipartFormTests {
         let error = await #expect(throws: DataSourceError.self) { try await upload.value }
         #expect("\(error!)".hasSuffix("not done after 100 s"))
     }
+
+    @Test(
+        "The time limit of a form, and its file, end with a download that sends no request",
+        arguments: [DownloadDataSource.Existing.skip, .fail])
+    func nothingSent(_ existing: DownloadDataSource.Existing) async throws {
+        try Data("there already".utf8).write(to: fixture.file("it"))
+        let clock = ManualClock()
+        var form = MultipartForm()
+        form.add("title", "Holidays")
+        var options = TransferOptions.patient
+        options.totalTimeout = .seconds(100)
+        options.timer = clock
+        options.uploadForm = form
+        var request = URLRequest(url: fixture.url("/it"))
+        request.httpMethod = "POST"
+        _ = await DownloadDataSource(request, to: fixture.file("it"), existing: existing, options: options)
+            .request(on: fixture.queue).result
+        #expect(clock.scheduled.isEmpty)
+    }
 }

@@ -95,7 +95,10 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
             guard let request = try prepare == nil ? request : prepare?() else { return nil }
             return Transfer(request, options, session, into: sink)
         }
-        try handle.run(make, requestedAt: requestedAt) { [self] result in
+        var isStarted = false
+        // Otherwise nothing else would end the time limit of a form.
+        defer { if !isStarted { removeUpload() } }
+        isStarted = try handle.run(make, requestedAt: requestedAt) { [self] result in
             removeUpload()
             outcome(result)
         }

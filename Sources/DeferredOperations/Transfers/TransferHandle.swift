@@ -18,23 +18,25 @@ final class TransferHandle: @unchecked Sendable {
         return current?.metrics ?? last
     }
 
-    /// Starts the transfer that `make` returns, unless this has been stopped. `make` may write files: `stop()` waits for
-    /// it.
+    /// Starts the transfer that `make` returns, unless this has been stopped; returns whether there is one. `make` may write
+    /// files: `stop()` waits for it.
     ///
     /// - Parameter completion: Receives the outcome, on the transfer's queue or a global one; not called if the transfer is stopped.
     func run(
         _ make: () throws -> Transfer?, requestedAt: ContinuousClock.Instant?,
         completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>) -> Void
-    ) rethrows {
+    ) rethrows -> Bool {
         let made = try lock.withLock { () -> Transfer? in
             if !isStopped { transfer = try make() }
             return transfer
         }
-        made?.start(requestedAt: requestedAt) { [self] outcome, metrics in
+        guard let made else { return false }
+        made.start(requestedAt: requestedAt) { [self] outcome, metrics in
             // In this order: a cancel that precedes the outcome still finds a transfer to stop.
             completion(outcome)
             empty(metrics)
         }
+        return true
     }
 
     /// Stops the transfer. When this returns nothing more is written, and what was written has been removed.
