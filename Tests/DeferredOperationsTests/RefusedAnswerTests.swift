@@ -137,4 +137,25 @@ struct RefusedAnswerTests {
         }
         #expect([contents("it.part"), contents("it.part.from")] == left)
     }
+
+    @Test("O5: another resource that comes in place of the rest of a body is validated, too")
+    func changedRest() async throws {
+        let part = Answer.bytes(
+            Array(Pattern.bytes(500)), status: 206,
+            headers: [("ETag", "\"v1\""), ("Content-Range", "bytes 0-499/1000")])
+        let other = refused(2000, etag: "\"other\"")
+        fixture.server.route("/it") { $0[header: "Range"] == "bytes=0-999" ? part : other }
+        var options = TransferOptions.patient
+        options.validateResponse = { response in
+            if response.value(forHTTPHeaderField: "X-Refused") != nil { throw Refused() }
+        }
+        var request = URLRequest(url: fixture.url("/it"))
+        request.setValue("bytes=0-999", forHTTPHeaderField: "Range")
+        await #expect(throws: Refused.self) {
+            try await DownloadDataSource(request, to: fixture.file("it"), resumes: true, options: options)
+                .request(on: fixture.queue).value
+        }
+        #expect(fixture.server.requests.map { $0[header: "Range"] } == ["bytes=0-999", "bytes=500-999"])
+        #expect(contents("it.part") == Data(Pattern.bytes(500)))
+    }
 }

@@ -134,8 +134,9 @@ extension Transfer {
             return fail(DataSourceError.tooLarge(url, limit: limit))
         }
         state.announced = announced
-        // Not again for the rest of a body.
-        let mustValidate = !state.hasValidated && options.validateResponse != nil
+        // Not again for the rest of a body. Anything else that comes in place of the rest is another answer.
+        let isRest = state.hasValidated && response.statusCode == 206
+        let mustValidate = !isRest && options.validateResponse != nil
         if mustValidate, !sink.keepsUnacceptedBody {
             state.bodyUse = .staged(StagedAnswer(part: part, announced: announced))
             return validate(response)
