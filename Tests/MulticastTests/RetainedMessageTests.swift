@@ -68,6 +68,46 @@ struct RetainedMessageTests {
         #expect(log.all == ["a 2"])
     }
 
+    @Test("Retained message: what another thread posts while it is being delivered comes after it")
+    func postedMeanwhile() {
+        let owner = Owner()
+        let begun = DispatchSemaphore(value: 0)
+        let posted = DispatchSemaphore(value: 0)
+        let ended = DispatchSemaphore(value: 0)
+        channel.post(1, retained: true)
+        DispatchQueue(label: "listener").async { [channel, log] in
+            channel.listen(owner) { number in
+                if number == 1 {
+                    begun.signal()
+                    expectSignal(posted)
+                }
+                log.add("\(number)")
+            }
+            ended.signal()
+        }
+        expectSignal(begun)
+        #expect(channel.post(2, retained: true) == 1)
+        #expect(channel.post(3) == 1)
+        posted.signal()
+        expectSignal(ended)
+        channel.post(4)
+        #expect(log.all == ["1", "2", "3", "4"])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("Retained message: what its listener posts comes after it, and not after its removal")
+    func postedInside() {
+        let owner = Owner()
+        channel.post(1, retained: true)
+        channel.listen(owner) { [channel, log] number in
+            log.add("\(number) begins")
+            if number < 3 { channel.post(number + 1) }
+            if number == 2 { channel.remove(owner) }
+            log.add("\(number) ends")
+        }
+        #expect(log.all == ["1 begins", "1 ends", "2 begins", "2 ends"])
+    }
+
     @Test("Retained message: listeners that are added while threads post all have the last one in the end")
     func fromThreads() {
         for round in 0..<50 {

@@ -17,7 +17,8 @@ extension Channel {
     ///     are added later: they receive it first. The channel retains it until
     ///     ``removeRetainedMessage()`` or ``finish()``, and with it stays in its directory without
     ///     listeners. A listener that is added while a message is posted receives the later one last, and
-    ///     may receive that only.
+    ///     may receive that only. What is posted while a listener is called with the retained message, also
+    ///     by itself, is delivered to it right after that, where the retained one is.
     /// - Returns: The number of listeners that were called or submitted to a dispatcher.
     @discardableResult
     public func post(_ message: Message, from poster: AnyObject? = nil, retained: Bool = false) -> Int {

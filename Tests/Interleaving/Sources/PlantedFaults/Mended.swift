@@ -64,5 +64,12 @@ extension PlantedFault {
                 "if case .success(let element) = element.currentResult { self?.putBack(element) }",
                 "if !il_is_planted(79), case .success(let element) = element.currentResult { self?.putBack(element) }"
             )),
+        PlantedFault(
+            80, "a message that is posted while the retained one is delivered overtakes it",
+            in: "Multicast", foundBy: "channel-listen-retained-post",
+            change(
+                "            default:\n                let waiting =",
+                "            default:\n                if il_is_planted(80) { return false }\n                let waiting ="
+            )),
     ]
 }
