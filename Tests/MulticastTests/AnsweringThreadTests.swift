@@ -71,6 +71,59 @@ struct AnsweringThreadTests {
         withExtendedLifetime(answerers) {}
     }
 
+    /// A ``WaitingDispatcher`` that calls a closure before `dispatch` returns.
+    private struct ObservedDispatcher: Dispatcher {
+        let waiting: WaitingDispatcher
+        let beforeReturning: @Sendable () -> Void
+
+        func dispatch(_ work: @escaping @Sendable () -> Void) {
+            waiting.dispatch(work)
+            beforeReturning()
+        }
+    }
+
+    private static var place: String {
+        DispatchQueue.getSpecific(key: WaitingDispatcher.key) ?? "the caller's thread"
+    }
+
+    @Test(
+        "M1: nobody is called on the asking thread though the next delegate is deallocated as dispatch returns",
+        arguments: Question.allCases)
+    private func nextIsDeallocated(question: Question) {
+        let answerers = (0..<2).map { _ in
+            LoggingAnswerer(log) { [log] _ in
+                log.add(Self.place)
+                return 1
+            }
+        }
+        let next = SharedReference()
+        next.held = LoggingAnswerer(log, 1)
+        let first = ObservedDispatcher(waiting: WaitingDispatcher("first")) { next.held = nil }
+        delegates.add(answerers[0], on: first)
+        delegates.add(next.held as! LoggingAnswerer, on: WaitingDispatcher("next"))
+        delegates.add(answerers[1], on: nil)
+        let result = question.ask(delegates, 1)
+        #expect(next.held == nil && result.currentResult != nil)
+        #expect(log.all.filter { $0 != "q 1" } == ["first", "next"])
+        withExtendedLifetime(answerers) {}
+    }
+
+    @Test("M1: nor is the result settled on the asking thread if the last delegate is deallocated then")
+    func lastIsDeallocated() {
+        let answerer = LoggingAnswerer(log, 1)
+        let last = SharedReference()
+        last.held = LoggingAnswerer(log, 1)
+        let first = ObservedDispatcher(waiting: WaitingDispatcher("first")) { last.held = nil }
+        let second = WaitingDispatcher("last")
+        delegates.add(answerer, on: first)
+        delegates.add(last.held as! LoggingAnswerer, on: second)
+        let result = delegates.reduce(into: 0) { $0 += try $1.answer("q") }
+        #expect(last.held == nil)
+        result.done { [log] sum in log.add("\(sum) on \(Self.place)") }
+        #expect(log.all == ["q 1", "1 on last"])
+        withExtendedLifetime((answerer, second)) {}
+    }
+
     @Test("M1: what is attached while the last delegate is asked runs where it answers, also below a promise")
     func attachedRunsWhereAnswered() {
         let queue = HeldDispatcher()

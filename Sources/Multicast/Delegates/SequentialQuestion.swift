@@ -58,12 +58,16 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
     /// of, if any: it submits the next work itself, so that dispatchers that run their work at once do not
     /// nest.
     private func proceed(_ resolver: Resolver<Answer>, within submission: Submission? = nil) {
+        // Whether the work that was submitted has passed the question back, for the delegate at `position`. The
+        // question is then submitted to that delegate's dispatcher even if the delegate has been deallocated since,
+        // and continues there: this thread must not call the next delegate or settle the result (M1).
+        var isPassed = false
         while !resolver.isCancelled {
             guard position < respondents.count else {
                 return resolve(resolver)
             }
             let respondent = respondents[position]
-            guard respondent.listener.recipient(in: registry) != nil else {
+            guard isPassed || respondent.listener.recipient(in: registry) != nil else {
                 position += 1
                 continue
             }
@@ -82,6 +86,7 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
                 }
             }
             guard inner.end() else { return }
+            isPassed = true
         }
     }
 
