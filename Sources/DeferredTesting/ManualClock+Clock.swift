@@ -34,7 +34,8 @@ extension ManualClock: Clock {
             try await withUnsafeThrowingContinuation { continuation in
                 guard sleeper.start(continuation) else { return }
                 let ticket = add(.sleep(sleeper)) { now in now < deadline.offset ? deadline.offset : nil }
-                if let ticket { sleeper.note(ticket, on: self) } else { sleeper.wake() }
+                // The deadline has passed, or a cancel has resumed the Task.
+                if ticket == nil { sleeper.wake() }
             }
         } onCancel: {
             sleeper.cancel(on: self)
@@ -62,12 +63,13 @@ final class Sleeper: Sendable {
         return !isCancelled
     }
 
-    func note(_ ticket: Schedule.Ticket, on clock: ManualClock) {
-        let isCancelled = state.withLock { state in
-            state.ticket = ticket
-            return state.isCancelled
+    /// Stores the ticket of the scheduled sleep, for a cancel to remove. Returns false if the Task was cancelled before: the
+    /// sleep must then not be scheduled. Under the schedule's lock.
+    func note(_ ticket: Schedule.Ticket) -> Bool {
+        state.withLock { state in
+            if !state.isCancelled { state.ticket = ticket }
+            return !state.isCancelled
         }
-        if isCancelled { _ = clock.remove(ticket) }
     }
 
     func wake() {

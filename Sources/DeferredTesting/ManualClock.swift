@@ -99,12 +99,19 @@ public final class ManualClock: Sendable {
         return deferred
     }
 
-    /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work,
-    /// so that an advance on another thread comes either before both or after both.
+    /// Schedules work, unless `due` returns nil, or the work is the sleep of a cancelled Task. The due time is computed in
+    /// the critical section that adds the work, so that an advance on another thread comes either before both or after
+    /// both. A sleep has its ticket in the same critical section, so that a cancel removes any sleep that
+    /// is scheduled.
     func add(_ work: Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
         let (ticket, ready) = schedule.withLock { schedule -> (Schedule.Ticket?, [Resolver<Void>]) in
             guard let due = due(schedule.now) else { return (nil, []) }
-            return (schedule.add(work, due: due), schedule.takeReadyWatchers())
+            let ticket = schedule.add(work, due: due)
+            if case .sleep(let sleeper) = work, !sleeper.note(ticket) {
+                _ = schedule.remove(ticket)
+                return (nil, [])
+            }
+            return (ticket, schedule.takeReadyWatchers())
         }
         for watcher in ready where !watcher.isCancelled { watcher.resolve() }
         return ticket

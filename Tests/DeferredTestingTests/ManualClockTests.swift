@@ -130,6 +130,18 @@ struct ManualClockTests {
         #expect(clock.scheduled.isEmpty)
     }
 
+    @Test("T1: a Task that is cancelled as soon as its sleep is scheduled leaves nothing scheduled")
+    func cancelledWhenScheduled() async {
+        // The callback runs before `sleep` suspends its Task.
+        clock.whenScheduled().done { [clock, log] in
+            withUnsafeCurrentTask { $0?.cancel() }
+            log.add(clock.scheduled.count)
+        }
+        let sleeping = Task { [clock] in try await clock.sleep(for: .seconds(3)) }
+        await #expect(throws: CancellationError.self) { try await sleeping.value }
+        #expect(log.all == [0])
+    }
+
     @Test("T1: work dispatched while another thread advances is never due in the past")
     func advanceRace() {
         // Work whose due time was computed before an advance and which was added after it would be due in the past, until
