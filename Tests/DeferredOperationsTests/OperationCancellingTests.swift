@@ -152,6 +152,39 @@ struct OperationCancellingTests {
         #expect(source.calls.all == ["execute", "executed", "stop"])
     }
 
+    @Test("O2: cancelled while execute() runs, the operation does not finish before stop() has returned")
+    func finishedAfterStop() {
+        final class Observed: ConcurrentDataSource<Int>, @unchecked Sendable {
+            let started = DispatchSemaphore(value: 0)
+            let wasCancelled = DispatchSemaphore(value: 0)
+            let stopping = DispatchSemaphore(value: 0)
+            let cancelHasReturned = DispatchSemaphore(value: 0)
+            let finished = Observations<Bool>()
+            override func execute() throws {
+                started.signal()
+                wasCancelled.wait()
+            }
+            override func stop() {
+                stopping.signal()
+                cancelHasReturned.wait()
+                finished.note(isFinished)
+            }
+        }
+        let source = Observed()
+        let request = source.request(on: queue).recover { _ -> Int in
+            // The cancel settles the Deferred, and then returns, while the queue's thread is in `stop()`.
+            source.wasCancelled.signal()
+            source.stopping.wait()
+            return 1
+        }
+        source.started.wait()
+        source.cancel()
+        source.cancelHasReturned.signal()
+        queue.waitUntilAllOperationsAreFinished()
+        #expect(source.finished.all == [false])
+        #expect(try! request.currentResult?.get() == 1)
+    }
+
     @Test("O2: cancelled when it has finished nothing changes", arguments: Way.allCases)
     func finished(_ way: Way) {
         let source = DataSource { _ in 1 }

@@ -19,7 +19,7 @@ protocol RequestObserver: AnyObject, Sendable {
 ///
 /// - *started*: the queue has called `start()`;
 /// - *decided*: there is an outcome, from the work or from a cancel, whichever came first (O2);
-/// - *idle*: the work has returned, if it was started at all;
+/// - *idle*: the work has returned, if it was started at all, and so has what stops it because of a cancel;
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
 open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     // Sound as `@unchecked Sendable`: what changes in this class is in `lifecycle`, behind a lock. A subclass is
@@ -29,7 +29,8 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         var requestedAt: ContinuousClock.Instant?
         var isStarted = false
         var isWorking = false
-        var mustStopWhenIdle = false
+        /// A cancel came after the work had been started, and `stopWork()` has not returned yet.
+        var mustStop = false
         var outcome: Result<Value, any Error>?
         /// Settles the Deferred; nil once it has returned.
         var resolver: Resolver<Value>?
@@ -40,7 +41,9 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         var isFinishing = false
         var isFinished = false
 
-        var isDone: Bool { isStarted && !isWorking && outcome != nil && resolver == nil && !awaitsDispatcher }
+        var isDone: Bool {
+            isStarted && !isWorking && !mustStop && outcome != nil && resolver == nil && !awaitsDispatcher
+        }
     }
 
     private let lifecycle = SpinLocked(Lifecycle())
@@ -203,7 +206,7 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         let (isFirst, isStarted, stopsNow) = lifecycle.withLock { lifecycle in
             guard lifecycle.outcome == nil else { return (false, false, false) }
             lifecycle.outcome = .failure(CancellationError())
-            lifecycle.mustStopWhenIdle = lifecycle.isWorking
+            lifecycle.mustStop = lifecycle.isStarted
             return (true, lifecycle.isStarted, lifecycle.isStarted && !lifecycle.isWorking)
         }
         guard isFirst else { return }
@@ -211,8 +214,14 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         lifecycle.withLock { $0.observer }?.requestWasCancelled(self)
         if isStarted { cutShort() }
         hasDecided(CancellationError())
-        if stopsNow { stopWork() }
+        if stopsNow { stopStartedWork() }
         settle()
+    }
+
+    /// Calls `stopWork()`. The operation does not finish before that has returned.
+    private func stopStartedWork() {
+        stopWork()
+        lifecycle.withLock { $0.mustStop = false }
     }
 
     /// Cancels the operation, because the Deferred is being cancelled.
@@ -244,9 +253,9 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
             work()
             let mustStop = lifecycle.withLock { lifecycle in
                 lifecycle.isWorking = false
-                return lifecycle.mustStopWhenIdle
+                return lifecycle.mustStop
             }
-            if mustStop { stopWork() }
+            if mustStop { stopStartedWork() }
         }
         finishIfDone()
     }
