@@ -138,17 +138,20 @@ struct FetchingTests {
 
     @Test("--limit-rate limits all transfers together, and a transfer that it delays is not silent")
     func limitRate() async throws {
-        server.route("/half.bin", .pattern(150_000))
+        // 12 s in all. Each body arrives in one piece; the large one delays both transfers for 11 s, longer than the timeout,
+        // within which a busy machine has time to connect and to answer.
+        let sizes = ["large": 11_000, "small": 1000]
+        for (name, size) in sizes { server.route("/\(name)", .pattern(size)) }
         let outcome = try await fetch.run(
-            "--limit-rate", "300k", "--timeout", "0.2", "-d", "d", "--json", server.url("/half.bin?1"),
-            server.url("/half.bin?2"))
+            "--limit-rate", "1k", "--timeout", "8", "-d", "d", "--json", server.url("/large"),
+            server.url("/small"))
         #expect(outcome.status == 0, "\(outcome.errors)")
         let seconds = outcome.objects.values.compactMap { $0["seconds"] as? Double }
         // A lower bound only: a busy machine may take any time.
-        #expect(try #require(seconds.max()) >= 0.99, "\(seconds)")
-        for name in ["half.bin", "half.bin.1"] {
+        #expect(try #require(seconds.max()) >= 11.99, "\(seconds)")
+        for (name, size) in sizes {
             #expect(
-                fetch.contents("d/\(name)").map { $0.count == 150_000 && Pattern.matches($0, at: 0) } == true)
+                fetch.contents("d/\(name)").map { $0.count == size && Pattern.matches($0, at: 0) } == true)
         }
         let slow = try fetch.start(["--limit-rate", "1k", server.url("/big.bin")])
         await server.waitForRequests(seen: 3)
