@@ -78,10 +78,11 @@ struct InterruptTests {
 
     @Test("A second Ctrl-C kills the program if the first one could not end it")
     func second() async throws {
-        // Its output fills a pipe that is not read, so that it cannot end.
+        // Its output fills a pipe that is not read, so that it cannot end. `/stalls` is begun when all of that output is
+        // waiting to be written.
         let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
         let program = try fetch.start(
-            ["--input", "-", server.url("/stalls")], input: noise, errors: .unreadPipe)
+            ["--input", "-"], input: noise + "\n" + server.url("/stalls"), errors: .unreadPipe)
         await server.waitForRequests(underWay: 1)
         program.send(SIGINT)
         await server.waitUntilDisconnected()
@@ -98,8 +99,9 @@ struct InterruptTests {
         server.route("/half-\(round)", .stalled(after: 50_000, of: 100_000))
         let program = try fetch.start([server.url("/half-\(round)"), server.url("/silent")])
         await server.waitForRequests(seen: 2)
-        // Some of them come while the program is still dealing with the first.
-        for _ in 0..<200 { program.send(SIGINT) }
+        // Some of them come while the program is still dealing with the first. It expects no more after half a second.
+        let start = ContinuousClock.now
+        for _ in 0..<200 where ContinuousClock.now - start < .milliseconds(250) { program.send(SIGINT) }
         let outcome = await program.outcome
         #expect(outcome.status == 130 && !outcome.wasKilled)
         #expect(fetch.files().isEmpty)
