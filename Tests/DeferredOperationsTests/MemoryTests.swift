@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(20)), .ownThreads)
+@Suite(.timeLimit(.minutes(120)), .ownThreads)
 struct MemoryTests {
     #if os(Linux)
     /// Whether memory can be measured: sanitizers retain freed memory.

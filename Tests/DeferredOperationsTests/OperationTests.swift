@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(20)), .ownThreads)
+@Suite(.timeLimit(.minutes(120)), .ownThreads)
 struct OperationTests {
     let queue = OperationQueue()
 

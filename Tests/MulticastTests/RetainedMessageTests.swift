@@ -186,7 +186,7 @@ struct RetainedMessageTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(120)))
 struct FinishedChannelTests {
     private let log = SharedLog<String>()
 
@@ -263,7 +263,10 @@ struct FinishedChannelTests {
         #expect(directory.count == 1)
     }
 
-    @Test("Channel: a removal ends sequences at once, though the post that removes has not returned")
+    // It blocks its thread until a Task of Swift's threads has ended.
+    @Test(
+        "Channel: a removal ends sequences at once, though the post that removes has not returned",
+        .ownThreads)
     func removedDuringPost() async {
         let channel = Channel<Int>()
         let owner = Owner()

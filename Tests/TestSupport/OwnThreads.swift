@@ -5,6 +5,9 @@ public import Testing
 ///
 /// Other tests run on Swift's few threads, one for each processor; a test that blocks those delays the
 /// programs, servers and timers of other tests until they time out.
+///
+/// A time limit of the same test includes the time in which it waits for one of the two threads. Therefore it must be longer
+/// than all tests with this trait take together, under a sanitizer: `.timeLimit(.minutes(120))`.
 public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// On a suite it applies to each of the suite's tests.
     public let isRecursive = true
