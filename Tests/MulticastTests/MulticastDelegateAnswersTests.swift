@@ -71,6 +71,7 @@ struct CollectingTests {
         delegates.remove(answerers[0])
         queue.run()
         #expect(try answers.currentResult?.get() == [3])
+        withExtendedLifetime(answerers) {}
     }
 
     @Test(
@@ -201,6 +202,7 @@ struct VotingTests {
         #expect(log.all == ["may I? 1", "may I? 0"])
         delegates.remove(answerers[1])
         #expect(try delegates.all { try $0.answer("now?") > 0 }.currentResult?.get() == true)
+        withExtendedLifetime(answerers) {}
     }
 
     @Test("all, any: without delegates, all agree and none does")
@@ -251,6 +253,7 @@ struct VotingTests {
         queue.run()
         #expect(try handled.currentResult?.get() == false)
         #expect(log.all == ["iq 0", "iq 0"])
+        withExtendedLifetime(answerers) {}
     }
 
     @Test("all: an error fails it, and nobody is asked after it")
