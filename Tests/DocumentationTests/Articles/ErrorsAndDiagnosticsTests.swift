@@ -106,7 +106,7 @@ import Testing
         page.resolve("")
     }
 
-    @Test("Diagnostics: a run is recorded, and shown as a trace and as a graph")
+    @Test("Diagnostics: a run is recorded, and shown as a trace and as a graph", .ownThreads)
     func recording() async throws {
         let print: @Sendable (String) -> Void = eventLog.add
         let traceFile = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID()).json")
