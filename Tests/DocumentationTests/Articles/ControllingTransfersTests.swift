@@ -138,11 +138,18 @@ final class TokenAdapter: Sendable {
             renewals.withLock { $0 += 1 }
             return renewal.shielded()
         }
+        // Gets an element when a request waits for the renewal.
+        let waiting = DeferredQueue<Void>()
         let requests = (0..<8).map { _ in
-            adapter.dataSource(for: URLRequest(url: url("/guarded"))).request(on: queue)
+            let source = adapter.dataSource(for: URLRequest(url: url("/guarded")))
+            var options = source.options
+            options.onChallenge = { [onChallenge = options.onChallenge] challenge in
+                defer { try? waiting.put(()) }
+                return try onChallenge?(challenge) ?? .resolved(nil)
+            }
+            return URLDataSource(source.urlRequest, options: options).request(on: queue)
         }
-        await server.waitForRequests(seen: 8)
-        await server.waitUntilIdle()
+        for _ in requests { try await waiting.get().value }
         requests[0].cancel()
         renewal.resolve("new")
         await #expect(throws: CancellationError.self) { try await requests[0].value }
