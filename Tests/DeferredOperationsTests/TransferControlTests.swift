@@ -238,7 +238,7 @@ struct TransferControlTests {
             init(_ loaded: Observations<String>, _ url: URL) { (self.loaded, self.url) = (loaded, url) }
             deinit {
                 let page = try? URLDataSource(url, options: .patient).request(on: OperationQueue())
-                    .wait(timeout: .seconds(20))
+                    .wait(timeout: .seconds(300))
                 loaded.note(page?.data.text ?? "nothing")
             }
         }
