@@ -70,6 +70,27 @@ struct OperationTests {
         #expect(try await nested.value == 3)
     }
 
+    @Test("C3: cancelling queue.deferredFollowing cancels what the closure returned, unless that is shared")
+    func cancelOfShared() async throws {
+        for isShared in [true, false] {
+            let wasCancelled = Deferred<Void>()
+            let shared = Deferred<Int>(canceller: { _ in wasCancelled.resolve() })
+            let other = isShared ? shared.map { $0 } : nil
+            let requested = Deferred<Void>()
+            let following = queue.deferredFollowing { () -> Deferred<Int> in
+                requested.resolve()
+                return shared
+            }
+            try await requested.value
+            following.cancel()
+            await #expect(throws: CancellationError.self) { try await following.value }
+            queue.waitUntilAllOperationsAreFinished()
+            #expect(wasCancelled.hasFired != isShared)
+            shared.resolve(5)
+            #expect(try await other?.value == (isShared ? 5 : nil))
+        }
+    }
+
     @Test("An operation queue is a dispatcher; work that it drops ends in .abandoned")
     func dispatcher() throws {
         let seen = Deferred.resolved(1).map(on: queue) { _ in OperationQueue.current === queue }

@@ -50,8 +50,10 @@ extension Deferred {
                 semaphore.signal()
                 return .value(())
             }, site)
-        if timeout.map({ $0 > .zero }) ?? true, waiting.waits(forWhatRunsOn: Platform.currentThread) {
+        if timeout.map({ $0 > .zero }) ?? true, waiting.waits(forWhatRunsOn: Platform.currentThread),
+            // Unless a cancel has brought an outcome meanwhile.
             waiting.detach()
+        {
             throw DeferredError.wouldDeadlock(at: site)
         }
         if let timeout {

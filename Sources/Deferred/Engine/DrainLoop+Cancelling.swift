@@ -1,9 +1,13 @@
 /// Cancelling: up from a link to the source of what only it consumes; the error comes back down (C1-C5).
 extension DrainLoop {
     /// Cancels a link.
-    mutating func cancel(_ start: Link) {
-        var start = start
-        var link = start
+    ///
+    /// - Parameter consumer: A consumer further down, if the cancel began there: where it is to begin again if it is late.
+    mutating func cancel(_ first: Link, for consumer: Link? = nil) {
+        let root = consumer ?? first
+        /// Where the walk began, or the follower through which it passed a source.
+        var start = first
+        var link = first
         /// The consumer from which the cancel moved up to `link`, if `link` is not the start.
         var origin: Link?
         var cycle = CycleWatch()
@@ -16,14 +20,18 @@ extension DrainLoop {
                 link.unlock(word)
                 // Settled, or bypassed, in the meantime: the cancel takes effect where the chain then stands
                 // (C5).
-                guard let consumer = origin else { return }
-                if consumer.rememberCancel(whileWaitingFor: link) { return }
+                if let origin {
+                    if origin.rememberCancel(whileWaitingFor: link) { return }
+                } else {
+                    if start === root { return }
+                    start = root
+                }
                 link = start
                 origin = nil
                 cycle = CycleWatch()
 
             case .source:
-                switch cancelSource(link, word) {
+                switch cancelSource(link, word, for: origin) {
                 case .done:
                     return
                 case .follows(let follower):
@@ -38,16 +46,14 @@ extension DrainLoop {
                 }
                 origin = nil
 
-            case .dispatched, .linking:
+            case .dispatched:
                 link.flags.insert(.cancelPending)
                 return link.unlock(word)
 
-            case .running:
+            case .running, .linking:
                 link.flags.insert(.cancelPending)
                 // If the callback returns a value, the link that was cancelled still must not run with it.
-                if let origin {
-                    origin.locked { if origin.phase == .waiting { origin.flags.insert(.cancelPending) } }
-                }
+                origin?.noteCancel()
                 return link.unlock(word)
 
             case .waiting:
@@ -124,8 +130,13 @@ extension DrainLoop {
 
     /// Runs a pending source's canceller, once, and fails the source if that did not complete it. Called with
     /// the source locked; unlocks it.
-    private mutating func cancelSource(_ source: Link, _ word: UInt) -> SourceCancel {
+    ///
+    /// A cancel that has to wait for the outcome, of a canceller that runs on another thread or of what the source
+    /// follows, is noted in `consumer`: what overtakes that outcome must not reach the consumer (C5). The outcome itself
+    /// removes the note (C1, C3).
+    private mutating func cancelSource(_ source: Link, _ word: UInt, for consumer: Link?) -> SourceCancel {
         guard !source.flags.contains(.cancellerRuns) else {
+            if source.coldState?.cancellerThread != thread { consumer?.noteCancel() }
             source.unlock(word)
             return .done
         }
@@ -138,7 +149,7 @@ extension DrainLoop {
             return .done
         }
         guard let coldState = source.coldState, let canceller = coldState.canceller.take() else {
-            return cancelBareSource(source, word)
+            return cancelBareSource(source, word, for: consumer)
         }
 
         source.flags.insert(.cancellerRuns)
@@ -161,17 +172,21 @@ extension DrainLoop {
             source.unlock(newWord)
             return wasOvertaken ? .comesLate : .done
         }
-        return cancelBareSource(source, newWord)
+        Link.forgetCancels(in: newWord)
+        return cancelBareSource(source, newWord, for: consumer)
     }
 
     /// Fails a source in the critical section in which it was found pending, so that no completion can
     /// precede it (C5); or continues with what it follows.
-    private mutating func cancelBareSource(_ source: Link, _ word: UInt) -> SourceCancel {
+    private mutating func cancelBareSource(
+        _ source: Link, _ word: UInt, for consumer: Link?
+    ) -> SourceCancel {
         let following = source.flags.contains(.shielded) ? [] : source.coldState?.following ?? []
         guard let followed = following.first else {
             finish(source, word, .failure(CancellationError()))
             return .done
         }
+        consumer?.noteCancel()
         source.unlock(word)
         for other in following.dropFirst() { enqueue(.cancel(other)) }
         return .follows(followed)
@@ -306,6 +321,42 @@ extension Link {
     fileprivate func rememberCancelUntilDequeued() {
         if payload.kind == .observer { return }
         flags.insert(.cancelPending)
+    }
+
+    /// Notes that this consumer, in the list of a locked link, was cancelled: an outcome of that link reaches it only if
+    /// the note is removed before.
+    fileprivate func noteCancel() { locked { if phase == .waiting { rememberCancelUntilDequeued() } } }
+
+    /// Removes the notes of cancels from the consumers in a list. Under the lock of the list's link.
+    ///
+    /// Not from detached ones, whose step runs in any case.
+    static func forgetCancels(in word: UInt) {
+        forEach(in: word) { consumer in
+            if !consumer.isDetached { _ = consumer.locked { consumer.flags.remove(.cancelPending) } }
+        }
+    }
+
+    /// Takes back the notes of a cancel that came while this link was running or `linking`: it is for the nested link now,
+    /// and not for consumers (C4). Returns a consumer that it came from.
+    ///
+    /// - Parameter target: This link, or the source that this one follows another for. An outcome of the other one removes
+    ///   the notes in the source's consumers itself.
+    func takeCancel(for target: Link) -> Link? {
+        let word = target.lock()
+        let consumers = target.listed(in: word)
+        if target === self { flags.remove(.cancelPending) }
+        target.unlock(word)
+        let noted = consumers.filter { consumer in
+            consumer.locked {
+                guard consumer.phase == .waiting, consumer.upstream.identity == Upstream(target).identity,
+                    !consumer.isDetached, consumer.flags.contains(.cancelPending)
+                else { return false }
+                if target === self { consumer.flags.remove(.cancelPending) }
+                return true
+            }
+        }
+        if target !== self { locked { _ = flags.remove(.cancelPending) } }
+        return noted.first
     }
 
     /// Notes that this link, which another cancel has detached and is about to run, was cancelled again.

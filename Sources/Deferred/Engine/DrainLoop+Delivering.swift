@@ -210,9 +210,7 @@ extension DrainLoop {
             link.payload = payload
             return notify(link.settleAtEnd(word, with: outcome.copy()), of: link)
         case .forward:
-            let target = payload.takeReference(as: Link.self)
-            settle(link, .value(()))
-            return complete(target, outcome.copy())
+            return complete(payload.takeReference(as: Link.self), outcome.copy(), through: link)
         case .consume:
             settle(link, .value(()))
             return false
@@ -261,6 +259,29 @@ extension DrainLoop {
         return true
     }
 
+    /// Completes a source with the outcome of what it follows, and settles the follower. Returns false if the source was
+    /// settled before.
+    ///
+    /// In one critical section of the source. A cancel that comes up through the source therefore either notes itself in
+    /// the running follower, and then its note in the consumer stays, or finds the follower and the source settled.
+    private mutating func complete(
+        _ source: consuming Link, _ outcome: consuming Link.Payload, through follower: Link
+    ) -> Bool {
+        let word = source.lock()
+        let followerWord = follower.lock()
+        let isPending = source.phase == .source
+        if isPending, source.flags.contains(.cancelled), !follower.flags.contains(.cancelPending) {
+            Link.forgetCancels(in: word)
+        }
+        finish(follower, followerWord, .value(()))
+        if isPending {
+            finish(source, word, outcome)
+        } else {
+            source.unlock(word)
+        }
+        return isPending
+    }
+
     /// Stores the outcome of a locked link, unlocks it and enqueues the notification of its consumers.
     @inline(__always)
     mutating func finish(_ link: consuming Link, _ word: UInt, _ outcome: consuming Link.Payload) {
@@ -293,8 +314,12 @@ extension DrainLoop {
             if isRecorded { Recording.describeFailure(of: link) }
             return enqueueDrain(link, consumers, scope)
         }
-        if flags.contains(.cancellerRuns), coldState.cancellerThread != thread {
-            link.flags.remove(.cancellerRuns)
+        if flags.contains(.cancellerRuns) {
+            if coldState.cancellerThread == thread {
+                Link.forgetCancels(in: word)
+            } else {
+                link.flags.remove(.cancellerRuns)
+            }
         }
         // Taken out under the lock and released after it, since these may have a user's deinit.
         let canceller = coldState.canceller.take()

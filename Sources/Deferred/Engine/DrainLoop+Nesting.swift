@@ -20,10 +20,7 @@ extension DrainLoop {
             link.activeThread = 0
             link.payload = .adopt
             link.upstream = Upstream(inner)
-            // A cancel during the callback is for the nested link now, not for consumers downstream (C4).
-            let consumers = link.flags.contains(.cancelPending) ? link.listed(in: word) : []
             link.unlock(word)
-            for consumer in consumers { consumer.locked { _ = consumer.flags.remove(.cancelPending) } }
             enlist(link, with: inner)
         }
     }
@@ -56,7 +53,7 @@ extension DrainLoop {
             return waiter.unlock(word)
         }
         waiter.phase = .waiting
-        let isCancelled = isPending && waiter.flags.remove(.cancelPending) != nil
+        let isCancelled = isPending && waiter.flags.contains(.cancelPending)
         let isOver = waiter.flags.contains(.detachesOnceLinked)
         let isFollower = waiter.payload.kind == .forward
         let target = isFollower ? waiter.payload.reference(as: Link.self) : waiter
@@ -71,7 +68,7 @@ extension DrainLoop {
         // that of two threads that close one cycle together at least one sees it; and before the cancel,
         // which would have to follow the cycle.
         guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else {
-            if isCancelled { cancel(waiter) }
+            if isCancelled { cancel(waiter, for: waiter.takeCancel(for: target)) }
             return
         }
         if isFollower {

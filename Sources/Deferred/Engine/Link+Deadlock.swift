@@ -114,6 +114,10 @@ private struct DeadlockSearch {
             let isHere = isActive && link.activeThread == thread
             link.unlock(word)
             return isHere ? .always : .never
+        case .waiting where link.isDetached:
+            // A cancel is about to run its step.
+            link.unlock(word)
+            return .never
         case .waiting, .linking:
             destination = link.payload.destination
             let waitsFor = link.upstream.retained()

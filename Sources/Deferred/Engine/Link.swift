@@ -118,7 +118,8 @@ internal import Synchronization
 /// A waiting thread spins, then yields, then sleeps (``Backoff``).
 ///
 /// Locks nest in these orders only: a link's, then that of one of its consumers; a source's, then that of its
-/// ``SourceReference``; either, then that of a recorder.
+/// ``SourceReference``, or that of its follower; any of them, then that of a recorder. A thread that has the lock of a
+/// `waiting` link takes that of no other link: where links wait for one another in a cycle, so would their locks.
 ///
 /// The properties are `@exclusivity(unchecked)`: the lock excludes overlapping accesses. The run-time checks would
 /// add 50 to 75 % to every workload (a link of a chain: 896 instructions, 1,568 with them).
@@ -282,7 +283,8 @@ extension Link {
 
         /// Cancelled while it could not be detached: remembered until it is dequeued, or until its callback
         /// has run. Removed and acted upon by `deliver`, `DispatchedStep.begin`, `runSubmitted`, `enlist` and
-        /// `follow(_:by:)`; only removed by `wait`, from consumers whose own link is cancelled, too.
+        /// `follow(_:by:)`. Also noted in a consumer whose cancel waits for an outcome further up; then removed by
+        /// `forgetCancels` if the cancel itself brought that outcome about, and by `takeCancel` if it is passed on.
         static let cancelPending = Flags(rawValue: 1)
         /// A source that was cancelled (`Resolver.isCancelled`).
         static let cancelled = Flags(rawValue: 2)

@@ -307,13 +307,13 @@ final class ListState: Sendable {
     /// The list's own Deferred, until it is settled.
     var link: Link? { state.withLock { $0.link } }
 
-    /// What has to happen before the list settles, a cancel aside.
+    /// What has to happen before the list settles.
     enum Requirement {
         /// Each of these has to settle.
         case each([Link])
         /// One of these has to settle.
         case one([Link])
-        /// Not known: the list is being settled, receives or adds an input, or has room for further inputs.
+        /// Not known: the list is being settled or cancelled, receives or adds an input, or has room for further inputs.
         case unknown
     }
 
@@ -323,16 +323,18 @@ final class ListState: Sendable {
     /// number of inputs that have not been received before it counts those that are pending: if the two are equal, no
     /// input was between its two critical sections.
     var requirement: Requirement {
-        let (observers, unreceived) = state.withLock { state -> ([Link], Int?) in
-            let observers = Self.ordered(state.observers, additions?.observers)
+        let undecided = state.withLock { state -> (observers: [Link], unreceived: Int, hasRoom: Bool)? in
+            guard state.link != nil, state.decision == nil else { return nil }
             let hasRoom = additions.map { $0.isOpen && state.remaining < $0.limit } ?? false
-            let isOver = state.link == nil || state.decision != nil
-            return (observers, hasRoom || isOver ? nil : state.remaining)
+            return (Self.ordered(state.observers, additions?.observers), state.remaining, hasRoom)
         }
-        let pending = observers.filter { observer in observer.locked { observer.phase != .settled } }
+        guard let undecided else { return .unknown }
+        let pending = undecided.observers.filter { observer in observer.locked { observer.phase != .settled }
+        }
         switch rule {
         case .all, .each: return .each(pending)
-        case .untilFailure, .untilValue: return pending.count == unreceived ? .one(pending) : .unknown
+        case .untilFailure, .untilValue:
+            return pending.count == undecided.unreceived && !undecided.hasRoom ? .one(pending) : .unknown
         }
     }
 

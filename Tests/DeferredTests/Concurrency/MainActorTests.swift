@@ -75,6 +75,64 @@ struct MainActorTests {
         #expect(model.failures == ["void", "both"])
     }
 
+    @Test("in a pair, of which either closure may run, and for errors of one type")
+    @MainActor func pairsAndTypedErrors() async throws {
+        let model = Model()
+        let source = Deferred.resolved(1)
+        let failed = Deferred<Int>.rejected(TestError(3))
+        let inner = Deferred.resolved(9)
+        for (outcome, mappedTo, nestedIn) in [(source, 1, 9), (failed, 7, 1)] {
+            let mapped = outcome.map(on: MainActor.self) {
+                $0 + model.failures.count
+            } recover: { _ in
+                7 + model.failures.count
+            }
+            let nested = outcome.then(on: MainActor.self) { _ in
+                inner
+            } orElse: { _ in
+                source
+            }
+            #expect(try await mapped.value == mappedTo)
+            #expect(try await nested.value == nestedIn)
+        }
+        for outcome in [source, failed] {
+            try await outcome.done(on: MainActor.self) {
+                model.failures.append("\($0)")
+            } fail: {
+                model.failures.append("\($0)")
+            }.value
+        }
+        #expect(model.failures == ["1", "TestError(number: 3)"])
+
+        #expect(try await failed.recover(TestError.self, on: MainActor.self) { $0.number }.value == 3)
+        #expect(try await failed.orElse(TestError.self, on: MainActor.self) { _ in inner }.value == 9)
+        try await failed.fail(TestError.self, on: MainActor.self) { model.failures.append("\($0.number)") }
+            .value
+        await #expect(throws: TestError.self) {
+            try await failed.recover(CancellationError.self, on: MainActor.self) { _ in
+                model.failures.append("another error")
+                return 0
+            }.value
+        }
+        #expect(model.failures == ["1", "TestError(number: 3)", "3"])
+    }
+
+    @Test("Z1, L3: a finalizer, and what passes the outcome on")
+    @MainActor func finallyAndAlways() async throws {
+        let model = Model()
+        let source = Deferred<Int>()
+        let finalized = Deferred<Void>()
+        let passed = source.always(on: MainActor.self) { model.failures.append("always \($0)") }
+        passed.finally(on: MainActor.self) {
+            model.failures.append("finally \($0)")
+            finalized.resolve()
+        }
+        await Task.detached { _ = source.resolve(1) }.value
+        #expect(try await passed.value == 1)
+        try await finalized.value
+        #expect(model.failures == ["always success(1)", "finally success(1)"])
+    }
+
     @Test("C5: cancelled before it is dequeued there, it does not run")
     @MainActor func cancelled() async throws {
         let model = Model()

@@ -43,8 +43,8 @@ extension PlantedFault {
         PlantedFault(
             18, "a cancel of a running callback is forgotten", foundBy: "cancel-nested-return",
             change(
-                "            case .running:\n                link.flags.insert(.cancelPending)",
-                "            case .running:\n                if !il_is_planted(18) { link.flags.insert(.cancelPending) }"
+                "            case .running, .linking:\n                link.flags.insert(.cancelPending)",
+                "            case .running, .linking:\n                if !il_is_planted(18) { link.flags.insert(.cancelPending) }"
             )),
         PlantedFault(
             32, "a consumer that was cancelled before it was notified gets the value",

@@ -70,6 +70,37 @@ extension PlantedFault {
             change(
                 "            default:\n                let waiting =",
                 "            default:\n                if il_is_planted(80) { return false }\n                let waiting ="
+            change(
+                "return pending.count == undecided.unreceived &&",
+                "return (il_is_planted(78) || pending.count == undecided.unreceived) &&")),
+        PlantedFault(
+            81, "a cancel is lost that comes while the canceller runs on another thread",
+            foundBy: "canceller-overtaken-after-cancel",
+            change(
+                "if source.coldState?.cancellerThread != thread {",
+                "if source.coldState?.cancellerThread != thread && !il_is_planted(81) {")),
+        PlantedFault(
+            82, "a cancel is lost that meets a follower which is about to settle its source",
+            foundBy: "late-cancel-follow",
+            change(
+                "!follower.flags.contains(.cancelPending) {",
+                "il_is_planted(82) || !follower.flags.contains(.cancelPending) {")),
+        PlantedFault(
+            83, "a cancel is lost that finds a follower settled",
+            foundBy: "late-cancel-follow-both-completed",
+            change("if start === root { return }", "if start === root || il_is_planted(83) { return }")),
+        PlantedFault(
+            84, "a cancel is lost for which a nested link settles too early", foundBy: "late-cancel-nested",
+            change(
+                "cancel(waiter, for: waiter.takeCancel(for: target))",
+                "cancel(waiter, for: il_is_planted(84) ? (waiter.takeCancel(for: target), nil).1 : waiter.takeCancel(for: target))"
+            )),
+        PlantedFault(
+            85, "a canceller's outcome does not reach what another cancel was for",
+            foundBy: "canceller-resolves-later-cancel",
+            change(
+                "if coldState.cancellerThread == thread {",
+                "if coldState.cancellerThread == thread, !il_is_planted(85) {"
             )),
     ]
 }

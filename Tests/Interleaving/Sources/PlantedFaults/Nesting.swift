@@ -32,8 +32,8 @@ extension PlantedFault {
             15, "a cancel during the registration with a nested Deferred is forgotten",
             foundBy: "cancel-nested-return",
             change(
-                "let isCancelled = isPending && waiter.flags.remove(.cancelPending) != nil",
-                "let isCancelled = isPending && waiter.flags.remove(.cancelPending) != nil && !il_is_planted(15)"
+                "let isCancelled = isPending && waiter.flags.contains(.cancelPending)",
+                "let isCancelled = isPending && waiter.flags.contains(.cancelPending) && !il_is_planted(15)"
             )),
         PlantedFault(
             22, "a link that was notified while it was registered waits once more",

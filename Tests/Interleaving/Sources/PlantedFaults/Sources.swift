@@ -21,9 +21,8 @@ extension PlantedFault {
             46, "the drain loop completes a source that was completed meanwhile",
             foundBy: "follow-resolve-resolve-cancel",
             change(
-                "        guard source.phase == .source else {\n            source.unlock(word)",
-                "        guard il_is_planted(46) || source.phase == .source else {\n            source.unlock(word)"
-            )),
+                "        let isPending = source.phase == .source\n",
+                "        let isPending = il_is_planted(46) || source.phase == .source\n")),
         PlantedFault(
             13, "two inputs decide the outcome of a list", foundBy: "list-values-resolve-fail-cancel",
             change(

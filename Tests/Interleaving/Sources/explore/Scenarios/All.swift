@@ -3,6 +3,7 @@ func defineAllScenarios() {
     defineCompletionScenarios()
     defineCancellingScenarios()
     defineCancellingNestedScenarios()
+    defineLateCancelsScenarios()
     defineConsumersScenarios()
     defineNestedScenarios()
     defineCyclesScenarios()
