@@ -71,7 +71,7 @@ struct OperationTests {
     }
 
     @Test("C3: cancelling queue.deferredFollowing cancels what the closure returned, unless that is shared")
-    func cancelOfShared() async throws {
+    func cancelOfShared() throws {
         for isShared in [true, false] {
             let wasCancelled = Deferred<Void>()
             let shared = Deferred<Int>(canceller: { _ in wasCancelled.resolve() })
@@ -81,13 +81,13 @@ struct OperationTests {
                 requested.resolve()
                 return shared
             }
-            try await requested.value
+            try requested.wait()
             following.cancel()
-            await #expect(throws: CancellationError.self) { try await following.value }
+            #expect(throws: CancellationError.self) { try following.wait() }
             queue.waitUntilAllOperationsAreFinished()
             #expect(wasCancelled.hasFired != isShared)
             shared.resolve(5)
-            #expect(try await other?.value == (isShared ? 5 : nil))
+            #expect(try other?.wait() == (isShared ? 5 : nil))
         }
     }
 

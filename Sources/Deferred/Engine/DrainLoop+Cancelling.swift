@@ -10,6 +10,8 @@ extension DrainLoop {
         var link = first
         /// The consumer from which the cancel moved up to `link`, if `link` is not the start.
         var origin: Link?
+        /// The consumer from which it moved up to the source that `start` follows for.
+        var beyond: (consumer: Link, source: Link)?
         var cycle = CycleWatch()
         /// The word of `link`, if it is already locked.
         var locked: UInt?
@@ -35,6 +37,7 @@ extension DrainLoop {
                 case .done:
                     return
                 case .follows(let follower):
+                    beyond = origin.map { ($0, link) }
                     start = follower
                     link = follower
                 case .comesLate:
@@ -54,7 +57,12 @@ extension DrainLoop {
                 link.flags.insert(.cancelPending)
                 // If the callback returns a value, the link that was cancelled still must not run with it.
                 origin?.noteCancel()
-                return link.unlock(word)
+                link.unlock(word)
+                guard origin == nil, let (consumer, source) = beyond.take() else { return }
+                if consumer.rememberCancel(whileWaitingFor: source) { return }
+                start = root
+                link = root
+                cycle = CycleWatch()
 
             case .waiting:
                 guard let upstream = link.upstream.retained() else {
@@ -131,9 +139,8 @@ extension DrainLoop {
     /// Runs a pending source's canceller, once, and fails the source if that did not complete it. Called with
     /// the source locked; unlocks it.
     ///
-    /// A cancel that has to wait for the outcome, of a canceller that runs on another thread or of what the source
-    /// follows, is noted in `consumer`: what overtakes that outcome must not reach the consumer (C5). The outcome itself
-    /// removes the note (C1, C3).
+    /// While the canceller runs, a cancel by another thread is noted in `consumer`: what overtakes the canceller must not
+    /// reach it (C5). An outcome that the canceller brings about removes the note (C1).
     private mutating func cancelSource(_ source: Link, _ word: UInt, for consumer: Link?) -> SourceCancel {
         guard !source.flags.contains(.cancellerRuns) else {
             if source.coldState?.cancellerThread != thread { consumer?.noteCancel() }
@@ -149,7 +156,7 @@ extension DrainLoop {
             return .done
         }
         guard let coldState = source.coldState, let canceller = coldState.canceller.take() else {
-            return cancelBareSource(source, word, for: consumer)
+            return cancelBareSource(source, word)
         }
 
         source.flags.insert(.cancellerRuns)
@@ -173,20 +180,17 @@ extension DrainLoop {
             return wasOvertaken ? .comesLate : .done
         }
         Link.forgetCancels(in: newWord)
-        return cancelBareSource(source, newWord, for: consumer)
+        return cancelBareSource(source, newWord)
     }
 
     /// Fails a source in the critical section in which it was found pending, so that no completion can
     /// precede it (C5); or continues with what it follows.
-    private mutating func cancelBareSource(
-        _ source: Link, _ word: UInt, for consumer: Link?
-    ) -> SourceCancel {
+    private mutating func cancelBareSource(_ source: Link, _ word: UInt) -> SourceCancel {
         let following = source.flags.contains(.shielded) ? [] : source.coldState?.following ?? []
         guard let followed = following.first else {
             finish(source, word, .failure(CancellationError()))
             return .done
         }
-        consumer?.noteCancel()
         source.unlock(word)
         for other in following.dropFirst() { enqueue(.cancel(other)) }
         return .follows(followed)

@@ -79,7 +79,7 @@ struct MainActorTests {
     @MainActor func pairsAndTypedErrors() async throws {
         let model = Model()
         let source = Deferred.resolved(1)
-        let failed = Deferred<Int>.rejected(TestError(3))
+        let failed = Deferred<Int>.rejected(TestError(number: 3))
         let inner = Deferred.resolved(9)
         for (outcome, mappedTo, nestedIn) in [(source, 1, 9), (failed, 7, 1)] {
             let mapped = outcome.map(on: MainActor.self) {

@@ -56,7 +56,9 @@ extension PlantedFault {
             78,
             "an input that has settled, and that its list has not received, counts as one that decides nothing",
             foundBy: "wait-list-decided-by-value",
-            change("pending.count == unreceived ?", "il_is_planted(78) || pending.count == unreceived ?")),
+            change(
+                "return pending.count == undecided.unreceived &&",
+                "return (il_is_planted(78) || pending.count == undecided.unreceived) &&")),
         PlantedFault(
             79, "an element is lost that was put for a worker that was cancelled before it received it",
             foundBy: "looping-queue-cancel",
@@ -70,9 +72,7 @@ extension PlantedFault {
             change(
                 "            default:\n                let waiting =",
                 "            default:\n                if il_is_planted(80) { return false }\n                let waiting ="
-            change(
-                "return pending.count == undecided.unreceived &&",
-                "return (il_is_planted(78) || pending.count == undecided.unreceived) &&")),
+            )),
         PlantedFault(
             81, "a cancel is lost that comes while the canceller runs on another thread",
             foundBy: "canceller-overtaken-after-cancel",
@@ -87,7 +87,7 @@ extension PlantedFault {
                 "il_is_planted(82) || !follower.flags.contains(.cancelPending) {")),
         PlantedFault(
             83, "a cancel is lost that finds a follower settled",
-            foundBy: "late-cancel-follow-both-completed",
+            foundBy: "late-cancel-follow-twice",
             change("if start === root { return }", "if start === root || il_is_planted(83) { return }")),
         PlantedFault(
             84, "a cancel is lost for which a nested link settles too early", foundBy: "late-cancel-nested",
