@@ -66,9 +66,11 @@ internal import Synchronization
 /// **`link.cancel()` while its callback runs, which then returns a pending Deferred.**
 /// - `DrainLoop+Cancelling`: `cancel` finds the link `running` (or comes up from a consumer of it, which it marks,
 ///   too) and sets `cancelPending`.
-/// - `DrainLoop+Nesting`: `wait` removes the mark from the consumers, since the link's own counts. `enlist` puts the
-///   link into the nested link's list and takes the mark; `waits(for:)` looks for a cycle; then `cancel`, as in the
-///   third walk. If the callback returns a value instead, the link settles with that.
+/// - `DrainLoop+Nesting`: `wait` makes it `linking`. `enlist` puts it into the nested link's list; `waits(for:)` looks for
+///   a cycle.
+/// - `DrainLoop+Cancelling`: `takeCancel` removes the marks of the link and its consumers, since the cancel is for the
+///   nested link now; then `cancel`, as in the third walk. If the callback returns a value instead, the link settles with
+///   that, and a marked consumer receives `CancellationError`.
 ///
 /// ## States
 ///
