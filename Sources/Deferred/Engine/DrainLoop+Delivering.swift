@@ -259,29 +259,6 @@ extension DrainLoop {
         return true
     }
 
-    /// Completes a source with the outcome of what it follows, and settles the follower. Returns false if the source was
-    /// settled before.
-    ///
-    /// In one critical section of the source. A cancel that comes up through the source therefore either notes itself in
-    /// the running follower, and then its note in the consumer stays, or finds the follower and the source settled.
-    private mutating func complete(
-        _ source: consuming Link, _ outcome: consuming Link.Payload, through follower: Link
-    ) -> Bool {
-        let word = source.lock()
-        let followerWord = follower.lock()
-        let isPending = source.phase == .source
-        if isPending, source.flags.contains(.cancelled), !follower.flags.contains(.cancelPending) {
-            Link.forgetCancels(in: word)
-        }
-        finish(follower, followerWord, .value(()))
-        if isPending {
-            finish(source, word, outcome)
-        } else {
-            source.unlock(word)
-        }
-        return isPending
-    }
-
     /// Stores the outcome of a locked link, unlocks it and enqueues the notification of its consumers.
     @inline(__always)
     mutating func finish(_ link: consuming Link, _ word: UInt, _ outcome: consuming Link.Payload) {

@@ -7,7 +7,7 @@ internal import Synchronization
 /// 1. `Link+Word`: the lock, the flags and the list of consumers, in one word; `Payload`: a step or an outcome.
 /// 2. `Link+Attaching`, `DrainLoop+Delivering` and `DrainLoop`: a result moves down a chain.
 /// 3. `DrainLoop+Nesting` with `CycleSearch`: a callback returns a Deferred.
-/// 4. `DrainLoop+Cancelling`: a cancel moves up.
+/// 4. `DrainLoop+Cancelling`: a cancel moves up; `Link+CancelNotes`: one that comes late.
 /// 5. `DrainLoop+Queues` and `DispatchedStep`: steps on a queue, and on any other dispatcher.
 /// 6. `Link+Pausing`, `FinalizerScope`, `Abandonment`, `Producer`, `ListState`, `Link+Awaiting`.
 /// 7. The rest when a name leads there: `ColdState`, `GuaranteedWork`, `StoredClosure`, `Link+LateConsumers`,
@@ -68,9 +68,9 @@ internal import Synchronization
 ///   too) and sets `cancelPending`.
 /// - `DrainLoop+Nesting`: `wait` makes it `linking`. `enlist` puts it into the nested link's list; `waits(for:)` looks for
 ///   a cycle.
-/// - `DrainLoop+Cancelling`: `takeCancel` removes the marks of the link and its consumers, since the cancel is for the
-///   nested link now; then `cancel`, as in the third walk. If the callback returns a value instead, the link settles with
-///   that, and a marked consumer receives `CancellationError`.
+/// - `Link+CancelNotes`: `takeCancel` removes the marks of the link and its consumers, since the cancel is for the nested
+///   link now; then `cancel`, as in the third walk. If the callback returns a value instead, the link settles with that, and
+///   a marked consumer receives `CancellationError`.
 ///
 /// ## States
 ///
