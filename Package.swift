@@ -74,3 +74,10 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// A warning is an error where CI checks it. Other compilers and platforms may have warnings of their own.
+#if os(Linux) && compiler(>=6.3) && compiler(<6.4)
+for target in package.targets {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
+}
+#endif

@@ -65,7 +65,9 @@ package struct Compiler: Sendable {
     ) async throws {
         let module = folder.appending(path: "\(name).swiftmodule")
         let output = try await run(
-            ["-emit-module", "-module-name", name, "-emit-module-path", module.path, "-parse-as-library"]
+            // `-wmo`: one frontend reads all files, instead of one for each file.
+            ["-wmo", "-emit-module", "-module-name", name, "-emit-module-path", module.path]
+                + ["-parse-as-library"]
                 + ["-module-cache-path", folder.appending(path: "ModuleCache").path]
                 + flags + sources.map(\.path),
             output: folder.appending(path: "\(name).output"))

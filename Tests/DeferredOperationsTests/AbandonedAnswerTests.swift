@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// A completable Deferred that a closure returns, and that nothing else can complete.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct AbandonedAnswerTests {
     @Test("A1: whatever calls the closure does not retain the handle that it returns")
     func closures() async {

@@ -9,7 +9,7 @@ import FoundationNetworking
 #endif
 
 /// A request's body that is a stream, and has to be sent more than once.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct BodyStreamTests {
     let fixture: TransferFixture
 

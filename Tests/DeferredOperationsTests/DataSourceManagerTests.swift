@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct DataSourceManagerTests {
     /// Data sources that are executing until a test ends them.
     final class Held: ConcurrentDataSource<Int>, @unchecked Sendable {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A cancel after the outcome has been decided and before it has been delivered.
-@Suite(.timeLimit(.minutes(120)), .ownThreads)
+@Suite(.ownThreads)
 struct DecidedOutcomeTests {
     let queue = OperationQueue()
 

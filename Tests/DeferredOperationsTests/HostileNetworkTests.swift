@@ -10,7 +10,7 @@ import FoundationNetworking
 #endif
 
 /// Each fault ends in an error of its own.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileNetworkTests {
     let fixture: TransferFixture
 

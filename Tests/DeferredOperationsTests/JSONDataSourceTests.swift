@@ -4,7 +4,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct JSONDataSourceTests {
     struct Item: Decodable, Equatable, Sendable {
         let name: String

@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(120)), .ownThreads)
+@Suite(.ownThreads)
 struct MemoryTests {
     #if os(Linux)
     /// Whether memory can be measured: sanitizers retain freed memory.

@@ -10,7 +10,7 @@ import FoundationNetworking
 #endif
 
 /// Several addresses of one file: when one fails, the next continues.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct MirrorTests {
     let fixture: TransferFixture
 

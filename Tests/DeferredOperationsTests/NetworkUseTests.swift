@@ -3,7 +3,7 @@ import Testing
 @testable import DeferredOperations
 
 /// The streams of a manager's network use.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct NetworkUseTests {
     private let use = NetworkUse()
 

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(120)), .ownThreads)
+@Suite(.ownThreads)
 struct OperationCancellingTests {
     let queue = OperationQueue()
 

@@ -9,7 +9,7 @@ import FoundationNetworking
 #endif
 
 /// An incomplete file of another program, as the beginning of a download.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartFileBeginningTests {
     let fixture: TransferFixture
     let request: URLRequest

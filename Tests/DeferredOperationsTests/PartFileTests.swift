@@ -9,7 +9,7 @@ import FoundationNetworking
 #endif
 
 /// Files that may exist at the paths of a part file and its record.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartFileTests {
     let fixture: TransferFixture
 

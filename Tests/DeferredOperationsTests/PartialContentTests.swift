@@ -9,7 +9,7 @@ import FoundationNetworking
 #endif
 
 /// Answers that are a part of what was requested (206), and requests that ask for one.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartialContentTests {
     let fixture: TransferFixture
 

@@ -9,7 +9,7 @@ import FoundationNetworking
 #endif
 
 /// Downloads whose answer is refused after some or all of its body has been received.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct RefusedAnswerTests {
     struct Refused: Error {}
 

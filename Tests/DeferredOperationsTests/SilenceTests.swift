@@ -11,7 +11,7 @@ import FoundationNetworking
 #endif
 
 /// What happens to a transfer at the very moment at which it has been silent for too long.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct SilenceTests {
     /// A lock that calls a closure when it has been released.
     ///

@@ -6,7 +6,7 @@ import Testing
 @testable import DeferredOperations
 
 /// Cancels of a stream whose pieces have come and have not been delivered.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamCancelTests {
     /// Keeps its jobs until a test runs them.
     ///

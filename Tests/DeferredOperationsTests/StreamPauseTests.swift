@@ -11,7 +11,7 @@ import FoundationNetworking
 /// Streams that continue after a pause before the head of their answer has been delivered.
 ///
 /// On Linux the rest of the body is another answer, a 206.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamPauseTests {
     /// Runs a job on the thread that makes it ready: here the one that delivers the pieces.
     private final class InlineExecutor: TaskExecutor {

@@ -11,7 +11,7 @@ import FoundationNetworking
 #endif
 
 /// Bodies that are delivered in pieces.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamTests {
     let fixture: TransferFixture
 

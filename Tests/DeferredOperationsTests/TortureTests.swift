@@ -6,7 +6,7 @@ import Testing
 
 /// Many operations of all kinds, cancelled at random from several threads: each ends once, leaves its queue
 /// and is freed.
-@Suite(.timeLimit(.minutes(120)), .ownThreads)
+@Suite(.ownThreads)
 struct TortureTests {
     /// The number of live objects.
     final class Population: Sendable {

@@ -5,7 +5,7 @@ import LoopbackServer
 import Testing
 
 /// Cancels at every stage of a transfer: there is one outcome, and no file is left.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferCancellingTests {
     let fixture: TransferFixture
 

@@ -10,7 +10,7 @@ import FoundationNetworking
 #endif
 
 /// Closures that decide about redirects and answers.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferControlTests {
     let fixture: TransferFixture
 

@@ -8,7 +8,7 @@ import Testing
 /// The limit of a session. Only lower bounds are checked: a busy machine may take any time.
 ///
 /// Each test is a process of its own: off Darwin a delay is one of all transfers of the process.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferRateTests {
     @Test("The limit of a session is for all its transfers together")
     func limit() async {

@@ -9,7 +9,7 @@ import FoundationNetworking
 #endif
 
 /// The user's timers, cancellers and closures never run under a lock of the library.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferTimerTests {
     let fixture: TransferFixture
 

@@ -10,7 +10,7 @@ import FoundationNetworking
 #endif
 
 /// Downloads whose length and content are checked before they are moved into place.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct VerificationTests {
     let fixture: TransferFixture
 

@@ -1,7 +1,7 @@
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct LoopbackServerTests {
     let server: LoopbackServer
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Multicast
 
 /// A completable Deferred that a delegate returns, and that nothing else can complete.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct AbandonedAnswerTests {
     private final class Silent: Sendable {}
 

@@ -7,7 +7,7 @@ import Testing
 @testable import Multicast
 
 /// Where the delegates of a question are called, and its result if a dispatcher is released.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct AnsweringThreadTests {
     private let delegates = MulticastDelegate<any AnsweringDelegate>()
     private let log = SharedLog<String>()

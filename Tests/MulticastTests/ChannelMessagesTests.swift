@@ -3,7 +3,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChannelMessagesTests {
     private let channel = Channel<Int>()
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Multicast
 
 /// Compares the registry with a slow and obvious one, under random operations.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct ListenerRegistryTests {
     private let site = CallSite(fileID: #fileID, line: #line)
 

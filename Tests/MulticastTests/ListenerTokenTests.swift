@@ -4,7 +4,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct ListenerTokenTests {
     private let log = SharedLog<String>()
 

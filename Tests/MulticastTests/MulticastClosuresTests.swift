@@ -5,7 +5,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct MulticastClosuresTests {
     private struct Refusal: Error {}
     private let askers = MulticastClosures<Int, any Error>()

@@ -36,7 +36,7 @@ struct Refusal: Error, Equatable {
     var number = 0
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct CollectingTests {
     private let delegates = MulticastDelegate<any AnsweringDelegate>()
     private let log = SharedLog<String>()
@@ -152,7 +152,7 @@ struct CollectingTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct VotingTests {
     private let delegates = MulticastDelegate<any AnsweringDelegate>()
     private let log = SharedLog<String>()
@@ -269,7 +269,7 @@ struct VotingTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReducingTests {
     private let delegates = MulticastDelegate<any AnsweringDelegate>()
     private let log = SharedLog<String>()
@@ -368,7 +368,7 @@ struct ReducingTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConcurrentVotingTests {
     private let delegates = MulticastDelegate<any AnsweringDelegate>()
     private let log = SharedLog<String>()

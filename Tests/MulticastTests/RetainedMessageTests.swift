@@ -5,7 +5,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetainedMessageTests {
     private let channel = Channel<Int>()
     private let log = SharedLog<String>()
@@ -186,7 +186,7 @@ struct RetainedMessageTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(120)))
+@Suite(.timeLimit(.minutes(5)))
 struct FinishedChannelTests {
     private let log = SharedLog<String>()
 

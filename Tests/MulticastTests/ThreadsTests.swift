@@ -7,7 +7,7 @@ import Testing
 @testable import Multicast
 
 /// Concurrent operations from many threads: no call is lost, doubled or too late.
-@Suite(.timeLimit(.minutes(120)), .ownThreads)
+@Suite(.ownThreads)
 struct ThreadsTests {
     /// Counts its calls, and records a call after its removal returned.
     private final class Counter: HearingDelegate, Sendable {

@@ -1,31 +1,68 @@
 import Foundation
+internal import Synchronization
 public import Testing
 
-/// Runs tests that compute for long, or block their thread, on two separate threads.
+/// Runs tests that compute for long, or block their thread, on two threads of their own, and ends the process if one
+/// takes longer than five minutes.
 ///
-/// Other tests run on Swift's few threads, one for each processor; a test that blocks those delays the
-/// programs, servers and timers of other tests until they time out.
-///
-/// A time limit of the same test includes the time in which it waits for one of the two threads. Therefore it must be longer
-/// than all tests with this trait take together, under a sanitizer: `.timeLimit(.minutes(120))`.
+/// Other tests run on Swift's few threads, one for each processor; a test that blocks those delays the programs, servers
+/// and timers of other tests until they time out. A trait `.timeLimit` could not end a test that blocks its thread.
 public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// On a suite it applies to each of the suite's tests.
     public let isRecursive = true
 
-    /// Runs a test case on these threads.
+    private static let seconds = 300.0
+
+    /// Runs a test case on two threads that no other test has meanwhile.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        try await withTaskExecutorPreference(Threads.shared) { try await function() }
+        let threads = await Pool.shared.take()
+        defer { Pool.shared.putBack(threads) }
+        let limit = DispatchWorkItem {
+            fatalError("\(test.displayName ?? test.name): not ended after \(Self.seconds) s")
+        }
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.seconds, execute: limit)
+        defer { limit.cancel() }
+        try await withTaskExecutorPreference(threads) { try await function() }
+    }
+
+    /// As many pairs of threads as tests that `.ci/run` has run at once. Where more run at once, some wait for a pair, which
+    /// does not count as their time.
+    private final class Pool: Sendable {
+        static let shared = Pool()
+
+        private struct State {
+            var free = (0..<4).map { _ in Threads() }
+            var waiting: [CheckedContinuation<Threads, Never>] = []
+        }
+
+        private let state = Mutex(State())
+
+        func take() async -> Threads {
+            await withCheckedContinuation { continuation in
+                let threads = state.withLock { state in
+                    if state.free.isEmpty { state.waiting.append(continuation) }
+                    return state.free.popLast()
+                }
+                if let threads { continuation.resume(returning: threads) }
+            }
+        }
+
+        func putBack(_ threads: Threads) {
+            let next = state.withLock { state in
+                if state.waiting.isEmpty { state.free.append(threads) }
+                return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+            }
+            next?.resume(returning: threads)
+        }
     }
 
     /// Two threads that run jobs alternately.
     ///
     /// Sound as `@unchecked Sendable`: `jobs` is accessed only under `condition`'s lock.
     private final class Threads: TaskExecutor, @unchecked Sendable {
-        static let shared = Threads()
-
         private let condition = NSCondition()
         private var jobs: [UnownedJob] = []
 

@@ -63,7 +63,7 @@ struct CacheIdentityTests {
         }
     }
 
-    @Test("a key's == and hash may use the cache: they run under no lock", .timeLimit(.minutes(20)))
+    @Test("a key's == and hash may use the cache: they run under no lock", .timeLimit(.minutes(5)))
     func keysThatUseTheCache() throws {
         let cache = DeferredCache<Key, Int>(keepingFor: .seconds(10), on: clock)
         let use: @Sendable () -> Void = { [weak cache] in _ = cache?.keptCount }

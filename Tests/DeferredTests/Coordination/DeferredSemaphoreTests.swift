@@ -141,7 +141,7 @@ struct DeferredSemaphoreTests {
 
     @Test(
         "F6: a hundred thousand waiting bodies that never wait themselves take no stack",
-        .timeLimit(.minutes(20)))
+        .timeLimit(.minutes(5)))
     func longLine() async throws {
         let lock = DeferredLock()
         let gate = Deferred<Int>()

@@ -8,7 +8,7 @@ import Testing
 @Suite("Reference model", .ownThreads)
 struct ModelTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
-    private static let programs = UInt64(environment: "DEFERRED_PROGRAMS") ?? 100_000
+    private static let programs = UInt64(environment: "DEFERRED_PROGRAMS") ?? 25_000
 
     @Test(
         "F1-U1, D1-D4: random programs do on the engine what they do on the model",

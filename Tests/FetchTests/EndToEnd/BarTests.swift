@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// The bars on a terminal.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct BarTests {
     let server: LoopbackServer
     let fetch: FetchProgram

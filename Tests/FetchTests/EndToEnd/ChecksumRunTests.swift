@@ -5,7 +5,7 @@ import Testing
 @testable import fetch
 
 /// `--checksum` from the command line to the destination.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct ChecksumRunTests {
     let server: LoopbackServer
     let fetch: FetchProgram

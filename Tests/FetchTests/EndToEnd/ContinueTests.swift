@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// `--continue` with a file at the destination that another program left there, whole or not (D13).
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct ContinueTests {
     let server: LoopbackServer
     let fetch: FetchProgram

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct DemoTests {
     @Test("--demo shows chain, recovery, retry, list and cancelling, then the waterfall, and leaves nothing")
     func demo() async throws {

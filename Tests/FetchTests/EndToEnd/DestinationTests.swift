@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// Files, pipes, devices and links at the destination, and special names.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct DestinationTests {
     let server: LoopbackServer
     let fetch: FetchProgram

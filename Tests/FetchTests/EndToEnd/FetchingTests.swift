@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// The program as users run it: URLs in, files and an exit status out.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct FetchingTests {
     let server: LoopbackServer
     let fetch: FetchProgram

@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// Ctrl-C, pipes that are closed, and disks that are full.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct InterruptTests {
     let server: LoopbackServer
     let fetch: FetchProgram

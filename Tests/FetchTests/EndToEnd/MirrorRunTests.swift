@@ -5,7 +5,7 @@ import Testing
 @testable import fetch
 
 /// `--mirrors`: several addresses of one file, which continue each other.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct MirrorRunTests {
     let server: LoopbackServer
     let fetch: FetchProgram
