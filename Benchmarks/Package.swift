@@ -1,10 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Built with `--traits Peers` only, as they take minutes to fetch and to build.
+let peers = TargetDependencyCondition.when(traits: ["Peers"])
+
 // A separate package, so that Deferred has no dependencies although its peers are measured with it.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
+    traits: ["Peers"],
     dependencies: [
         .package(name: "Deferred", path: ".."),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
@@ -16,11 +20,11 @@ let package = Package(
             dependencies: [
                 "AllocationCounter", "Comparing", "InstructionCounter",
                 .product(name: "Deferred", package: "Deferred"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "OpenCombine", package: "OpenCombine"),
-                .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+                .product(name: "NIOCore", package: "swift-nio", condition: peers),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: peers),
+                .product(name: "NIOPosix", package: "swift-nio", condition: peers),
+                .product(name: "OpenCombine", package: "OpenCombine", condition: peers),
+                .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: peers),
             ]
         ),
         // Compares Multicast's types with the usual alternatives.

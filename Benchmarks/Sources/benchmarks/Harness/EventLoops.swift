@@ -1,3 +1,4 @@
+#if Peers
 import NIOCore
 import NIOEmbedded
 import NIOPosix
@@ -40,3 +41,4 @@ extension Contender {
         }
     }
 }
+#endif

@@ -52,6 +52,12 @@ struct Contender {
     }
 }
 
+/// Lets a list of contenders leave out peers that are not built.
+@resultBuilder
+enum ContenderList {
+    static func buildBlock(_ contenders: Contender...) -> [Contender] { contenders }
+}
+
 /// The peer that a workload is compared with.
 struct Target: Codable {
     /// The highest ratio allowed to the peer's time; nil if there is no target.
@@ -85,7 +91,8 @@ struct Workload {
 
     init(
         _ name: String, _ title: String, per unit: String, payload: String, target: Target? = nil,
-        onOneProcessor: Bool = false, hasExactAllocations: Bool = true, contenders: [Contender]
+        onOneProcessor: Bool = false, hasExactAllocations: Bool = true,
+        @ContenderList contenders: () -> [Contender]
     ) {
         self.name = name
         self.title = title
@@ -94,7 +101,7 @@ struct Workload {
         self.target = target
         self.onOneProcessor = onOneProcessor
         self.hasExactAllocations = hasExactAllocations
-        self.contenders = contenders
+        self.contenders = contenders()
     }
 }
 

@@ -6,25 +6,25 @@ enum AwaitFired<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "A1", "await value, already fired", per: "await", payload: Value.title,
-            target: Target(limit: 1.1, peer: .continuation),
-            contenders: [
-                .concurrent(.deferred) { executor, iterations, stopwatch in
-                    let fired = Deferred.resolved(opaque(Value.make(7)))
-                    try awaits(executor, iterations, stopwatch) { try await fired.value }
-                },
-                .concurrent(.continuation) { executor, iterations, stopwatch in
-                    let value = opaque(Value.make(7))
-                    try awaits(executor, iterations, stopwatch) {
-                        try await withUnsafeThrowingContinuation { $0.resume(returning: value) }
-                    }
-                },
-                .concurrent(.task) { executor, iterations, stopwatch in
-                    let value = opaque(Value.make(7))
-                    let ended = Task<Value, any Error>(executorPreference: executor) { value }
-                    executor.drain()
-                    try awaits(executor, iterations, stopwatch) { try await ended.value }
-                },
-            ])
+            target: Target(limit: 1.1, peer: .continuation)
+        ) {
+            Contender.concurrent(.deferred) { executor, iterations, stopwatch in
+                let fired = Deferred.resolved(opaque(Value.make(7)))
+                try awaits(executor, iterations, stopwatch) { try await fired.value }
+            }
+            Contender.concurrent(.continuation) { executor, iterations, stopwatch in
+                let value = opaque(Value.make(7))
+                try awaits(executor, iterations, stopwatch) {
+                    try await withUnsafeThrowingContinuation { $0.resume(returning: value) }
+                }
+            }
+            Contender.concurrent(.task) { executor, iterations, stopwatch in
+                let value = opaque(Value.make(7))
+                let ended = Task<Value, any Error>(executorPreference: executor) { value }
+                executor.drain()
+                try awaits(executor, iterations, stopwatch) { try await ended.value }
+            }
+        }
     }
 
     private static func awaits(
@@ -53,33 +53,33 @@ enum AwaitPending<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "A2", "await value, pending, then fired", per: "await", payload: Value.title,
-            target: Target(limit: nil, peer: .continuation),
-            contenders: [
-                .concurrent(.deferred, items: batch, sized: deferred),
-                .concurrent(.continuation, items: batch) { executor, iterations, stopwatch in
-                    try continuations(executor, iterations, stopwatch) { waiting in
-                        try await withUnsafeThrowingContinuation { waiting.leave($0) }
-                    }
-                },
-            ])
+            target: Target(limit: nil, peer: .continuation)
+        ) {
+            Contender.concurrent(.deferred, items: batch, sized: deferred)
+            Contender.concurrent(.continuation, items: batch) { executor, iterations, stopwatch in
+                try continuations(executor, iterations, stopwatch) { waiting in
+                    try await withUnsafeThrowingContinuation { waiting.leave($0) }
+                }
+            }
+        }
     }
 
     static func cancellableWorkload() -> Workload {
         Workload(
             "A2c", "await value, pending, then fired; peer can be cancelled too", per: "await",
-            payload: Value.title, target: Target(limit: 1.25, peer: .continuation),
-            contenders: [
-                .concurrent(.deferred, items: batch, sized: deferred),
-                .concurrent(.continuation, items: batch) { executor, iterations, stopwatch in
-                    try continuations(executor, iterations, stopwatch) { waiting in
-                        try await withTaskCancellationHandler {
-                            try await withUnsafeThrowingContinuation { waiting.leave($0) }
-                        } onCancel: {
-                            waiting.next()?.resume(throwing: CancellationError())
-                        }
+            payload: Value.title, target: Target(limit: 1.25, peer: .continuation)
+        ) {
+            Contender.concurrent(.deferred, items: batch, sized: deferred)
+            Contender.concurrent(.continuation, items: batch) { executor, iterations, stopwatch in
+                try continuations(executor, iterations, stopwatch) { waiting in
+                    try await withTaskCancellationHandler {
+                        try await withUnsafeThrowingContinuation { waiting.leave($0) }
+                    } onCancel: {
+                        waiting.next()?.resume(throwing: CancellationError())
                     }
-                },
-            ])
+                }
+            }
+        }
     }
 
     private static func deferred(

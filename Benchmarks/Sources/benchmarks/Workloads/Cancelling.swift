@@ -1,7 +1,10 @@
 import Deferred
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import OpenCombine
+#endif
 
 /// C1: `cancel()` on the end of a chain of 100,000 pending links.
 ///
@@ -13,11 +16,13 @@ enum CancelledChain<Value: BenchmarkValue> {
 
     static func workload() -> Workload {
         Workload(
-            "C1", "cancel a chain of 100,000", per: "link", payload: Value.title,
-            contenders: [
-                Contender(.deferred, items: length, sized: deferred),
-                Contender(.openCombine, items: shortLength, body: openCombine),
-            ])
+            "C1", "cancel a chain of 100,000", per: "link", payload: Value.title
+        ) {
+            Contender(.deferred, items: length, sized: deferred)
+            #if Peers
+            Contender(.openCombine, items: shortLength, body: openCombine)
+            #endif
+        }
     }
 
     static func deferred(_ length: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -36,6 +41,7 @@ enum CancelledChain<Value: BenchmarkValue> {
         }
     }
 
+    #if Peers
     private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
         let subscriptions = (0..<iterations).map { _ in
             var end = Future<Value, Never> { _ in }.eraseToAnyPublisher()
@@ -48,6 +54,7 @@ enum CancelledChain<Value: BenchmarkValue> {
         for subscription in subscriptions { subscription.cancel() }
         stopwatch.stop()
     }
+    #endif
 }
 
 /// C2: `cancel()` of a list of 100,000 pending inputs, each of which is cancelled.
@@ -59,11 +66,11 @@ enum CancelledList<Value: BenchmarkValue> {
 
     static func workload() -> Workload {
         Workload(
-            "C2", "cancel a list of 100,000", per: "input", payload: Value.title,
-            contenders: [
-                Contender(.deferred, items: size, sized: deferred),
-                .concurrent(.task, items: size, task),
-            ])
+            "C2", "cancel a list of 100,000", per: "input", payload: Value.title
+        ) {
+            Contender(.deferred, items: size, sized: deferred)
+            Contender.concurrent(.task, items: size, task)
+        }
     }
 
     static func deferred(_ size: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {

@@ -1,9 +1,12 @@
 import Deferred
 import Dispatch
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W3: a chain of 1,000 links on a pending result, which is then resolved.
 ///
@@ -18,15 +21,17 @@ enum Chain<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W3", "chain of 1,000, fired", per: "link", payload: Value.title,
-            target: Target(limit: 0.36, peer: .embedded),
-            contenders: [
-                Contender(.deferred, items: length, sized: deferred),
-                .embedded(items: length) { try nio($0, length, $1, $2) },
-                .threaded(items: length) { try nio($0, length, $1, $2) },
-                Contender(.openCombine, items: shortLength, body: openCombine),
-                .concurrent(.task, items: length, task),
-                Contender(.dispatch, .elapsed, items: length, body: dispatch),
-            ])
+            target: Target(limit: 0.36, peer: .embedded)
+        ) {
+            Contender(.deferred, items: length, sized: deferred)
+            #if Peers
+            Contender.embedded(items: length) { try nio($0, length, $1, $2) }
+            Contender.threaded(items: length) { try nio($0, length, $1, $2) }
+            Contender(.openCombine, items: shortLength, body: openCombine)
+            #endif
+            Contender.concurrent(.task, items: length, task)
+            Contender(.dispatch, .elapsed, items: length, body: dispatch)
+        }
     }
 
     static func deferred(_ length: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -46,6 +51,7 @@ enum Chain<Value: BenchmarkValue> {
         try checkChains(sink, iterations, length)
     }
 
+    #if Peers
     static func nio(
         _ loop: any EventLoop, _ length: Int, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
@@ -83,6 +89,7 @@ enum Chain<Value: BenchmarkValue> {
         stopwatch.stop()
         try checkChains(sink, iterations, shortLength)
     }
+    #endif
 
     /// Each task awaits the one before it; the first awaits a continuation.
     private static func task(

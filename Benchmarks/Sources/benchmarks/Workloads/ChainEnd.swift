@@ -1,7 +1,10 @@
 import Deferred
-import NIOCore
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+#endif
 
 /// The ends of chains: a callback or an errback that returns nothing, whose new result has no handle.
 ///
@@ -10,27 +13,41 @@ import struct Deferred.Deferred
 /// new result.)
 enum ChainEnd<Value: BenchmarkValue> {
     static func resolvedWorkload() -> Workload {
-        workload("W1d", "already fired, done", deferred: resolvedDeferred) { try resolvedNIO($0, $1, $2) }
+        workload("W1d", "already fired, done") {
+            Contender(.deferred, body: resolvedDeferred)
+            #if Peers
+            Contender.embedded(resolvedNIO)
+            Contender.threaded(resolvedNIO)
+            #endif
+        }
     }
 
     static func doneWorkload() -> Workload {
-        workload("W2d", "pending, done, fired", deferred: doneDeferred) { try doneNIO($0, $1, $2) }
+        workload("W2d", "pending, done, fired") {
+            Contender(.deferred, body: doneDeferred)
+            #if Peers
+            Contender.embedded(doneNIO)
+            Contender.threaded(doneNIO)
+            #endif
+        }
     }
 
     static func failWorkload() -> Workload {
-        workload("W2f", "pending, fail, failed", deferred: failDeferred) { try failNIO($0, $1, $2) }
+        workload("W2f", "pending, fail, failed") {
+            Contender(.deferred, body: failDeferred)
+            #if Peers
+            Contender.embedded(failNIO)
+            Contender.threaded(failNIO)
+            #endif
+        }
     }
 
     private static func workload(
-        _ name: String, _ title: String,
-        deferred: @escaping (_ iterations: Int, _ stopwatch: Stopwatch) throws -> Void,
-        nio:
-            @escaping @Sendable (_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws ->
-            Void
+        _ name: String, _ title: String, @ContenderList contenders: () -> [Contender]
     ) -> Workload {
         Workload(
             name, title, per: "operation", payload: Value.title, target: Target(limit: nil, peer: .embedded),
-            contenders: [Contender(.deferred, body: deferred), .embedded(nio), .threaded(nio)])
+            contenders: contenders)
     }
 
     private static func resolvedDeferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -42,6 +59,7 @@ enum ChainEnd<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * iterations)
     }
 
+    #if Peers
     private static func resolvedNIO(
         _ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
@@ -52,6 +70,7 @@ enum ChainEnd<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * iterations)
     }
+    #endif
 
     private static func doneDeferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
@@ -66,6 +85,7 @@ enum ChainEnd<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * iterations)
     }
 
+    #if Peers
     private static func doneNIO(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let value = opaque(Value.make(7))
@@ -78,6 +98,7 @@ enum ChainEnd<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * iterations)
     }
+    #endif
 
     private static func failDeferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
@@ -92,6 +113,7 @@ enum ChainEnd<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * iterations)
     }
 
+    #if Peers
     private static func failNIO(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let error = opaque(ChainFailure())
@@ -104,6 +126,7 @@ enum ChainEnd<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * iterations)
     }
+    #endif
 }
 
 /// An error without payload.

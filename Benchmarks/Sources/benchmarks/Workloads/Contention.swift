@@ -1,11 +1,14 @@
 import Deferred
 import Dispatch
 import Foundation
-import NIOCore
-import OpenCombine
 import Synchronization
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W9: two threads attach 100,000 callbacks each to one pending result while a third resolves it.
 ///
@@ -18,58 +21,60 @@ enum Contention<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W9", "2 threads attach 100,000 each while a third fires", per: "callback", payload: Value.title,
-            target: Target(limit: 0.35, peer: .threaded), hasExactAllocations: false,
-            contenders: [
-                contender(.deferred) { value, ran in
-                    let source = Deferred<Value>()
-                    return AttachingRace {
-                        source.done { ran.add($0) }
-                    } fire: {
-                        source.resolve(value)
-                    }
-                },
-                contender(.threaded) { value, ran in
-                    let source = EventLoops.threaded.makePromise(of: Value.self)
-                    return AttachingRace {
-                        source.futureResult.whenSuccess { ran.add($0) }
-                    } fire: {
-                        source.succeed(value)
-                    }
-                },
-                contender(.openCombine) { value, ran in
-                    let source = Shared(Waiting<Future<Value, Never>.Promise>())
-                    let future = Shared(Future<Value, Never> { source.value.leave($0) })
-                    return AttachingRace {
-                        future.value.subscribe(
-                            Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { ran.add($0) }))
-                    } fire: {
-                        source.value.next()?(.success(value))
-                    }
-                },
-                contender(.task) { value, ran in
-                    let (stream, source) = AsyncStream.makeStream(of: Value.self)
-                    let task = Task {
-                        for await value in stream { return value }
-                        return value
-                    }
-                    return AttachingRace {
-                        Task { ran.add(await task.value) }
-                    } fire: {
-                        source.yield(value)
-                        source.finish()
-                    }
-                },
-                contender(.dispatch) { value, ran in
-                    let queue = DispatchQueue(label: "benchmarks.contention")
-                    let group = DispatchGroup()
-                    group.enter()
-                    return AttachingRace {
-                        group.notify(queue: queue) { ran.add(value) }
-                    } fire: {
-                        group.leave()
-                    }
-                },
-            ])
+            target: Target(limit: 0.35, peer: .threaded), hasExactAllocations: false
+        ) {
+            contender(.deferred) { value, ran in
+                let source = Deferred<Value>()
+                return AttachingRace {
+                    source.done { ran.add($0) }
+                } fire: {
+                    source.resolve(value)
+                }
+            }
+            #if Peers
+            contender(.threaded) { value, ran in
+                let source = EventLoops.threaded.makePromise(of: Value.self)
+                return AttachingRace {
+                    source.futureResult.whenSuccess { ran.add($0) }
+                } fire: {
+                    source.succeed(value)
+                }
+            }
+            contender(.openCombine) { value, ran in
+                let source = Shared(Waiting<Future<Value, Never>.Promise>())
+                let future = Shared(Future<Value, Never> { source.value.leave($0) })
+                return AttachingRace {
+                    future.value.subscribe(
+                        Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { ran.add($0) }))
+                } fire: {
+                    source.value.next()?(.success(value))
+                }
+            }
+            #endif
+            contender(.task) { value, ran in
+                let (stream, source) = AsyncStream.makeStream(of: Value.self)
+                let task = Task {
+                    for await value in stream { return value }
+                    return value
+                }
+                return AttachingRace {
+                    Task { ran.add(await task.value) }
+                } fire: {
+                    source.yield(value)
+                    source.finish()
+                }
+            }
+            contender(.dispatch) { value, ran in
+                let queue = DispatchQueue(label: "benchmarks.contention")
+                let group = DispatchGroup()
+                group.enter()
+                return AttachingRace {
+                    group.notify(queue: queue) { ran.add(value) }
+                } fire: {
+                    group.leave()
+                }
+            }
+        }
     }
 
     private static func contender(
@@ -162,6 +167,7 @@ private final class StartBarrier: Sendable {
     }
 }
 
+#if Peers
 /// Carries OpenCombine's types, which are thread-safe but not marked as `Sendable`, to other threads.
 ///
 /// Sound as `@unchecked Sendable`: `Future` uses a lock, and the promise is stored before the threads start
@@ -173,3 +179,4 @@ private struct Shared<Value>: @unchecked Sendable {
         self.value = value
     }
 }
+#endif

@@ -1,8 +1,11 @@
 import Deferred
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W10: releases a pending chain that was never completed.
 ///
@@ -16,11 +19,13 @@ enum Dropping<Value: BenchmarkValue> {
 
     static func workload() -> Workload {
         Workload(
-            "W10", "1,000,000 pending links dropped", per: "link", payload: Value.title,
-            contenders: [
-                Contender(.deferred, items: length, sized: deferred),
-                Contender(.openCombine, items: shortLength, body: openCombine),
-            ])
+            "W10", "1,000,000 pending links dropped", per: "link", payload: Value.title
+        ) {
+            Contender(.deferred, items: length, sized: deferred)
+            #if Peers
+            Contender(.openCombine, items: shortLength, body: openCombine)
+            #endif
+        }
     }
 
     static func deferred(_ length: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -41,6 +46,7 @@ enum Dropping<Value: BenchmarkValue> {
         }
     }
 
+    #if Peers
     private static func openCombine(_ iterations: Int, _ stopwatch: Stopwatch) throws {
         var chains: [(Future<Value, Never>, AnyCancellable)] = []
         for _ in 0..<iterations {
@@ -55,4 +61,5 @@ enum Dropping<Value: BenchmarkValue> {
         chains.removeAll()
         stopwatch.stop()
     }
+    #endif
 }

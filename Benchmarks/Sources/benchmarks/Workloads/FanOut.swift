@@ -1,9 +1,12 @@
 import Deferred
 import Dispatch
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W6: 1,000 callbacks on one pending result, which is then resolved.
 ///
@@ -16,26 +19,30 @@ enum FanOut<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W6", "1,000 callbacks on one", per: "callback", payload: Value.title,
-            target: Target(limit: 0.68, peer: .embedded),
-            contenders: [
-                Contender(.deferred, items: width, sized: deferred),
-                .embedded(items: width) { try nio($0, width, $1, $2) },
-                .threaded(items: width) { try nio($0, width, $1, $2) },
-                Contender(.openCombine, items: width, body: openCombine),
-                .concurrent(.task, items: width, task),
-                Contender(.dispatch, .elapsed, items: width, body: dispatch),
-            ])
+            target: Target(limit: 0.68, peer: .embedded)
+        ) {
+            Contender(.deferred, items: width, sized: deferred)
+            #if Peers
+            Contender.embedded(items: width) { try nio($0, width, $1, $2) }
+            Contender.threaded(items: width) { try nio($0, width, $1, $2) }
+            Contender(.openCombine, items: width, body: openCombine)
+            #endif
+            Contender.concurrent(.task, items: width, task)
+            Contender(.dispatch, .elapsed, items: width, body: dispatch)
+        }
     }
 
     static func mappingWorkload() -> Workload {
         Workload(
             "W6m", "1,000 callbacks on one, each with a new result", per: "callback", payload: Value.title,
-            target: Target(limit: 0.8, peer: .embedded),
-            contenders: [
-                Contender(.deferred, items: width, sized: deferredMapping),
-                .embedded(items: width) { try nioMapping($0, $1, $2) },
-                .threaded(items: width) { try nioMapping($0, $1, $2) },
-            ])
+            target: Target(limit: 0.8, peer: .embedded)
+        ) {
+            Contender(.deferred, items: width, sized: deferredMapping)
+            #if Peers
+            Contender.embedded(items: width) { try nioMapping($0, $1, $2) }
+            Contender.threaded(items: width) { try nioMapping($0, $1, $2) }
+            #endif
+        }
     }
 
     static func deferred(_ width: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -53,6 +60,7 @@ enum FanOut<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * width * iterations)
     }
 
+    #if Peers
     static func nio(
         _ loop: any EventLoop, _ width: Int, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
@@ -69,6 +77,7 @@ enum FanOut<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * width * iterations)
     }
+    #endif
 
     private static func deferredMapping(_ width: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
@@ -88,6 +97,7 @@ enum FanOut<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * width * iterations)
     }
 
+    #if Peers
     private static func nioMapping(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let value = opaque(Value.make(7))
@@ -122,6 +132,7 @@ enum FanOut<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * width * iterations)
     }
+    #endif
 
     /// 1,000 tasks that await one task.
     private static func task(

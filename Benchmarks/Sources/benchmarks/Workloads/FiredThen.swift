@@ -1,9 +1,12 @@
 import Deferred
 import Dispatch
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W1: a resolved result, and one callback on it.
 ///
@@ -13,16 +16,18 @@ enum FiredThen<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W1", "already fired, then", per: "operation", payload: Value.title,
-            target: Target(limit: 0.28, peer: .embedded),
-            contenders: [
-                Contender(.deferred, body: deferred),
-                .embedded { try nio($0, $1, $2) },
-                .threaded { try nio($0, $1, $2) },
-                Contender(.openCombine, body: openCombine),
-                .concurrent(.task, task),
-                .concurrent(.continuation, continuation),
-                Contender(.dispatch, .elapsed, body: dispatch),
-            ])
+            target: Target(limit: 0.28, peer: .embedded)
+        ) {
+            Contender(.deferred, body: deferred)
+            #if Peers
+            Contender.embedded { try nio($0, $1, $2) }
+            Contender.threaded { try nio($0, $1, $2) }
+            Contender(.openCombine, body: openCombine)
+            #endif
+            Contender.concurrent(.task, task)
+            Contender.concurrent(.continuation, continuation)
+            Contender(.dispatch, .elapsed, body: dispatch)
+        }
     }
 
     private static func deferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -39,6 +44,7 @@ enum FiredThen<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * iterations)
     }
 
+    #if Peers
     private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let value = opaque(Value.make(7))
@@ -69,6 +75,7 @@ enum FiredThen<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * iterations)
     }
+    #endif
 
     private static func task(
         _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch

@@ -1,9 +1,12 @@
 import Deferred
 import Dispatch
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W5: 1,000 pending results, gathered into one in order, then resolved one after another.
 ///
@@ -15,15 +18,17 @@ enum Gather<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W5", "gather 1,000", per: "result", payload: Value.title,
-            target: Target(limit: Value.self == Wide.self ? 0.42 : 0.3, peer: .embedded),
-            contenders: [
-                Contender(.deferred, items: size, sized: deferred),
-                .embedded(items: size) { try nio($0, size, $1, $2) },
-                .threaded(items: size) { try nio($0, size, $1, $2) },
-                Contender(.openCombine, items: size, body: openCombine),
-                .concurrent(.task, items: size, task),
-                Contender(.dispatch, .elapsed, items: size, body: dispatch),
-            ])
+            target: Target(limit: Value.self == Wide.self ? 0.42 : 0.3, peer: .embedded)
+        ) {
+            Contender(.deferred, items: size, sized: deferred)
+            #if Peers
+            Contender.embedded(items: size) { try nio($0, size, $1, $2) }
+            Contender.threaded(items: size) { try nio($0, size, $1, $2) }
+            Contender(.openCombine, items: size, body: openCombine)
+            #endif
+            Contender.concurrent(.task, items: size, task)
+            Contender(.dispatch, .elapsed, items: size, body: dispatch)
+        }
     }
 
     static func deferred(_ size: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -41,6 +46,7 @@ enum Gather<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * size * iterations)
     }
 
+    #if Peers
     static func nio(
         _ loop: any EventLoop, _ size: Int, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
@@ -78,6 +84,7 @@ enum Gather<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * size * iterations)
     }
+    #endif
 
     /// A task group, each child of which awaits a continuation.
     private static func task(

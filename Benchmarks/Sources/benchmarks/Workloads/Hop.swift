@@ -1,10 +1,13 @@
 import Deferred
 import Dispatch
+
+import struct Deferred.Deferred
+
+#if Peers
 import NIOCore
 import OpenCombine
 import OpenCombineDispatch
-
-import struct Deferred.Deferred
+#endif
 
 /// W8: a callback on another queue, on one processor.
 ///
@@ -14,28 +17,30 @@ enum HopRoundTrip<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W8", "hop to a queue and back", per: "round trip", payload: Value.title,
-            target: Target(limit: 1.15, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false,
-            contenders: [
-                hop(.deferred) { queue, value, callback in
-                    Deferred.resolved(value).done(on: queue) { callback($0) }
-                },
-                hop(.dispatch) { queue, value, callback in
-                    queue.async { callback(value) }
-                },
-                hop(.threaded) { _, value, callback in
-                    EventLoops.threaded.execute { callback(value) }
-                },
-                hop(.openCombine) { queue, value, callback in
-                    Future<Value, Never> { $0(.success(value)) }
-                        .receive(on: queue.ocombine)
-                        .subscribe(
-                            Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
-                },
-                // An actor whose executor is a queue.
-                hop(.task) { _, value, callback in
-                    Task { await QueueActor.shared.run { callback(value) } }
-                },
-            ])
+            target: Target(limit: 1.15, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false
+        ) {
+            hop(.deferred) { queue, value, callback in
+                Deferred.resolved(value).done(on: queue) { callback($0) }
+            }
+            hop(.dispatch) { queue, value, callback in
+                queue.async { callback(value) }
+            }
+            #if Peers
+            hop(.threaded) { _, value, callback in
+                EventLoops.threaded.execute { callback(value) }
+            }
+            hop(.openCombine) { queue, value, callback in
+                Future<Value, Never> { $0(.success(value)) }
+                    .receive(on: queue.ocombine)
+                    .subscribe(
+                        Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
+            }
+            #endif
+            // An actor whose executor is a queue.
+            hop(.task) { _, value, callback in
+                Task { await QueueActor.shared.run { callback(value) } }
+            }
+        }
     }
 
     private static func hop(
@@ -73,27 +78,29 @@ enum HopPipelined<Value: BenchmarkValue> {
         Workload(
             "W8p", "hop to a queue, pipelined", per: "hop", payload: Value.title,
             target: Target(limit: 2.3, peer: .dispatch, floor: 1.75), onOneProcessor: true,
-            hasExactAllocations: false,
-            contenders: [
-                hops(.deferred) { queue, value, callback in
-                    Deferred.resolved(value).done(on: queue) { callback($0) }
-                },
-                hops(.dispatch) { queue, value, callback in
-                    queue.async { callback(value) }
-                },
-                hops(.threaded) { _, value, callback in
-                    EventLoops.threaded.execute { callback(value) }
-                },
-                hops(.openCombine) { queue, value, callback in
-                    Future<Value, Never> { $0(.success(value)) }
-                        .receive(on: queue.ocombine)
-                        .subscribe(
-                            Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
-                },
-                hops(.task) { _, value, callback in
-                    Task { await QueueActor.shared.run { callback(value) } }
-                },
-            ])
+            hasExactAllocations: false
+        ) {
+            hops(.deferred) { queue, value, callback in
+                Deferred.resolved(value).done(on: queue) { callback($0) }
+            }
+            hops(.dispatch) { queue, value, callback in
+                queue.async { callback(value) }
+            }
+            #if Peers
+            hops(.threaded) { _, value, callback in
+                EventLoops.threaded.execute { callback(value) }
+            }
+            hops(.openCombine) { queue, value, callback in
+                Future<Value, Never> { $0(.success(value)) }
+                    .receive(on: queue.ocombine)
+                    .subscribe(
+                        Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
+            }
+            #endif
+            hops(.task) { _, value, callback in
+                Task { await QueueActor.shared.run { callback(value) } }
+            }
+        }
     }
 
     private static func hops(
@@ -114,7 +121,9 @@ enum HopPipelined<Value: BenchmarkValue> {
             for _ in 0..<iterations {
                 let plug = DispatchSemaphore(value: 0)
                 switch library {
+                #if Peers
                 case .threaded: EventLoops.threaded.execute { plug.wait() }
+                #endif
                 case .task: QueueActor.queue.async { plug.wait() }
                 default: queue.async { plug.wait() }
                 }

@@ -1,8 +1,11 @@
 import Deferred
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W4a: a callback returns a result that is already resolved.
 ///
@@ -17,14 +20,16 @@ enum NestedFired<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W4a", "nested, inner already fired", per: "step", payload: Value.title,
-            target: Target(limit: 0.26, peer: .embedded),
-            contenders: [
-                Contender(.deferred, items: steps, body: deferred),
-                .embedded(items: steps) { try nio($0, $1, $2) },
-                .threaded(items: steps) { try nio($0, $1, $2) },
-                Contender(.openCombine, items: steps, body: openCombine),
-                .concurrent(.task, items: steps, task),
-            ])
+            target: Target(limit: 0.26, peer: .embedded)
+        ) {
+            Contender(.deferred, items: steps, body: deferred)
+            #if Peers
+            Contender.embedded(items: steps) { try nio($0, $1, $2) }
+            Contender.threaded(items: steps) { try nio($0, $1, $2) }
+            Contender(.openCombine, items: steps, body: openCombine)
+            #endif
+            Contender.concurrent(.task, items: steps, task)
+        }
     }
 
     private static func deferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -41,6 +46,7 @@ enum NestedFired<Value: BenchmarkValue> {
         try check(sink.total, is: steps * iterations)
     }
 
+    #if Peers
     private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let owner = LoopOwner(loop)
@@ -70,6 +76,7 @@ enum NestedFired<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: steps * iterations)
     }
+    #endif
 
     /// A task that awaits a task.
     private static func task(

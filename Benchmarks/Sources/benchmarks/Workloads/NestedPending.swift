@@ -1,8 +1,11 @@
 import Deferred
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W4b: a callback returns a pending result, which is then resolved.
 ///
@@ -14,15 +17,17 @@ enum NestedPending<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W4b", "nested, inner pending", per: "step", payload: Value.title,
-            target: Target(limit: 0.34, peer: .embedded),
-            contenders: [
-                Contender(.deferred, items: steps, body: deferred),
-                .embedded(items: steps) { try nio($0, $1, $2) },
-                .threaded(items: steps) { try nio($0, $1, $2) },
-                Contender(.openCombine, items: steps, body: openCombine),
-                .concurrent(.task, items: steps, task),
-                .concurrent(.continuation, items: steps, continuation),
-            ])
+            target: Target(limit: 0.34, peer: .embedded)
+        ) {
+            Contender(.deferred, items: steps, body: deferred)
+            #if Peers
+            Contender.embedded(items: steps) { try nio($0, $1, $2) }
+            Contender.threaded(items: steps) { try nio($0, $1, $2) }
+            Contender(.openCombine, items: steps, body: openCombine)
+            #endif
+            Contender.concurrent(.task, items: steps, task)
+            Contender.concurrent(.continuation, items: steps, continuation)
+        }
     }
 
     private static func deferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -43,6 +48,7 @@ enum NestedPending<Value: BenchmarkValue> {
         try check(sink.total, is: steps * iterations)
     }
 
+    #if Peers
     private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         stopwatch.start()
@@ -78,6 +84,7 @@ enum NestedPending<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: steps * iterations)
     }
+    #endif
 
     /// A task that awaits a task that awaits a continuation.
     private static func task(

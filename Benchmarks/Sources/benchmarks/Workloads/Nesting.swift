@@ -1,5 +1,8 @@
 import Deferred
+
+#if Peers
 import NIOCore
+#endif
 
 /// A tower of nested results: each waits for one that a callback returned, `depth` deep, and the innermost is
 /// resolved.
@@ -24,6 +27,7 @@ enum Nesting<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * iterations)
     }
 
+    #if Peers
     static func nio(
         _ loop: any EventLoop, _ depth: Int, _ iterations: Int, _ stopwatch: Stopwatch
     ) throws {
@@ -43,4 +47,5 @@ enum Nesting<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * iterations)
     }
+    #endif
 }

@@ -1,8 +1,11 @@
 import Deferred
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// M1: the cost of creating and keeping a pending link. A chain of 1,000 links is built, and resolved only
 /// after the clock has stopped. "Live bytes" is the memory of each waiting link.
@@ -12,12 +15,14 @@ enum PendingLinks<Value: BenchmarkValue> {
 
     static func workload() -> Workload {
         Workload(
-            "M1", "chain of 1,000 built, pending", per: "link", payload: Value.title,
-            contenders: [
-                Contender(.deferred, items: length, sized: deferred),
-                .embedded(items: length) { try nio($0, $1, $2) },
-                Contender(.openCombine, items: shortLength, body: openCombine),
-            ])
+            "M1", "chain of 1,000 built, pending", per: "link", payload: Value.title
+        ) {
+            Contender(.deferred, items: length, sized: deferred)
+            #if Peers
+            Contender.embedded(items: length) { try nio($0, $1, $2) }
+            Contender(.openCombine, items: shortLength, body: openCombine)
+            #endif
+        }
     }
 
     private static func deferred(_ length: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -41,6 +46,7 @@ enum PendingLinks<Value: BenchmarkValue> {
         try check(sink.total, is: length * iterations)
     }
 
+    #if Peers
     private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let sources = (0..<iterations).map { _ in loop.makePromise(of: Value.self) }
@@ -80,4 +86,5 @@ enum PendingLinks<Value: BenchmarkValue> {
         for fire in waiting.all { fire(.success(Value.make(0))) }
         try check(sink.total, is: shortLength * iterations)
     }
+    #endif
 }

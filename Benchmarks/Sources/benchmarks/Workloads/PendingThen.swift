@@ -1,9 +1,12 @@
 import Deferred
 import Dispatch
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W2: a pending result with one callback, which is then resolved.
 ///
@@ -13,16 +16,18 @@ enum PendingThen<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W2", "pending, then, fired", per: "operation", payload: Value.title,
-            target: Target(limit: Value.self == Wide.self ? 0.5 : 0.42, peer: .embedded),
-            contenders: [
-                Contender(.deferred, body: deferred),
-                .embedded { try nio($0, $1, $2) },
-                .threaded { try nio($0, $1, $2) },
-                Contender(.openCombine, body: openCombine),
-                .concurrent(.task, task),
-                .concurrent(.continuation, continuation),
-                Contender(.dispatch, .elapsed, body: dispatch),
-            ])
+            target: Target(limit: Value.self == Wide.self ? 0.5 : 0.42, peer: .embedded)
+        ) {
+            Contender(.deferred, body: deferred)
+            #if Peers
+            Contender.embedded { try nio($0, $1, $2) }
+            Contender.threaded { try nio($0, $1, $2) }
+            Contender(.openCombine, body: openCombine)
+            #endif
+            Contender.concurrent(.task, task)
+            Contender.concurrent(.continuation, continuation)
+            Contender(.dispatch, .elapsed, body: dispatch)
+        }
     }
 
     private static func deferred(_ iterations: Int, _ stopwatch: Stopwatch) throws {
@@ -41,6 +46,7 @@ enum PendingThen<Value: BenchmarkValue> {
         try check(sink.total, is: 7 * iterations)
     }
 
+    #if Peers
     private static func nio(_ loop: any EventLoop, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let value = opaque(Value.make(7))
@@ -74,6 +80,7 @@ enum PendingThen<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: 7 * iterations)
     }
+    #endif
 
     /// A task that waits for a continuation, awaited by another; the driver resumes the continuation.
     private static func task(

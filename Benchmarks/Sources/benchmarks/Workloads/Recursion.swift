@@ -1,9 +1,12 @@
 import Deferred
 import Dispatch
-import NIOCore
-import OpenCombine
 
 import struct Deferred.Deferred
+
+#if Peers
+import NIOCore
+import OpenCombine
+#endif
 
 /// W7: an asynchronous loop written as a recursion, 1,000 steps.
 ///
@@ -17,16 +20,18 @@ enum Recursion<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
             "W7", "asynchronous recursion", per: "step", payload: Value.title,
-            target: Target(limit: 0.5, peer: .embedded),
-            contenders: [
-                Contender(.deferred, items: length, sized: { try deferred($0, $1, $2) }),
-                .embedded(items: length) { try nio($0, length, $1, $2) },
-                .threaded(items: length) { try nio($0, length, $1, $2) },
-                Contender(.openCombine, items: length, body: openCombine),
-                .concurrent(.task, items: length, task),
-                .concurrent(.continuation, items: length, continuation),
-                Contender(.dispatch, .elapsed, items: length, body: dispatch),
-            ])
+            target: Target(limit: 0.5, peer: .embedded)
+        ) {
+            Contender(.deferred, items: length, sized: { try deferred($0, $1, $2) })
+            #if Peers
+            Contender.embedded(items: length) { try nio($0, length, $1, $2) }
+            Contender.threaded(items: length) { try nio($0, length, $1, $2) }
+            Contender(.openCombine, items: length, body: openCombine)
+            #endif
+            Contender.concurrent(.task, items: length, task)
+            Contender.concurrent(.continuation, items: length, continuation)
+            Contender(.dispatch, .elapsed, items: length, body: dispatch)
+        }
     }
 
     /// Calls `halfway` in the middle of each loop; see ``MemoryGrowth``.
@@ -57,6 +62,7 @@ enum Recursion<Value: BenchmarkValue> {
         try check(sink.total, is: length * iterations)
     }
 
+    #if Peers
     static func nio(
         _ eventLoop: any EventLoop, _ length: Int, _ iterations: Int, _ stopwatch: Stopwatch,
         halfway: () -> Void = {}
@@ -108,6 +114,7 @@ enum Recursion<Value: BenchmarkValue> {
         stopwatch.stop()
         try check(sink.total, is: length * iterations)
     }
+    #endif
 
     private static func task(
         _ executor: ManualExecutor, _ iterations: Int, _ stopwatch: Stopwatch
