@@ -12,6 +12,7 @@ struct Comparison {
     private let model = Model()
 
     init(_ program: ModelProgram) {
+        model.known = Set(KnownFault.allCases)
         let expected = Interpreter(model)
         expected.run(program, isUndetermined: { [model] in model.undetermined != nil })
         undetermined = model.undetermined

@@ -9,6 +9,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
     typealias Handle = any Position
     typealias Trigger = Resolver<Datum>
 
+    var pass: () -> Void = {}
     private let dispatcher = QueueingDispatcher()
     /// The number of closures that the engine retains.
     private(set) var liveClosures = 0

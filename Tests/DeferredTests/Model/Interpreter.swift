@@ -5,9 +5,10 @@ final class Interpreter<M: Machine> {
     let machine: M
     private(set) var trace: [StepTrace] = []
     private(set) var comparableSteps = 0
-    private var handles: [Int: M.Handle] = [:]
+    private(set) var handles: [Int: M.Handle] = [:]
     private var resolvers: [Int: M.Trigger] = [:]
-    private var events: [ModelEvent] = []
+    /// What has been seen since the step began.
+    private(set) var events: [ModelEvent] = []
 
     init(_ machine: M) { self.machine = machine }
 
@@ -20,6 +21,11 @@ final class Interpreter<M: Machine> {
             if isUndetermined() { break }
             comparableSteps += 1
         }
+        releaseEverything { step($0) }
+    }
+
+    /// Releases all handles, resolvers and work, each in a call of `step`.
+    func releaseEverything(_ step: (() -> Void) -> Void) {
         // A release may run callbacks, which create handles.
         var hadWork = true
         while !handles.isEmpty || !resolvers.isEmpty || hadWork {
@@ -48,11 +54,12 @@ final class Interpreter<M: Machine> {
 
     private func log(_ event: ModelEvent) { events.append(event) }
 
-    private func perform(_ actions: [ModelAction]) {
+    func perform(_ actions: [ModelAction]) {
         for action in actions { perform(action) }
     }
 
     private func perform(_ action: ModelAction) {
+        machine.pass()
         switch action {
         case .source(let id, let kind, let canceller):
             let run = canceller.map { canceller in

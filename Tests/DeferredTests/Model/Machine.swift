@@ -5,6 +5,9 @@ protocol Machine: AnyObject {
     associatedtype Trigger
     typealias CallbackBody = (ModelOutcome) -> CallbackAnswer<Handle>
 
+    /// Called before each action: lets other threads act.
+    var pass: () -> Void { get }
+
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle
     func sourceWithResolver(_ id: Int, canceller: ((Trigger) -> Void)?) -> (Handle, Trigger)
     func settled(_ id: Int, _ outcome: ModelOutcome) -> Handle

@@ -1,66 +1,152 @@
-/// C1-C5.
+/// C1-C5, C7.
+///
+/// A cancel is a request with a root, the node on which `cancel()` was called. In one step it walks up from the root and
+/// takes effect where the chain stands: it fails a source, detaches a consumer, or marks one that is about to be
+/// notified. If it meets a callback or a canceller that runs, it stays there, and begins again at its root when that has
+/// ended. Until it takes effect, its root receives no outcome but `CancellationError`.
 extension Model {
     func cancel(_ handle: Handle) {
         finishWaitingAbandonments()
-        inDrainLoop { cancel(handle.node, in: $0) }
+        inDrainLoop { cancel([handle.node], in: $0) }
     }
 
-    func cancel(_ node: Node, in loop: DrainLoop) {
-        switch node.state {
-        case .settled:
-            break
-        case .dispatched, .running:
-            node.cancelIsPending = true
-        case .source:
-            cancelSource(node, in: loop)
-        case .waiting(let upstream):
-            if node.isShield {
-                // It stays attached, and remains a consumer.
-                _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
-            } else if upstream.outcome != nil {
-                // It has not been dequeued: when it is, or at once, says C5.
+    /// Cancels several Deferreds, none of which receives an outcome because another was cancelled first (C7).
+    func cancel(_ roots: [Node], in loop: DrainLoop) {
+        let paths = roots.count > 1 ? roots.map(path) : []
+        for node in paths.joined() { node.heldByCancels += 1 }
+        for root in roots where root.outcome == nil { root.isCancelRequested = true }
+        for (index, root) in roots.enumerated() {
+            request(root, in: loop)
+            if !paths.isEmpty { for node in paths[index] { node.heldByCancels -= 1 } }
+        }
+    }
+
+    /// Returns `root` and the links above it that a cancel of it fails.
+    private func path(from root: Node) -> [Node] {
+        var path = [root]
+        while case .waiting(let upstream) = path[path.count - 1].state, upstream.outcome == nil,
+            !path[path.count - 1].isShield, upstream.attached.count == 1
+        {
+            path.append(upstream)
+        }
+        return path
+    }
+
+    /// Walks up from `root` until the request takes effect, or can stay with what runs.
+    func request(_ root: Node, in loop: DrainLoop) {
+        var node = root
+        while root.outcome == nil, root.isCancelRequested {
+            switch node.state {
+            case .settled:
+                // A follower that has been detached meanwhile.
+                root.isCancelRequested = false
+            case .running:
+                return leave(root, in: node)
+            case .dispatched:
                 node.cancelIsPending = true
-            } else if upstream.attached.contains(where: { $0 !== node }) {
-                upstream.attached.removeAll { $0 === node }
-                _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
-            } else {
-                if case .running = upstream.state { node.cancelIsPending = true }
-                cancel(upstream, in: loop)
+                root.isCancelRequested = false
+            case .source:
+                return cancelSource(node, root, in: loop)
+            case .waiting(let upstream):
+                if upstream.outcome != nil, !node.isShield {
+                    // It has not been dequeued: when it is, or at once, says C5.
+                    node.cancelIsPending = true
+                    root.isCancelRequested = false
+                } else if node.isShield || upstream.attached.contains(where: { $0 !== node }) {
+                    // A shield stays attached, and remains a consumer.
+                    if !node.isShield { upstream.attached.removeAll { $0 === node } }
+                    root.isCancelRequested = false
+                    _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+                    return
+                } else {
+                    node = upstream
+                }
             }
         }
     }
 
     private static var nowhere: Node { Node(0, .settled) }
 
-    private func cancelSource(_ node: Node, in loop: DrainLoop) {
+    private func leave(_ root: Node, in node: Node) {
+        if !node.requests.contains(where: { $0 === root }) { node.requests.append(root) }
+    }
+
+    /// Takes the requests out of a node in which they wait. They have no effect any more.
+    func endRequests(in node: Node) {
+        for root in node.requests { root.isCancelRequested = false }
+        node.requests = []
+    }
+
+    /// Begins each request anew that waited in `node`, in place of `operation` if that was a cancel of `node` itself.
+    func repeatRequests(in node: Node, _ loop: DrainLoop) {
+        let roots = node.requests
+        node.requests = []
+        for root in roots {
+            if root === node, node.outcome != nil {
+                root.isCancelRequested = false
+            } else {
+                pass()
+                request(root, in: loop)
+            }
+        }
+    }
+
+    /// Fails a node that nothing completes any more; a cancel that meets it counts (C5).
+    func fail(_ node: Node, _ fault: Fault, in loop: DrainLoop) {
+        let isCancelled = !node.requests.isEmpty
+        endRequests(in: node)
+        settle(node, .failure(isCancelled ? .cancelled : fault), [], in: loop)
+    }
+
+    private func cancelSource(_ node: Node, _ root: Node, in loop: DrainLoop) {
+        if node.isInCanceller, node.cancellerThread == currentThread() {
+            root.isCancelRequested = false
+            return
+        }
+        leave(root, in: node)
         if node.isInCanceller { return }
         if let list = node.list {
             node.isCancelled = true
+            endRequests(in: node)
             settle(node, .failure(.cancelled), [], in: loop)
             loop.queue.append(.cancelInputs(list))
             return
         }
-        if !node.isCancelled {
-            node.isCancelled = true
-            node.dropsLateResult = true
-            if let canceller = node.canceller {
-                node.canceller = nil
-                node.isInCanceller = true
-                let followed = node.following.count
-                canceller(Trigger(self, node, counts: false))
-                node.isInCanceller = false
-                if node.following.count > followed {
-                    undetermined = "a canceller made its Deferred follow another"
-                }
-            }
-        }
+        if !node.isCancelled { runCanceller(of: node) }
         guard node.outcome == nil else { return }
-        if node.following.count > 1 { undetermined = "cancelled while it follows two" }
-        if let follower = node.following.first {
-            cancel(follower, in: loop)
-        } else {
+        if node.following.isEmpty {
+            endRequests(in: node)
             settle(node, .failure(.cancelled), [], in: loop)
+        } else {
+            if node.following.count > 1 { leaveOpen(.followersOfOne, "cancelled while it follows two") }
+            cancel(node.following, in: loop)
         }
+    }
+
+    private func runCanceller(of node: Node) {
+        node.isCancelled = true
+        node.dropsLateResult = true
+        guard let canceller = node.canceller else { return }
+        node.canceller = nil
+        node.isInCanceller = true
+        node.cancellerThread = currentThread()
+        let followed = node.following.count
+        canceller(Trigger(self, node, counts: false))
+        pass()
+        node.isInCanceller = false
+        if node.following.count > followed {
+            undetermined = "a canceller made its Deferred follow another"
+        }
+    }
+
+    /// Completes a source. What its canceller brings about answers the cancels that wait there (C1); another outcome
+    /// leaves them to take effect below it (C5).
+    func complete(
+        _ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope] = [], isAnswer: Bool, in loop: DrainLoop
+    ) {
+        if isAnswer { endRequests(in: node) }
+        settle(node, outcome, scopes, in: loop)
+        repeatRequests(in: node, loop)
     }
 
     /// Stops waiting. It will not be notified.
@@ -81,13 +167,16 @@ extension Model {
         let observers = list.observers
         list.observers = []
         var seen: [Node] = []
+        var roots: [Node] = []
         for observer in observers {
             guard case .waiting(let input) = observer.state, input.outcome == nil else { continue }
-            if seen.contains(where: { $0 === input }) { detach(observer) } else { seen.append(input) }
+            if seen.contains(where: { $0 === input }) {
+                detach(observer)
+            } else {
+                seen.append(input)
+                roots.append(observer)
+            }
         }
-        for observer in observers {
-            guard case .waiting(let input) = observer.state, input.outcome == nil else { continue }
-            cancel(observer, in: loop)
-        }
+        cancel(roots, in: loop)
     }
 }

@@ -48,11 +48,15 @@ extension Model {
         let start = start ?? loop.queue.count
         node.drainingHasBegun = true
         while !node.attached.isEmpty {
+            pass()
             if node.pauses > 0 { return suspend(node, in: loop, from: start) }
             let consumer = node.attached.removeFirst()
             guard consumer.waits(for: node), let outcome = node.outcome else { continue }
-            if consumer.cancelIsPending {
+            let isPassed = consumer.isCancelRequested || consumer.heldByCancels > 0
+            if isPassed { leaveOpen(.passedSource, "completed after a cancel has passed") }
+            if consumer.cancelIsPending || isPassed {
                 consumer.cancelIsPending = false
+                consumer.isCancelRequested = false
                 _ = deliver(consumer, .failure(.cancelled), from: node, in: loop)
             } else if deliver(consumer, outcome, from: node, in: loop) {
                 node.isHandled = true
@@ -107,7 +111,8 @@ extension Model {
             consumer.state = .settled
             target.following.removeAll { $0 === consumer }
             guard target.isSource else { return false }
-            settle(target, outcome, scopes, in: loop)
+            let isAnswer = !target.isInCanceller || target.cancellerThread == currentThread()
+            complete(target, outcome, scopes, isAnswer: isAnswer, in: loop)
             return true
         }
     }
@@ -115,7 +120,9 @@ extension Model {
     private func submit(_ work: Work, in loop: DrainLoop) {
         switch work.callback.dispatcher {
         case nil, .inline:
-            conclude(work.node, call(work, work.outcome), in: loop)
+            let answer = call(work, work.outcome)
+            pass()
+            conclude(work.node, answer, in: loop)
         case .dropping:
             // Not reported unless something waits for it (U1).
             work.node.isHandled = true
@@ -137,16 +144,19 @@ extension Model {
             leaveOpen(work.upstream)
         }
         work.node.state = .running
-        inDrainLoop { conclude(work.node, call(work, outcome), in: $0) }
+        let answer = call(work, outcome)
+        pass()
+        inDrainLoop { conclude(work.node, answer, in: $0) }
         return true
     }
 
     func dropWork() -> Bool {
         guard !works.isEmpty else { return false }
         let work = works.removeFirst()
-        if work.node.cancelIsPending { undetermined = "a dispatcher released a cancelled callback" }
+        let fault = work.node.cancelIsPending ? Fault.cancelled : .abandoned
+        if work.node.cancelIsPending { leaveOpen(.releasedWork, "a dispatcher released a cancelled callback") }
         work.node.isHandled = true
-        inDrainLoop { settle(work.node, .failure(.abandoned), [], in: $0) }
+        inDrainLoop { settle(work.node, .failure(fault), [], in: $0) }
         release(work.node)
         return true
     }
@@ -174,34 +184,35 @@ extension Model {
 
     private func conclude(_ node: Node, _ answer: CallbackAnswer<Handle>, in loop: DrainLoop) {
         switch answer {
-        case .outcome(let outcome): settle(node, outcome, [], in: loop)
+        case .outcome(let outcome): conclude(node, with: outcome, in: loop)
         case .handle(let handle): wait(node, for: handle.node, in: loop)
         }
+    }
+
+    private func conclude(_ node: Node, with outcome: ModelOutcome, in loop: DrainLoop) {
+        settle(node, outcome, [], in: loop)
+        repeatRequests(in: node, loop)
     }
 
     /// L4, L5.
     private func wait(_ node: Node, for inner: Node, in loop: DrainLoop) {
         if inner === node || reaches(inner, node) {
-            if node.attached.contains(where: { $0.cancelIsPending }) {
-                undetermined = "a callback with cancelled consumers closes a cycle"
-            }
-            return settle(node, .failure(.cycle), [], in: loop)
+            if !node.requests.isEmpty { leaveOpen(.cycleBelowCancel, "a cancelled callback closes a cycle") }
+            return fail(node, .cycle, in: loop)
         }
-        if let outcome = inner.outcome, !inner.isDraining, inner.pauses == 0 {
-            inner.isHandled = true
-            return settle(node, outcome, [], in: loop)
-        }
-        checkDetermined(inner)
+        let isIdle = inner.outcome != nil && !inner.isDraining && inner.pauses == 0
+        if !isIdle { checkDetermined(inner) }
         node.state = .waiting(for: inner)
         node.work = .adopt
         inner.attached.append(node)
-        guard node.cancelIsPending else { return }
-        // The cancel was for the callback's result; it does not apply to later consumers.
-        for consumer in node.attached { consumer.cancelIsPending = false }
-        if inner.outcome == nil {
-            node.cancelIsPending = false
-            cancel(node, in: loop)
+        if isIdle {
+            // The callback's result counts, though it was cancelled while it ran.
+            node.isCancelRequested = false
+            node.requests.removeAll { $0 === node }
+            inner.isDraining = true
+            drain(inner, in: loop)
         }
+        repeatRequests(in: node, loop)
     }
 
     /// Returns whether `node` waits for `target`, directly or indirectly.

@@ -51,12 +51,20 @@ final class Model: Machine {
         var canceller: ((Trigger) -> Void)?
         var isCancelled = false
         var isInCanceller = false
+        var cancellerThread = 0
         var dropsLateResult = false
         /// The links through which it follows others.
         var following: [Node] = []
         var list: List?
 
+        /// It receives `CancellationError` instead of the outcome when it is dequeued.
         var cancelIsPending = false
+        /// A cancel that began here has not taken effect yet.
+        var isCancelRequested = false
+        /// The roots of the cancels that wait here for a callback or a canceller to end, or for what a source follows.
+        var requests: [Node] = []
+        /// How many cancels of several Deferreds are about to reach it (C7).
+        var heldByCancels = 0
         var isShield = false
         /// Its failure counts as handled.
         var isHandled = false
@@ -150,6 +158,13 @@ final class Model: Machine {
         let upstream: Node
     }
 
+    /// Lets other threads act, before an atomic step.
+    var pass: () -> Void = {}
+    /// The number of the thread that acts.
+    var currentThread: () -> Int = { 0 }
+    /// Faults that the library is known to have: the model says nothing of what meets one.
+    var known: Set<KnownFault> = []
+
     /// Why the rules do not determine the behaviour from here on.
     var undetermined: String?
     private(set) var optionalReports: [ModelReport] = []
@@ -175,8 +190,11 @@ final class Model: Machine {
         body(loop)
         while !loop.queue.isEmpty {
             switch loop.queue.removeFirst() {
-            case .drain(let node): drain(node, in: loop)
-            case .cancelInputs(let list): cancelInputs(of: list, in: loop)
+            case .drain(let node):
+                drain(node, in: loop)
+            case .cancelInputs(let list):
+                pass()
+                cancelInputs(of: list, in: loop)
             }
         }
     }
@@ -205,9 +223,30 @@ final class Model: Machine {
         optionalReports.append(.unhandled(fault, made: node.made))
     }
 
+    /// Ends the comparison if the library is known to do otherwise here.
+    func leaveOpen(_ fault: KnownFault, _ text: String) {
+        if known.contains(fault) { undetermined = undetermined ?? text }
+    }
+
     /// Whether the finalizer `first` must run before `second`, if both run at the same time (Z2).
     func isOrdered(_ first: Int, _ second: Int) -> Bool {
         guard let a = scopeOfFinalizer[first], let b = scopeOfFinalizer[second] else { return true }
         return a === b || a.isInside(b)
+    }
+}
+
+/// A fault that the library is known to have.
+enum KnownFault: CaseIterable { case followersOfOne, releasedWork, cycleBelowCancel, cancelOfSeveral, passedSource }
+
+extension Model {
+    /// Breaks the cycles of references that are left at the end of a program.
+    func forget() {
+        for node in nodes {
+            node.state = .settled
+            node.work = .nothing
+            (node.attached, node.following, node.list) = ([], [], nil)
+            (node.canceller, node.finalizers, node.scopes, node.suspendedTasks) = (nil, [], [], [])
+        }
+        (works, scopeOfFinalizer) = ([], [:])
     }
 }

@@ -24,6 +24,10 @@ struct SearchOptions {
     /// Whether all scenarios are tried for a planted fault that its own scenario does not find.
     var searchesEverywhere = false
     var plantedFault: Int?
+    /// Searches generated programs; the names are those of classes.
+    var generates = false
+    /// The greatest size of generated programs.
+    var size = 6
     var listsScenarios = false
     var showsUsage = false
     var tablePath: String?
@@ -44,6 +48,8 @@ struct SearchOptions {
           --part I/N           the Ith of N parts of the scenarios, from 1 on
           --table FILE         appends a line for each search, separated by tabs
           --quiet              prints failures and a summary only
+          --generate           searches generated programs, compared with the model; NAME is the name of a class
+          --size N             greatest number of links and operations of a generated program (6)
           --list               lists the scenarios
           --fault N            switches planted fault N on
           --faults             searches for each planted fault, or that of --fault, with the scenario that finds it;
@@ -79,6 +85,8 @@ struct SearchOptions {
             case "--part": part = try Self.part(value(of: argument))
             case "--table": tablePath = try value(of: argument)
             case "--quiet": isQuiet = true
+            case "--generate": generates = true
+            case "--size": size = try number(of: argument)
             case "--list": listsScenarios = true
             case "--help": showsUsage = true
             case "--fault": plantedFault = try number(of: argument)

@@ -1,0 +1,88 @@
+import CInterleaving
+
+/// The schedules of one program, and what the model says of their outcomes.
+struct Judgement {
+    var schedules = 0
+    var isCutOff = false
+    var isUndetermined = false
+    var violation: Violation?
+
+    struct Violation: CustomStringConvertible {
+        let observation: Observation
+        let schedule: String
+        let preemptions: Int
+        let permitted: [Observation]
+
+        var description: String {
+            """
+            seen, with \(preemptions) preemptions, schedule \(schedule):
+            \(observation)
+            permitted:
+            \(permitted.map(\.description).joined(separator: "\n--\n"))
+            """
+        }
+    }
+
+    /// Each outcome seen, with the first schedule that had it.
+    private var seen: [Observation: (schedule: String, preemptions: Int)] = [:]
+
+    static func of(_ program: ThreadedProgram, _ options: SearchOptions) -> Judgement {
+        var judgement = Judgement()
+        judgement.explore(program, options)
+        judgement.judge(program)
+        return judgement
+    }
+
+    private mutating func explore(_ program: ThreadedProgram, _ options: SearchOptions) {
+        var config = il_config()
+        if case .bounded(let bound) = options.modes[0] {
+            config.mode = IL_BOUNDED
+            config.bound = CInt(bound)
+        } else {
+            config.mode = IL_REDUCED
+        }
+        il_begin(&config)
+        while il_next() {
+            let (observation, isRedundant) = Observation.ofEngine(program)
+            if isRedundant { continue }
+            schedules += 1
+            if seen[observation] == nil {
+                seen[observation] = (String(cString: il_schedule()), Int(il_preemptions()))
+            }
+            if schedules >= min(options.limit, 2000) {
+                isCutOff = true
+                return
+            }
+        }
+    }
+
+    /// Runs the model until it has had each outcome that was seen, or has no other.
+    private mutating func judge(_ program: ThreadedProgram) {
+        var permitted: Set<Observation> = []
+        var missing = Set(seen.keys)
+        var runs = 0
+        for bound in [1, 2, 4, 100] where !missing.isEmpty && !isUndetermined {
+            var config = il_config()
+            config.mode = IL_BOUNDED
+            config.bound = CInt(bound)
+            il_begin(&config)
+            while !missing.isEmpty, il_next() {
+                let (observation, undetermined) = Observation.ofModel(program)
+                if undetermined != nil {
+                    isUndetermined = true
+                    return
+                }
+                permitted.insert(observation)
+                missing.remove(observation)
+                runs += 1
+                if runs > 200_000 { break }
+            }
+        }
+        guard !missing.isEmpty, let first = missing.min(by: { seen[$0]!.preemptions < seen[$1]!.preemptions })
+        else { return }
+        let (schedule, preemptions) = seen[first]!
+        violation = Violation(
+            observation: first, schedule: schedule, preemptions: preemptions,
+            permitted: permitted.sorted { $0.description < $1.description })
+    }
+}

@@ -1,0 +1,107 @@
+import CInterleaving
+import Deferred
+
+/// The diagnostics that the run has reported, with lines.
+nonisolated(unsafe) var modelReports: [ModelReport] = []
+
+/// What is seen of one run of a program: what the contract decides, and nothing that it leaves to schedules.
+struct Observation: Hashable {
+    /// The outcome of each Deferred at the end, while handles to it are left.
+    private var outcomes: [Int] = []
+    private var results: [ModelOutcome?] = []
+    private var events: [ModelEvent] = []
+    private var reports: [ModelReport] = []
+    /// What is wrong in any run.
+    private(set) var fault = ""
+
+    /// Runs a program on the library under the scheduler.
+    static func ofEngine(_ program: ThreadedProgram) -> (observation: Observation, isRedundant: Bool) {
+        modelReports = []
+        let cells = il_cells_alive()
+        var observation = Observation()
+        var status = IL_ENDED
+        do {
+            let machine = EngineMachine()
+            status = observation.run(program, Interpreter(machine)) { modelReports }
+            if machine.liveClosures != 0 { observation.fault += "\(machine.liveClosures) closures are retained " }
+        }
+        if status == IL_STUCK { observation.fault += "no thread can go on " }
+        if let failure = il_failure() { observation.fault += String(cString: failure) }
+        if status != IL_STUCK, il_cells_alive() != cells { observation.fault += "leaked" }
+        return (observation, status == IL_REDUNDANT)
+    }
+
+    /// Runs a program on the model under the scheduler.
+    static func ofModel(_ program: ThreadedProgram) -> (observation: Observation, undetermined: String?) {
+        let model = Model()
+        model.pass = { il_point_references(IL_WRITE) }
+        model.currentThread = { Int(il_thread()) }
+        var observation = Observation()
+        _ = observation.run(program, Interpreter(model)) {
+            let early = model.reports
+            return early + model.collectingReports {}
+        }
+        defer { model.forget() }
+        return (observation, model.undetermined)
+    }
+
+    private mutating func run<M: Machine>(
+        _ program: ThreadedProgram, _ interpreter: Interpreter<M>, reported: () -> [ModelReport]
+    ) -> Int {
+        interpreter.perform(program.setup)
+        let status = Search.runThreads(program.threads.map { actions in { interpreter.perform(actions) } })
+        if status != IL_ENDED { return status }
+        for id in interpreter.handles.keys.sorted() {
+            outcomes.append(id)
+            results.append(interpreter.machine.look(interpreter.handles[id]!))
+        }
+        interpreter.releaseEverything { $0() }
+        events = interpreter.events.sorted { $0.order < $1.order }
+        reports = reported().map { $0.withoutFirst }.sorted { $0.order < $1.order }
+        return status
+    }
+}
+
+extension Observation: CustomStringConvertible {
+    var description: String {
+        let ends = zip(outcomes, results).map { "d\($0) = \($1.map { "\($0)" } ?? "pending")" }
+        let lines = [ends.joined(separator: ", ")] + events.map { "\($0)" } + reports.map { "\($0)" } + [fault]
+        return lines.filter { !$0.isEmpty }.joined(separator: "\n    ")
+    }
+}
+
+extension ModelEvent {
+    /// The place among the events of a run, of which the schedule decides the order.
+    fileprivate var order: Int {
+        switch self {
+        case .ran(let id, _): id
+        case .finalizer(let id, _): 1000 + id
+        case .canceller(let id): 2000 + id
+        case .fired(let id, _): 3000 + id
+        case .isCancelled(let id, _): 4000 + id
+        case .looked(let id, _): 5000 + id
+        case .waited(let id, _): 6000 + id
+        case .released(let id): 7000 + id
+        }
+    }
+}
+
+extension ModelReport {
+    fileprivate var order: Int {
+        switch self {
+        case .unhandled(_, let made): made
+        case .alreadyFired(let made, _, let again): 1000 * made + again
+        case .notFireable(let made, let at): 100_000 + 1000 * made + at
+        case .unbalanced(let made, let at): 200_000 + 1000 * made + at
+        }
+    }
+
+    /// Without the place of the first completion: which that was is decided by the schedule.
+    fileprivate var withoutFirst: ModelReport {
+        if case .alreadyFired(let made, _, let again) = self {
+            .alreadyFired(made: made, first: nil, again: again)
+        } else {
+            self
+        }
+    }
+}
