@@ -359,16 +359,14 @@ private final class QueueingDispatcher: Dispatcher, @unchecked Sendable {
     func dispatch(_ work: @escaping @Sendable () -> Void) { self.work.append(work) }
 
     func runNext() -> Bool {
-        guard !work.isEmpty else { return false }
-        let next = work.removeFirst()
+        guard let next = take() else { return false }
         next()
         return true
     }
 
-    func dropNext() -> Bool {
-        guard !work.isEmpty else { return false }
-        let next = work.removeFirst()
-        _ = consume next
-        return true
-    }
+    func dropNext() -> Bool { take() != nil }
+
+    /// Not inlined: the optimiser would release the work while the array is being changed.
+    @inline(never)
+    private func take() -> (@Sendable () -> Void)? { work.isEmpty ? nil : work.removeFirst() }
 }

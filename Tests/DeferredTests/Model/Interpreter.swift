@@ -55,11 +55,13 @@ final class Interpreter<M: Machine> {
     private func log(_ event: ModelEvent) { events.append(event) }
 
     func perform(_ actions: [ModelAction]) {
-        for action in actions { perform(action) }
+        for action in actions {
+            machine.pass()
+            perform(action)
+        }
     }
 
-    private func perform(_ action: ModelAction) {
-        machine.pass()
+    func perform(_ action: ModelAction) {
         switch action {
         case .source(let id, let kind, let canceller):
             let run = canceller.map { canceller in
@@ -161,6 +163,7 @@ final class Interpreter<M: Machine> {
         log(.canceller(id))
         perform(canceller.actions)
         if let outcome = canceller.fires {
+            machine.pass()
             let fired = machine.fire(resolver, outcome, at: id)
             log(.fired(id, fired))
         }
@@ -217,6 +220,7 @@ final class Interpreter<M: Machine> {
         case .value(let number): return .outcome(.value(.number(number)))
         case .error(let number): return .outcome(.failure(.test(number)))
         case .handle(let id):
+            machine.pass()
             if isNested, let handle = handles[id], machine.isPlain(handle) { return .handle(handle) }
             return .outcome(outcome)
         case .echo: return .outcome(outcome)

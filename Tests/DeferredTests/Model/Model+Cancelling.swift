@@ -16,8 +16,8 @@ extension Model {
         for node in paths.joined() { node.heldByCancels += 1 }
         for root in roots where root.outcome == nil { root.isCancelRequested = true }
         for (index, root) in roots.enumerated() {
-            request(root, in: loop)
             if !paths.isEmpty { for node in paths[index] { node.heldByCancels -= 1 } }
+            request(root, in: loop)
         }
     }
 
@@ -94,6 +94,7 @@ extension Model {
     /// Fails a node that nothing completes any more; a cancel that meets it counts (C5).
     func fail(_ node: Node, _ fault: Fault, in loop: DrainLoop) {
         let isCancelled = !node.requests.isEmpty
+        if isCancelled { leaveOpen(.cycleBelowCancel, "cancelled, and \(fault)") }
         endRequests(in: node)
         settle(node, .failure(isCancelled ? .cancelled : fault), [], in: loop)
     }
@@ -145,6 +146,7 @@ extension Model {
         _ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope] = [], isAnswer: Bool, in loop: DrainLoop
     ) {
         if isAnswer { endRequests(in: node) }
+        if !node.requests.isEmpty { leaveOpen(.passedSource, "completed after a cancel has passed") }
         settle(node, outcome, scopes, in: loop)
         repeatRequests(in: node, loop)
     }

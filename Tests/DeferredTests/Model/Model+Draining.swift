@@ -197,7 +197,6 @@ extension Model {
     /// L4, L5.
     private func wait(_ node: Node, for inner: Node, in loop: DrainLoop) {
         if inner === node || reaches(inner, node) {
-            if !node.requests.isEmpty { leaveOpen(.cycleBelowCancel, "a cancelled callback closes a cycle") }
             return fail(node, .cycle, in: loop)
         }
         let isIdle = inner.outcome != nil && !inner.isDraining && inner.pauses == 0
@@ -205,14 +204,24 @@ extension Model {
         node.state = .waiting(for: inner)
         node.work = .adopt
         inner.attached.append(node)
-        if isIdle {
-            // The callback's result counts, though it was cancelled while it ran.
-            node.isCancelRequested = false
-            node.requests.removeAll { $0 === node }
-            inner.isDraining = true
-            drain(inner, in: loop)
-        }
+        if isIdle { adopt(inner, by: node, in: loop) }
         repeatRequests(in: node, loop)
+    }
+
+    /// Settles a link whose callback returned a settled Deferred: its result counts, though the link was cancelled meanwhile.
+    private func adopt(_ inner: Node, by node: Node, in loop: DrainLoop) {
+        node.isCancelRequested = false
+        node.requests.removeAll { $0 === node }
+        inner.isDraining = true
+        pass()
+        inner.attached.removeAll { $0 === node }
+        let othersCame = !inner.attached.isEmpty
+        inner.isDraining = othersCame
+        if let outcome = node.cancelIsPending ? .failure(.cancelled) : inner.outcome {
+            if !node.cancelIsPending { inner.isHandled = true }
+            settle(node, outcome, [], in: loop)
+        }
+        if othersCame { drain(inner, in: loop) }
     }
 
     /// Returns whether `node` waits for `target`, directly or indirectly.

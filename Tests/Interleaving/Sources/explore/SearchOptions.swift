@@ -28,6 +28,8 @@ struct SearchOptions {
     var generates = false
     /// The greatest size of generated programs.
     var size = 6
+    /// How many violations of a class are printed.
+    var shown = 3
     var listsScenarios = false
     var showsUsage = false
     var tablePath: String?
@@ -50,6 +52,7 @@ struct SearchOptions {
           --quiet              prints failures and a summary only
           --generate           searches generated programs, compared with the model; NAME is the name of a class
           --size N             greatest number of links and operations of a generated program (6)
+          --show N             prints so many violations of a class (3)
           --list               lists the scenarios
           --fault N            switches planted fault N on
           --faults             searches for each planted fault, or that of --fault, with the scenario that finds it;
@@ -87,6 +90,7 @@ struct SearchOptions {
             case "--quiet": isQuiet = true
             case "--generate": generates = true
             case "--size": size = try number(of: argument)
+            case "--show": shown = try number(of: argument)
             case "--list": listsScenarios = true
             case "--help": showsUsage = true
             case "--fault": plantedFault = try number(of: argument)

@@ -36,6 +36,10 @@ struct GeneratedSearch {
         var shown = 0
         for size in 1...options.size where !isCutOff {
             for program in programs.programs(ofSize: size) {
+                if options.listsScenarios {
+                    print("\(program)\n")
+                    continue
+                }
                 var count = counts[size, default: Count()]
                 let verdict = Judgement.of(program, options)
                 count.programs += 1
@@ -45,13 +49,14 @@ struct GeneratedSearch {
                 if let violation = verdict.violation {
                     count.violations += 1
                     shown += 1
-                    if shown <= 3 { print("VIOLATED\n\(program)\n\(violation)") }
+                    if shown <= options.shown { print("VIOLATED\n\(program)\n\(violation)") }
                 }
                 counts[size] = count
                 isCutOff = (clock.now - start) / .seconds(1) > options.seconds
                 if isCutOff { break }
             }
         }
+        if isCutOff { print("\(programs.name): cut off") }
         for (size, count) in counts.sorted(by: { $0.key < $1.key }) {
             print(
                 """

@@ -23,8 +23,8 @@ struct Judgement {
         }
     }
 
-    /// Each outcome seen, with the first schedule that had it.
-    private var seen: [Observation: (schedule: String, preemptions: Int)] = [:]
+    /// Each outcome seen, with the orders in which the operations took place, and the first schedule of each.
+    private var seen: [Observation: [RealTimeOrder: (schedule: String, preemptions: Int)]] = [:]
 
     static func of(_ program: ThreadedProgram, _ options: SearchOptions) -> Judgement {
         var judgement = Judgement()
@@ -43,11 +43,11 @@ struct Judgement {
         }
         il_begin(&config)
         while il_next() {
-            let (observation, isRedundant) = Observation.ofEngine(program)
+            let (observation, order, isRedundant) = Observation.ofEngine(program)
             if isRedundant { continue }
             schedules += 1
-            if seen[observation] == nil {
-                seen[observation] = (String(cString: il_schedule()), Int(il_preemptions()))
+            if seen[observation]?[order] == nil {
+                seen[observation, default: [:]][order] = (String(cString: il_schedule()), Int(il_preemptions()))
             }
             if schedules >= min(options.limit, 2000) {
                 isCutOff = true
@@ -56,33 +56,34 @@ struct Judgement {
         }
     }
 
-    /// Runs the model until it has had each outcome that was seen, or has no other.
+    /// Runs the model until it has had each outcome that was seen, with the operations in the same order, or has no other.
     private mutating func judge(_ program: ThreadedProgram) {
         var permitted: Set<Observation> = []
-        var missing = Set(seen.keys)
+        var missing = seen
         var runs = 0
-        for bound in [1, 2, 4, 100] where !missing.isEmpty && !isUndetermined {
+        for bound in [1, 2, 4, 100] where !missing.isEmpty {
             var config = il_config()
             config.mode = IL_BOUNDED
             config.bound = CInt(bound)
             il_begin(&config)
             while !missing.isEmpty, il_next() {
-                let (observation, undetermined) = Observation.ofModel(program)
+                let (observation, order, undetermined) = Observation.ofModel(program)
                 if undetermined != nil {
                     isUndetermined = true
                     return
                 }
                 permitted.insert(observation)
-                missing.remove(observation)
+                if let orders = missing[observation]?.filter({ !$0.key.isContained(in: order) }) {
+                    missing[observation] = orders.isEmpty ? nil : orders
+                }
                 runs += 1
-                if runs > 200_000 { break }
+                if runs > 100_000 { break }
             }
         }
-        guard !missing.isEmpty, let first = missing.min(by: { seen[$0]!.preemptions < seen[$1]!.preemptions })
-        else { return }
-        let (schedule, preemptions) = seen[first]!
+        let outcomes = missing.flatMap { observation, orders in orders.values.map { (observation, $0) } }
+        guard let first = outcomes.min(by: { $0.1.preemptions < $1.1.preemptions }) else { return }
         violation = Violation(
-            observation: first, schedule: schedule, preemptions: preemptions,
+            observation: first.0, schedule: first.1.schedule, preemptions: first.1.preemptions,
             permitted: permitted.sorted { $0.description < $1.description })
     }
 }

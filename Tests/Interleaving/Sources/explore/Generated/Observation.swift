@@ -15,41 +15,60 @@ struct Observation: Hashable {
     private(set) var fault = ""
 
     /// Runs a program on the library under the scheduler.
-    static func ofEngine(_ program: ThreadedProgram) -> (observation: Observation, isRedundant: Bool) {
+    static func ofEngine(
+        _ program: ThreadedProgram
+    ) -> (observation: Observation, order: RealTimeOrder, isRedundant: Bool) {
         modelReports = []
         let cells = il_cells_alive()
         var observation = Observation()
+        var order = RealTimeOrder()
         var status = IL_ENDED
         do {
             let machine = EngineMachine()
-            status = observation.run(program, Interpreter(machine)) { modelReports }
+            status = observation.run(program, Interpreter(machine), &order) { modelReports }
             if machine.liveClosures != 0 { observation.fault += "\(machine.liveClosures) closures are retained " }
         }
         if status == IL_STUCK { observation.fault += "no thread can go on " }
         if let failure = il_failure() { observation.fault += String(cString: failure) }
         if status != IL_STUCK, il_cells_alive() != cells { observation.fault += "leaked" }
-        return (observation, status == IL_REDUNDANT)
+        return (observation, order, status == IL_REDUNDANT)
     }
 
     /// Runs a program on the model under the scheduler.
-    static func ofModel(_ program: ThreadedProgram) -> (observation: Observation, undetermined: String?) {
+    static func ofModel(
+        _ program: ThreadedProgram
+    ) -> (observation: Observation, order: RealTimeOrder, undetermined: String?) {
         let model = Model()
         model.pass = { il_point_references(IL_WRITE) }
         model.currentThread = { Int(il_thread()) }
         var observation = Observation()
-        _ = observation.run(program, Interpreter(model)) {
+        var order = RealTimeOrder()
+        _ = observation.run(program, Interpreter(model), &order) {
             let early = model.reports
             return early + model.collectingReports {}
         }
         defer { model.forget() }
-        return (observation, model.undetermined)
+        return (observation, order, model.undetermined)
     }
 
     private mutating func run<M: Machine>(
-        _ program: ThreadedProgram, _ interpreter: Interpreter<M>, reported: () -> [ModelReport]
+        _ program: ThreadedProgram, _ interpreter: Interpreter<M>, _ order: inout RealTimeOrder,
+        reported: () -> [ModelReport]
     ) -> Int {
         interpreter.perform(program.setup)
-        let status = Search.runThreads(program.threads.map { actions in { interpreter.perform(actions) } })
+        let status = withUnsafeMutablePointer(to: &order) { order in
+            Search.runThreads(
+                program.threads.enumerated().map { thread, actions in
+                    {
+                        for (index, action) in actions.enumerated() {
+                            interpreter.machine.pass()
+                            order.pointee.begin(thread, index)
+                            interpreter.perform(action)
+                            order.pointee.end(thread, index)
+                        }
+                    }
+                })
+        }
         if status != IL_ENDED { return status }
         for id in interpreter.handles.keys.sorted() {
             outcomes.append(id)
@@ -59,6 +78,22 @@ struct Observation: Hashable {
         events = interpreter.events.sorted { $0.order < $1.order }
         reports = reported().map { $0.withoutFirst }.sorted { $0.order < $1.order }
         return status
+    }
+}
+
+/// Which operations of a run ended before which began.
+struct RealTimeOrder: Hashable {
+    private var ended: UInt64 = 0
+    /// For each operation those that ended before it.
+    private var before: [UInt64] = Array(repeating: 0, count: 3 * RealTimeOrder.longest)
+    private static let longest = 6
+
+    mutating func begin(_ thread: Int, _ index: Int) { before[thread * Self.longest + index] = ended }
+    mutating func end(_ thread: Int, _ index: Int) { ended |= 1 << (thread * Self.longest + index) }
+
+    /// Whether all that is in order here is so in `other`.
+    func isContained(in other: RealTimeOrder) -> Bool {
+        zip(before, other.before).allSatisfy { $0 & ~$1 == 0 }
     }
 }
 

@@ -3,31 +3,35 @@ struct ProgramClass {
     let name: String
     /// The ways to attach a link.
     let links: [LinkKind]
-    let greatestLinks: Int
     let operations: [OperationKind]
-    /// Whether a callback performs an operation.
-    var actsInside = false
+    /// What a graph may have besides its links, at one place.
+    var extras: [Extra] = []
+    var greatestLinks = 3
 
-    enum LinkKind { case map, thenPending, thenSettled, recover, orElsePending }
-    enum OperationKind { case resolve, reject, cancel, cancelSource }
+    enum LinkKind {
+        case map, thenPending, thenSettled, recover, orElsePending
+        case follow, followAlso, shielded
+        case mapManual, thenManual, recoverManual, mapDropping
+        case list(ListRule, ListOptions)
+    }
 
-    static let all = [
-        ProgramClass(
-            name: "nested", links: [.map, .thenPending, .thenSettled], greatestLinks: 3,
-            operations: [.resolve, .cancel], actsInside: true)
-    ]
+    enum OperationKind {
+        case resolve, reject, cancel, cancelSource, runWork, dropWork, pause, unpause, attach, drop, dropSource
+    }
 
-    /// Returns each program with so many links and operations, in a mixed order: so that a search that is cut off has seen
-    /// some of every kind.
+    /// A callback that performs an operation, too; a source with a canceller; a finalizer.
+    enum Extra { case action, canceller, finalizer }
+
+    /// Returns each program with so many links, extras and operations, in a mixed order: so that a search that is cut off
+    /// has seen some of every kind.
     func programs(ofSize size: Int) -> [ThreadedProgram] {
         var programs: [ThreadedProgram] = []
-        for linkCount in 1...greatestLinks where size - linkCount >= 2 {
-            forEachGraph(Graph(), linkCount) { graph in
-                for (graph, count) in [(graph, size - linkCount)] + acting(graph).map({ ($0, size - linkCount - 1) })
-                where count >= 2 {
-                    forEachOperations(of: graph, count: count) { threads in
-                        programs.append(ThreadedProgram(setup: graph.setup, threads: threads))
-                    }
+        for linkCount in 1...greatestLinks where size > linkCount {
+            for graph in graphs(linkCount) {
+                addPrograms(graph, size - linkCount, to: &programs)
+                guard size > linkCount + 1 else { continue }
+                for extended in graphsWithExtras(graph) {
+                    addPrograms(extended, size - linkCount - 1, to: &programs)
                 }
             }
         }
@@ -38,50 +42,29 @@ struct ProgramClass {
         return programs
     }
 
-    /// A graph of links: numbers 1 to 9 are sources, 11 and more are links.
-    struct Graph {
-        var sources: [ModelAction] = [.source(id: 1, .plain, nil)]
-        var links: [ModelAction] = []
-        var setup: [ModelAction] { sources + links }
-
-        mutating func addSource() -> Int {
-            let id = sources.count + 1
-            sources.append(.source(id: id, .plain, nil))
-            return id
+    private func graphs(_ count: Int) -> [ProgramGraph] {
+        if count == 0 { return [ProgramGraph()] }
+        return graphs(count - 1).flatMap { graph in
+            links.flatMap { kind in graph.nodes.flatMap { parent in graph.attaching(kind, to: parent) } }
         }
     }
 
-    private func forEachGraph(_ graph: Graph, _ count: Int, _ body: (Graph) -> Void) {
-        if count == 0 { return body(graph) }
-        for parent in [1] + graph.links.indices.map({ 11 + $0 }) {
-            for kind in links {
-                var next = graph
-                next.attach(kind, id: 11 + graph.links.count, to: parent)
-                forEachGraph(next, count - 1, body)
-            }
-        }
-    }
-
-    /// Returns the graphs in which one callback also performs an operation.
-    private func acting(_ graph: Graph) -> [Graph] {
-        guard actsInside else { return [] }
-        return graph.links.indices.flatMap { index in
-            operations(on: graph).compactMap { operation in
-                graph.links[index].performing(operation.numbered(90)).map { link in
-                    var graph = graph
-                    graph.links[index] = link
-                    return graph
-                }
+    private func graphsWithExtras(_ graph: ProgramGraph) -> [ProgramGraph] {
+        extras.flatMap { extra in
+            switch extra {
+            case .action: choices(on: graph).flatMap { graph.performing($0) }
+            case .canceller: graph.withCancellers()
+            case .finalizer: graph.withFinalizers()
             }
         }
     }
 
     // MARK: Operations
 
-    /// One operation for each of up to three threads; where there are more, the last threads have several. (Fewer threads
-    /// have no orders that these lack.)
-    private func forEachOperations(of graph: Graph, count: Int, _ body: ([[ModelAction]]) -> Void) {
-        let choices = operations(on: graph)
+    /// Adds the programs that have one operation in each of up to three threads; where there are more, the last threads
+    /// have several. (Fewer threads have no orders that these lack.)
+    private func addPrograms(_ graph: ProgramGraph, _ count: Int, to programs: inout [ThreadedProgram]) {
+        let choices = choices(on: graph)
         var threads: [[Int]] = Array(repeating: [], count: min(3, count))
         distribute(count, among: &threads, 0, choices.count) { threads in
             let actions = threads.enumerated().map { thread in
@@ -89,11 +72,11 @@ struct ProgramClass {
                     choices[choice].numbered(100 + 10 * thread.offset + index)
                 }
             }
-            body(actions)
+            programs.append(ThreadedProgram(setup: graph.setup, threads: actions))
         }
     }
 
-    /// Threads are sequences of choices in ascending order.
+    /// Threads are sequences of choices in ascending order. Only the smallest programs have the same choice in two threads.
     private func distribute(
         _ count: Int, among threads: inout [[Int]], _ thread: Int, _ choices: Int, _ body: ([[Int]]) -> Void
     ) {
@@ -106,7 +89,7 @@ struct ProgramClass {
         for length in 1...(count - rest) where thread == 0 || length >= threads[thread - 1].count {
             for sequence in sequences(of: length, below: choices) {
                 if thread > 0 && precedes(sequence, threads[thread - 1]) { continue }
-                if count > 2, threads[..<thread].contains(where: { !Set($0).isDisjoint(with: sequence) }) {
+                if threads.count > 2, threads[..<thread].contains(where: { !Set($0).isDisjoint(with: sequence) }) {
                     continue
                 }
                 threads[thread] = sequence
@@ -127,68 +110,37 @@ struct ProgramClass {
         }
     }
 
-    private func operations(on graph: Graph) -> [ModelAction] {
-        var result: [ModelAction] = []
-        for kind in operations {
+    private func choices(on graph: ProgramGraph) -> [ModelAction] {
+        let sources = graph.sources.indices.map { $0 + 1 }
+        let links = graph.nodes.filter { $0 > 10 }
+        return operations.flatMap { kind -> [ModelAction] in
             switch kind {
-            case .resolve:
-                for id in 1...graph.sources.count {
-                    result.append(.fire(id: 0, id, through: .handle, .value(.number(id))))
-                }
-            case .reject:
-                for id in 1...graph.sources.count {
-                    result.append(.fire(id: 0, id, through: .handle, .failure(.test(id))))
-                }
-            case .cancel:
-                for index in graph.links.indices { result.append(.cancel(11 + index)) }
-            case .cancelSource:
-                for id in 1...graph.sources.count { result.append(.cancel(id)) }
+            case .resolve: sources.map { .fire(id: 0, $0, through: .handle, .value(.number($0))) }
+            case .reject: sources.map { .fire(id: 0, $0, through: .handle, .failure(.test($0))) }
+            case .cancel: links.map { .cancel($0) }
+            case .cancelSource: sources.map { .cancel($0) }
+            case .runWork: [.runWork]
+            case .dropWork: [.dropWork]
+            case .pause: graph.nodes.map { .pause($0) }
+            case .unpause: graph.nodes.map { .unpause(id: 0, $0) }
+            case .attach: graph.nodes.map { .attach(id: 0, to: $0, Callback(form: .then), keep: true) }
+            case .drop: links.map { .drop($0) }
+            case .dropSource: sources.map { .drop($0) }
             }
         }
-        return result
     }
 }
 
 extension ModelAction {
-    /// Returns this link with a callback that performs `operation`, too; nil if it has no callback.
-    fileprivate func performing(_ operation: ModelAction) -> ModelAction? {
-        guard case .attach(let id, let target, var callback, let keep) = self else { return nil }
-        if callback.form == .fail {
-            callback.onFailure.actions = [operation]
-        } else {
-            callback.onValue.actions = [operation]
-        }
-        return .attach(id: id, to: target, callback, keep: keep)
-    }
-
+    /// Returns the action under that number, if it is one that needs it.
     fileprivate func numbered(_ number: Int) -> ModelAction {
         switch self {
         case .fire(_, let target, let completer, let outcome):
             .fire(id: number, target, through: completer, outcome)
+        case .attach(_, let target, let callback, let keep):
+            .attach(id: number, to: target, callback, keep: keep)
+        case .unpause(_, let target): .unpause(id: number, target)
         default: self
         }
-    }
-}
-
-extension ProgramClass.Graph {
-    mutating func attach(_ kind: ProgramClass.LinkKind, id: Int, to parent: Int) {
-        var callback = Callback(form: .then)
-        switch kind {
-        case .map: break
-        case .thenPending:
-            callback.isNested = true
-            callback.onValue.answer = .handle(addSource())
-        case .thenSettled:
-            callback.isNested = true
-            callback.onValue.answer = .value(id)
-        case .recover:
-            callback.form = .fail
-            callback.onFailure.answer = .value(id)
-        case .orElsePending:
-            callback.form = .fail
-            callback.isNested = true
-            callback.onFailure.answer = .handle(addSource())
-        }
-        links.append(.attach(id: id, to: parent, callback, keep: true))
     }
 }
