@@ -5,6 +5,8 @@ final class Interpreter<M: Machine> {
     let machine: M
     private(set) var trace: [StepTrace] = []
     private(set) var comparableSteps = 0
+    /// Whether one thread may release a handle that another uses.
+    var sharesHandles = false
     private(set) var handles: [Int: M.Handle] = [:]
     private var resolvers: [Int: M.Trigger] = [:]
     /// What has been seen since the step began.
@@ -126,6 +128,7 @@ final class Interpreter<M: Machine> {
 
     private func with(_ id: Int, _ body: (M.Handle) -> Void) {
         guard let handle = handles[id] else { return }
+        if sharesHandles { machine.pass() }
         withExtendedLifetime(handle) { body(handle) }
     }
 

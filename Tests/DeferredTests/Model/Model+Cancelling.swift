@@ -16,6 +16,7 @@ extension Model {
         for node in paths.joined() { node.heldByCancels += 1 }
         for root in roots where root.outcome == nil { root.isCancelRequested = true }
         for (index, root) in roots.enumerated() {
+            if index > 0 { pass() }
             if !paths.isEmpty { for node in paths[index] { node.heldByCancels -= 1 } }
             request(root, in: loop)
         }

@@ -10,7 +10,8 @@ extension Model {
         if case .failure = outcome { noteFailure(of: node) }
         let following = node.following
         node.following = []
-        for follower in following { detach(follower) }
+        // One that a cancel is about to reach stays attached, or that would not reach what it follows (C7).
+        for follower in following where !follower.isCancelRequested { detach(follower) }
 
         join(node, scopes)
         openScope(of: node, outcome)

@@ -34,7 +34,7 @@ extension Model {
     func receive(_ outcome: ModelOutcome, at index: Int, _ list: List, _ scopes: [Scope], in loop: DrainLoop)
         -> Bool
     {
-        guard list.node.outcome == nil else { return list.options.consumeErrors }
+        guard list.node.outcome == nil, !list.isDecided else { return list.options.consumeErrors }
         list.outcomes[index] = outcome
         let isComplete = !list.outcomes.contains(nil)
         switch (list.rule, outcome) {
@@ -51,6 +51,9 @@ extension Model {
     }
 
     private func decide(_ list: List, _ outcome: ModelOutcome, _ scopes: [Scope], in loop: DrainLoop) {
+        list.isDecided = true
+        pass()
+        guard list.node.outcome == nil else { return }
         settle(list.node, outcome, scopes, in: loop)
         if list.options.cancelsRemaining && !list.isStarting { loop.queue.append(.cancelInputs(list)) }
     }

@@ -114,6 +114,8 @@ final class Model: Machine {
         var outcomes: [ModelOutcome?]
         var observers: [Node] = []
         var isStarting = true
+        /// An input has decided the outcome, with which its thread is about to settle the list's Deferred.
+        var isDecided = false
 
         init(_ node: Node, _ rule: ListRule, _ options: ListOptions, count: Int) {
             self.node = node

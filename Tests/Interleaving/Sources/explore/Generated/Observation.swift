@@ -56,6 +56,7 @@ struct Observation: Hashable {
         reported: () -> [ModelReport]
     ) -> Int {
         interpreter.perform(program.setup)
+        interpreter.sharesHandles = program.releasesHandles
         let status = withUnsafeMutablePointer(to: &order) { order in
             Search.runThreads(
                 program.threads.enumerated().map { thread, actions in

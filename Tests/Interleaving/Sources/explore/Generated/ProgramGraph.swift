@@ -22,10 +22,12 @@ struct ProgramGraph {
         case .follow:
             return [graph.adding([.source(id: id, .plain, nil), .follow(id: 60 + id, id, through: .handle, parent)])]
         case .followAlso:
+            // Another node, or, in place of the first, another source.
             return links.compactMap { link in
                 guard link.count == 2, case .source(let target, _, _) = link[0], target != parent else { return nil }
                 var graph = self
-                let action = ModelAction.follow(id: 60 + id, target, through: .handle, parent)
+                let followed = parent == 1 ? graph.addSource() : parent
+                let action = ModelAction.follow(id: 60 + id, target, through: .handle, followed)
                 return graph.adding([action], isNode: false)
             }
         case .shielded:

@@ -4,6 +4,10 @@ struct ThreadedProgram {
     var setup: [ModelAction] = []
     var threads: [[ModelAction]] = []
 
+    var releasesHandles: Bool {
+        threads.joined().contains { if case .drop = $0 { true } else { false } }
+    }
+
     /// The number of its links and operations.
     var size: Int { setup.count { !$0.isSource } + threads.reduce(0) { $0 + $1.count } }
 }
