@@ -50,9 +50,8 @@ extension Model {
                 return cancelSource(node, root, in: loop)
             case .waiting(let upstream):
                 if upstream.outcome != nil, !node.isShield {
-                    // It has not been dequeued: when it is, or at once, says C5.
-                    node.cancelIsPending = true
                     root.isCancelRequested = false
+                    failBeforeDequeued(node, upstream, in: loop)
                 } else if node.isShield || upstream.attached.contains(where: { $0 !== node }) {
                     // A shield stays attached, and remains a consumer.
                     if !node.isShield { upstream.attached.removeAll { $0 === node } }
@@ -61,8 +60,20 @@ extension Model {
                     return
                 } else {
                     node = upstream
+                    pass()
+                    if node.outcome != nil { node = root }
                 }
             }
+        }
+    }
+
+    /// C5: a link that has not been dequeued receives the error when it is, or at once.
+    private func failBeforeDequeued(_ node: Node, _ upstream: Node, in loop: DrainLoop) {
+        if choose(2) == 0 {
+            node.cancelIsPending = true
+        } else {
+            upstream.attached.removeAll { $0 === node }
+            _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
         }
     }
 

@@ -48,16 +48,18 @@ extension Model {
     func drain(_ node: Node, in loop: DrainLoop, from start: Int? = nil) {
         let start = start ?? loop.queue.count
         node.drainingHasBegun = true
-        while !node.attached.isEmpty {
+        while true {
             pass()
+            if node.attached.isEmpty { break }
             if node.pauses > 0 { return suspend(node, in: loop, from: start) }
             let consumer = node.attached.removeFirst()
             guard consumer.waits(for: node), let outcome = node.outcome else { continue }
             let isPassed = consumer.isCancelRequested || consumer.heldByCancels > 0
             if isPassed { leaveOpen(.passedSource, "completed after a cancel has passed") }
-            if consumer.cancelIsPending || isPassed {
-                consumer.cancelIsPending = false
-                consumer.isCancelRequested = false
+            let isCancelled = (consumer.cancelIsPending || isPassed) && !consumer.observesSettledList
+            consumer.cancelIsPending = false
+            consumer.isCancelRequested = false
+            if isCancelled {
                 _ = deliver(consumer, .failure(.cancelled), from: node, in: loop)
             } else if deliver(consumer, outcome, from: node, in: loop) {
                 node.isHandled = true

@@ -92,6 +92,11 @@ final class Model: Machine {
             if case .waiting(let upstream) = state { upstream === other } else { false }
         }
 
+        /// Whether it receives for a list that has been settled: a cancel of it has no meaning any more.
+        var observesSettledList: Bool {
+            if case .observer(let list, _) = work { list.node.outcome != nil } else { false }
+        }
+
         var isSource: Bool {
             if case .source = state { true } else { false }
         }
@@ -162,6 +167,8 @@ final class Model: Machine {
 
     /// Lets other threads act, before an atomic step.
     var pass: () -> Void = {}
+    /// Returns a number below that, where the rules leave open what happens.
+    var choose: (Int) -> Int = { _ in 0 }
     /// The number of the thread that acts.
     var currentThread: () -> Int = { 0 }
     /// Faults that the library is known to have: the model says nothing of what meets one.

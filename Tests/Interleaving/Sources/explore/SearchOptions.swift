@@ -30,6 +30,8 @@ struct SearchOptions {
     var size = 6
     /// How many violations of a class are printed.
     var shown = 3
+    /// Leaves out generated programs that meet a fault that is known.
+    var leavesKnownFaults = false
     var listsScenarios = false
     var showsUsage = false
     var tablePath: String?
@@ -53,6 +55,7 @@ struct SearchOptions {
           --generate           searches generated programs, compared with the model; NAME is the name of a class
           --size N             greatest number of links and operations of a generated program (6)
           --show N             prints so many violations of a class (3)
+          --known              leaves out generated programs that meet a known fault
           --list               lists the scenarios
           --fault N            switches planted fault N on
           --faults             searches for each planted fault, or that of --fault, with the scenario that finds it;
@@ -91,6 +94,7 @@ struct SearchOptions {
             case "--generate": generates = true
             case "--size": size = try number(of: argument)
             case "--show": shown = try number(of: argument)
+            case "--known": leavesKnownFaults = true
             case "--list": listsScenarios = true
             case "--help": showsUsage = true
             case "--fault": plantedFault = try number(of: argument)

@@ -29,7 +29,7 @@ struct Judgement {
     static func of(_ program: ThreadedProgram, _ options: SearchOptions) -> Judgement {
         var judgement = Judgement()
         judgement.explore(program, options)
-        judgement.judge(program)
+        judgement.judge(program, options)
         return judgement
     }
 
@@ -57,7 +57,7 @@ struct Judgement {
     }
 
     /// Runs the model until it has had each outcome that was seen, with the operations in the same order, or has no other.
-    private mutating func judge(_ program: ThreadedProgram) {
+    private mutating func judge(_ program: ThreadedProgram, _ options: SearchOptions) {
         var permitted: Set<Observation> = []
         var missing = seen
         var runs = 0
@@ -67,7 +67,8 @@ struct Judgement {
             config.bound = CInt(bound)
             il_begin(&config)
             while !missing.isEmpty, il_next() {
-                let (observation, order, undetermined) = Observation.ofModel(program)
+                let (observation, order, undetermined) = Observation.ofModel(
+                    program, known: options.leavesKnownFaults ? Set(KnownFault.allCases) : [])
                 if undetermined != nil {
                     isUndetermined = true
                     return

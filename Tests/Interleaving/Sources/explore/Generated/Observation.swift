@@ -36,10 +36,12 @@ struct Observation: Hashable {
 
     /// Runs a program on the model under the scheduler.
     static func ofModel(
-        _ program: ThreadedProgram
+        _ program: ThreadedProgram, known: Set<KnownFault>
     ) -> (observation: Observation, order: RealTimeOrder, undetermined: String?) {
         let model = Model()
         model.pass = { il_point_references(IL_WRITE) }
+        model.choose = { Int(il_choose(CInt($0))) }
+        model.known = known
         model.currentThread = { Int(il_thread()) }
         var observation = Observation()
         var order = RealTimeOrder()
