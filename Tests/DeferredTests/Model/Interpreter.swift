@@ -5,6 +5,10 @@ final class Interpreter<M: Machine> {
     let machine: M
     private(set) var trace: [StepTrace] = []
     private(set) var comparableSteps = 0
+    /// The callbacks of each Deferred that have run, in order; and whether two of one ran at the same time (F4).
+    private(set) var consumersThatRan: [Int: [Int]] = [:]
+    private(set) var hasOverlapped = false
+    private var running: Set<Int> = []
     /// Whether one thread may release a handle that another uses.
     var sharesHandles = false
     private(set) var handles: [Int: M.Handle] = [:]
@@ -107,6 +111,12 @@ final class Interpreter<M: Machine> {
                 if keep { handles[id] = list }
             }
 
+        case .limitedList(let id, let inputs, let limit, let rule):
+            handles[id] = machine.limitedList(id, inputs.count, limit, rule) { [self] index in
+                guard let input = handles[inputs[index]], machine.isPlain(input) else { return nil }
+                return input
+            }
+
         case .cancelList(let inputs):
             let inputs = inputs.compactMap { handles[$0] }.filter { machine.isPlain($0) }
             withExtendedLifetime(inputs) { machine.cancelList(inputs) }
@@ -202,6 +212,9 @@ final class Interpreter<M: Machine> {
             if !machine.isPlain(handle), callback.form == .fail || callback.form == .trap { return }
             let body = { [self] (outcome: ModelOutcome) -> CallbackAnswer<M.Handle> in
                 log(.ran(id, outcome))
+                consumersThatRan[target, default: []].append(id)
+                if callback.dispatcher == nil, !running.insert(target).inserted { hasOverlapped = true }
+                defer { running.remove(target) }
                 if case .value = outcome { return run(callback.onValue, outcome, callback.isNested) }
                 return run(callback.onFailure, outcome, callback.isNested)
             }
@@ -219,11 +232,11 @@ final class Interpreter<M: Machine> {
         _ body: ScriptedBody, _ outcome: ModelOutcome, _ isNested: Bool
     ) -> CallbackAnswer<M.Handle> {
         perform(body.actions)
+        machine.pass()
         switch body.answer {
         case .value(let number): return .outcome(.value(.number(number)))
         case .error(let number): return .outcome(.failure(.test(number)))
         case .handle(let id):
-            machine.pass()
             if isNested, let handle = handles[id], machine.isPlain(handle) { return .handle(handle) }
             return .outcome(outcome)
         case .echo: return .outcome(outcome)

@@ -110,6 +110,7 @@ final class Model: Machine {
     enum Task {
         case drain(Node)
         case cancelInputs(List)
+        case startInputs(List)
     }
 
     final class List {
@@ -119,6 +120,10 @@ final class Model: Machine {
         var outcomes: [ModelOutcome?]
         var observers: [Node] = []
         var isStarting = true
+        /// For a list with a limit: the input of an index, how many more may be in progress, and how many have begun.
+        var body: ((Int) -> Handle?)?
+        var free = 0
+        var begun = 0
         /// An input has decided the outcome, with which its thread is about to settle the list's Deferred.
         var isDecided = false
 
@@ -204,6 +209,8 @@ final class Model: Machine {
             case .cancelInputs(let list):
                 pass()
                 cancelInputs(of: list, in: loop)
+            case .startInputs(let list):
+                startInputs(of: list, in: loop)
             }
         }
     }

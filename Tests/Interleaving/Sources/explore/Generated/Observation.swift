@@ -9,6 +9,8 @@ struct Observation: Hashable {
     /// The outcome of each Deferred at the end, while handles to it are left.
     private var outcomes: [Int] = []
     private var results: [ModelOutcome?] = []
+    /// The callbacks of each Deferred, in the order in which they ran (F4).
+    private var callbacks: [Int: [Int]] = [:]
     private var events: [ModelEvent] = []
     private var reports: [ModelReport] = []
     /// What is wrong in any run.
@@ -25,6 +27,7 @@ struct Observation: Hashable {
         var status = IL_ENDED
         do {
             let machine = EngineMachine()
+            machine.pass = { il_point(nil, IL_YIELD) }
             status = observation.run(program, Interpreter(machine), &order) { modelReports }
             if machine.liveClosures != 0 { observation.fault += "\(machine.liveClosures) closures are retained " }
         }
@@ -78,6 +81,8 @@ struct Observation: Hashable {
             results.append(interpreter.machine.look(interpreter.handles[id]!))
         }
         interpreter.releaseEverything { $0() }
+        callbacks = interpreter.consumersThatRan.filter { $0.value.count > 1 }
+        if interpreter.hasOverlapped { fault += "two callbacks of one Deferred ran at the same time " }
         events = interpreter.events.sorted { $0.order < $1.order }
         reports = reported().map { $0.withoutFirst }.sorted { $0.order < $1.order }
         return status
@@ -103,7 +108,8 @@ struct RealTimeOrder: Hashable {
 extension Observation: CustomStringConvertible {
     var description: String {
         let ends = zip(outcomes, results).map { "d\($0) = \($1.map { "\($0)" } ?? "pending")" }
-        let lines = [ends.joined(separator: ", ")] + events.map { "\($0)" } + reports.map { "\($0)" } + [fault]
+        let orders = callbacks.sorted { $0.key < $1.key }.map { "callbacks of d\($0.key): \($0.value)" }
+        let lines = [ends.joined(separator: ", ")] + orders + events.map { "\($0)" } + reports.map { "\($0)" } + [fault]
         return lines.filter { !$0.isEmpty }.joined(separator: "\n    ")
     }
 }

@@ -13,6 +13,8 @@ struct ProgramClass {
         case follow, followAlso, shielded
         case mapManual, thenManual, recoverManual, mapDropping
         case list(ListRule, ListOptions)
+        /// A list that starts one input at a time: a source is the second, or what follows from the list.
+        case limited(ListRule), limitedOfItself(ListRule)
     }
 
     enum OperationKind {

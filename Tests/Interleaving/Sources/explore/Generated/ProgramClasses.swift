@@ -26,6 +26,11 @@ extension ProgramClass {
                 .list(.first, ListOptions(cancelsRemaining: true)), .list(.values, ListOptions(consumeErrors: true)),
             ], operations: [.resolve, .reject, .cancel], extras: [.canceller], greatestLinks: 2),
         ProgramClass(
+            name: "limits",
+            links: [
+                .map, .limited(.values), .limited(.first), .limitedOfItself(.values), .limitedOfItself(.first),
+            ], operations: [.resolve, .reject, .cancel], greatestLinks: 2),
+        ProgramClass(
             name: "pauses", links: [.map, .thenPending], operations: [.resolve, .cancel, .pause, .unpause],
             extras: [.action], greatestLinks: 2),
         ProgramClass(

@@ -24,7 +24,7 @@ struct ProgramGraph {
         case .followAlso:
             // Another node, or, in place of the first, another source.
             return links.compactMap { link in
-                guard link.count == 2, case .source(let target, _, _) = link[0], target != parent else { return nil }
+                guard case .source(let target, _, _) = link[0], target != parent else { return nil }
                 var graph = self
                 let followed = parent == 1 ? graph.addSource() : parent
                 let action = ModelAction.follow(id: 60 + id, target, through: .handle, followed)
@@ -35,6 +35,11 @@ struct ProgramGraph {
         case .list(let rule, let options):
             let other = graph.addSource()
             return [graph.adding([.list(id: id, [parent, other], rule, options, keep: true)])]
+        case .limited(let rule):
+            let other = graph.addSource()
+            return [graph.adding(limitedList(id, [parent, other], rule))]
+        case .limitedOfItself(let rule):
+            return [graph.adding(limitedList(id, [parent, id], rule))]
         case .map: break
         case .mapManual: callback.dispatcher = .manual
         case .recoverManual:
@@ -61,6 +66,14 @@ struct ProgramGraph {
             callback.onFailure.answer = .handle(graph.addSource())
         }
         return [graph.adding([.attach(id: id, to: parent, callback, keep: true)])]
+    }
+
+    /// Returns a list and a link that is attached to it.
+    private func limitedList(_ id: Int, _ inputs: [Int], _ rule: ListRule) -> [ModelAction] {
+        [
+            .limitedList(id: 40 + id, inputs, limit: 1, rule),
+            .attach(id: id, to: 40 + id, Callback(form: .then), keep: true),
+        ]
     }
 
     private mutating func adding(_ actions: [ModelAction], isNode: Bool = true) -> ProgramGraph {
