@@ -110,7 +110,8 @@ final class EngineMachine: Machine, @unchecked Sendable {
         _ id: Int, _ count: Int, _ limit: Int, _ rule: ListRule, _ body: @escaping (Int) -> Handle?
     ) -> Handle {
         let held = Held(self, body)
-        let list = DeferredList(0..<count, limit: limit) { held.body($0)?.plain ?? .resolved(.number(0)) }
+        let list = DeferredList(
+            0..<count, limit: limit, { held.body($0)?.plain ?? .resolved(.number(0)) }, line: UInt(id))
         switch rule {
         case .first: return OfList(list.first(line: UInt(id))) { .place($0.index, $0.value) }
         case .results: return OfList(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }

@@ -212,9 +212,13 @@ final class Interpreter<M: Machine> {
             if !machine.isPlain(handle), callback.form == .fail || callback.form == .trap { return }
             let body = { [self] (outcome: ModelOutcome) -> CallbackAnswer<M.Handle> in
                 log(.ran(id, outcome))
-                consumersThatRan[target, default: []].append(id)
-                if callback.dispatcher == nil, !running.insert(target).inserted { hasOverlapped = true }
-                defer { running.remove(target) }
+                // A callback that a cancel has detached runs at once, in no order.
+                let isInOrder = callback.dispatcher == nil && outcome != .failure(.cancelled)
+                if isInOrder {
+                    consumersThatRan[target, default: []].append(id)
+                    if !running.insert(target).inserted { hasOverlapped = true }
+                }
+                defer { if isInOrder { running.remove(target) } }
                 if case .value = outcome { return run(callback.onValue, outcome, callback.isNested) }
                 return run(callback.onFailure, outcome, callback.isNested)
             }

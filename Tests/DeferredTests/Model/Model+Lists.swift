@@ -54,9 +54,12 @@ extension Model {
             if input.node === list.node || reaches(input.node, list.node) {
                 return fail(list.node, .cycle, in: loop)
             }
-            let observer = make(list.node.made, .waiting(for: input.node), .observer(list, index))
+            // The failure of an input belongs to the list's own link.
+            let link = make(list.node.made, .waiting(for: input.node), .adopt)
+            let observer = make(list.node.made, .waiting(for: link), .observer(list, index))
+            link.attached = [observer]
             list.observers.append(observer)
-            attach(observer, to: input.node)
+            attach(link, to: input.node)
         }
     }
 

@@ -31,6 +31,11 @@ struct FaultSearch {
 
     /// Returns whether the fault shows in the scenario that is known to find it; or in any, if requested.
     private func search(for fault: PlantedFault) -> Bool {
+        if options.generates {
+            guard let (program, programs) = GeneratedSearch(options).program(revealing: fault.number) else { return false }
+            write(fault, "\(programs.name), size \(program.size)", "\n\(program)")
+            return true
+        }
         for scenario in scenarios where scenario.name == fault.scenario {
             for mode in [SearchOptions.Mode.bounded(1), .bounded(2), .reduced] {
                 if finds(fault, scenario, mode) { return true }

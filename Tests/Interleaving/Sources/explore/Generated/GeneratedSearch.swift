@@ -17,15 +17,41 @@ struct GeneratedSearch {
     /// Returns whether nothing was violated.
     func run() -> Bool {
         var violations = 0
+        warmUp()
+        for programs in ProgramClass.all where options.names.isEmpty || options.names.contains(programs.name) {
+            violations += search(programs)
+        }
+        return violations == 0
+    }
+
+    private func warmUp() {
         // Objects that are created once, such as static properties, are created now.
         let warmUp = ThreadedProgram(
             setup: [.source(id: 1, .plain, nil)],
             threads: (2...3).map { [.fire(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] })
         for _ in 0..<3 { _ = Judgement.of(warmUp, options) }
-        for programs in ProgramClass.all where options.names.isEmpty || options.names.contains(programs.name) {
-            violations += search(programs)
+    }
+
+    /// Searches for a planted fault: returns the first program, small ones first, that fails only with it.
+    func program(revealing fault: Int) -> (ThreadedProgram, ProgramClass)? {
+        il_plant(0)
+        warmUp()
+        let clock = ContinuousClock()
+        let start = clock.now
+        for size in 2...options.size {
+            for programs in ProgramClass.all where options.names.isEmpty || options.names.contains(programs.name) {
+                let begin = clock.now
+                for program in programs.programs(ofSize: size) {
+                    il_plant(CInt(fault))
+                    let isViolated = Judgement.of(program, options).violation != nil
+                    il_plant(0)
+                    if isViolated, Judgement.of(program, options).violation == nil { return (program, programs) }
+                    if (clock.now - begin) / .seconds(1) > options.seconds / 10 { break }
+                }
+            }
+            if (clock.now - start) / .seconds(1) > options.seconds { return nil }
         }
-        return violations == 0
+        return nil
     }
 
     private func search(_ programs: ProgramClass) -> Int {
