@@ -56,8 +56,7 @@ extension Model {
                     // A shield stays attached, and remains a consumer.
                     if !node.isShield { upstream.attached.removeAll { $0 === node } }
                     root.isCancelRequested = false
-                    _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
-                    return
+                    return failDetached(node, in: loop)
                 } else {
                     node = upstream
                     pass()
@@ -73,8 +72,15 @@ extension Model {
             node.cancelIsPending = true
         } else {
             upstream.attached.removeAll { $0 === node }
-            _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+            failDetached(node, in: loop)
         }
+    }
+
+    /// Notifies a link of the error that nothing upstream notifies any more.
+    private func failDetached(_ node: Node, in loop: DrainLoop) {
+        node.state = .running
+        pass()
+        _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
     }
 
     private static var nowhere: Node { Node(0, .settled) }

@@ -134,6 +134,9 @@ extension Model {
         case .manual:
             work.node.state = .dispatched
             works.append(work)
+            // A cancel that came while it was being submitted.
+            if !work.node.requests.isEmpty { work.node.cancelIsPending = true }
+            endRequests(in: work.node)
         }
     }
 
@@ -157,7 +160,9 @@ extension Model {
         guard !works.isEmpty else { return false }
         let work = works.removeFirst()
         let fault = work.node.cancelIsPending ? Fault.cancelled : .abandoned
-        if work.node.cancelIsPending { leaveOpen(.releasedWork, "a dispatcher released a cancelled callback") }
+        if work.node.cancelIsPending {
+            leaveOpen(.releasedWork, "a dispatcher released a cancelled callback")
+        }
         work.node.isHandled = true
         inDrainLoop { settle(work.node, .failure(fault), [], in: $0) }
         release(work.node)

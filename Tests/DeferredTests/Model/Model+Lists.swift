@@ -52,6 +52,7 @@ extension Model {
             pass()
             if list.node.outcome != nil { return cancel([input.node], in: loop) }
             if input.node === list.node || reaches(input.node, list.node) {
+                leaveOpen(.cycleOfList, "an input waits for its own list")
                 return fail(list.node, .cycle, in: loop)
             }
             // The failure of an input belongs to the list's own link.
@@ -74,7 +75,7 @@ extension Model {
         guard list.node.outcome == nil, !list.isDecided else { return list.options.consumeErrors }
         list.outcomes[index] = outcome
         list.free += 1
-        if list.begun < list.outcomes.count { loop.queue.append(.startInputs(list)) }
+        if list.body != nil { loop.queue.append(.startInputs(list)) }
         let isComplete = !list.outcomes.contains(nil)
         switch (list.rule, outcome) {
         case (.values, .failure), (.gather, .failure):

@@ -252,7 +252,9 @@ final class Model: Machine {
 }
 
 /// A fault that the library is known to have.
-enum KnownFault: CaseIterable { case followersOfOne, releasedWork, cycleBelowCancel, cancelOfSeveral, passedSource }
+enum KnownFault: CaseIterable {
+    case followersOfOne, releasedWork, cycleBelowCancel, cycleOfList, passedSource
+}
 
 extension Model {
     /// Breaks the cycles of references that are left at the end of a program.

@@ -31,9 +31,15 @@ struct FaultSearch {
 
     /// Returns whether the fault shows in the scenario that is known to find it; or in any, if requested.
     private func search(for fault: PlantedFault) -> Bool {
-        if options.generates {
-            guard let (program, programs) = GeneratedSearch(options).program(revealing: fault.number) else { return false }
-            write(fault, "\(programs.name), size \(program.size)", "\n\(program)")
+        let isFoundByClass =
+            ProgramClass.all.contains { $0.name == fault.scenario }
+            || ObjectClass.all.contains { $0.name == fault.scenario }
+        if options.generates || isFoundByClass {
+            var options = options
+            if !options.generates { options.names = [fault.scenario] }
+            if case .reduced = options.modes[0] { options.modes = [.bounded(1)] }
+            guard let finding = GeneratedSearch(options).finding(fault.number) else { return false }
+            write(fault, "generated", finding)
             return true
         }
         for scenario in scenarios where scenario.name == fault.scenario {

@@ -34,7 +34,6 @@ struct SearchOptions {
     var leavesKnownFaults = false
     var listsScenarios = false
     var showsUsage = false
-    var tablePath: String?
     var isQuiet = false
     /// The part of the scenarios that this process searches: part `index` of `count`.
     var part = (index: 0, count: 1)
@@ -50,7 +49,6 @@ struct SearchOptions {
           --limit N            greatest number of schedules of one search
           --record             searches while a recording is active
           --part I/N           the Ith of N parts of the scenarios, from 1 on
-          --table FILE         appends a line for each search, separated by tabs
           --quiet              prints failures and a summary only
           --generate           searches generated programs, compared with the model; NAME is the name of a class
           --size N             greatest number of links and operations of a generated program (6)
@@ -89,7 +87,6 @@ struct SearchOptions {
             case "--limit": limit = try number(of: argument)
             case "--record": records = true
             case "--part": part = try Self.part(value(of: argument))
-            case "--table": tablePath = try value(of: argument)
             case "--quiet": isQuiet = true
             case "--generate": generates = true
             case "--size": size = try number(of: argument)

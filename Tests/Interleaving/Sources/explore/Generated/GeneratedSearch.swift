@@ -18,9 +18,8 @@ struct GeneratedSearch {
     func run() -> Bool {
         var violations = 0
         warmUp()
-        for programs in ProgramClass.all where options.names.isEmpty || options.names.contains(programs.name) {
-            violations += search(programs)
-        }
+        for programs in ProgramClass.all where isChosen(programs.name) { violations += search(programs) }
+        for object in ObjectClass.all where isChosen(object.name) { violations += search(object) }
         return violations == 0
     }
 
@@ -32,64 +31,141 @@ struct GeneratedSearch {
         for _ in 0..<3 { _ = Judgement.of(warmUp, options) }
     }
 
-    /// Searches for a planted fault: returns the first program, small ones first, that fails only with it.
-    func program(revealing fault: Int) -> (ThreadedProgram, ProgramClass)? {
+    /// Searches for a planted fault: returns the first program or history, small ones first, that fails only with it.
+    func finding(_ fault: Int) -> String? {
         il_plant(0)
         warmUp()
-        let clock = ContinuousClock()
-        let start = clock.now
+        func reveals(_ isViolated: () -> Bool) -> Bool {
+            il_plant(CInt(fault))
+            defer { il_plant(0) }
+            guard isViolated() else { return false }
+            il_plant(0)
+            return !isViolated()
+        }
         for size in 2...options.size {
-            for programs in ProgramClass.all where options.names.isEmpty || options.names.contains(programs.name) {
-                let begin = clock.now
-                for program in programs.programs(ofSize: size) {
-                    il_plant(CInt(fault))
-                    let isViolated = Judgement.of(program, options).violation != nil
-                    il_plant(0)
-                    if isViolated, Judgement.of(program, options).violation == nil { return (program, programs) }
-                    if (clock.now - begin) / .seconds(1) > options.seconds / 10 { break }
+            for object in ObjectClass.all where isChosen(object.name) {
+                for threads in Distribution(choiceCount: object.calls.count, repeatsChoices: true).threads(
+                    size)
+                {
+                    let history = ObjectHistory(object: object, threads: threads)
+                    if reveals({ history.judged(options).violation != nil }) {
+                        return "\(object.name), size \(size)\n\(history)"
+                    }
+                    if size > 4 { break }
                 }
             }
-            if (clock.now - start) / .seconds(1) > options.seconds { return nil }
+            for programs in ProgramClass.all where isChosen(programs.name) {
+                let table = CountTable(programs.name, options)
+                for program in programs.programs(ofSize: size) where !table.isLate {
+                    if reveals({ Judgement.isViolated(program, options) }) {
+                        return "\(programs.name), size \(size)\n\(program)"
+                    }
+                }
+            }
         }
         return nil
     }
 
+    private func isChosen(_ name: String) -> Bool { options.names.isEmpty || options.names.contains(name) }
+
+    /// Searches by size, and then random programs if a seed is given.
     private func search(_ programs: ProgramClass) -> Int {
-        let clock = ContinuousClock()
-        let start = clock.now
-        var counts: [Int: Count] = [:]
-        var isCutOff = false
-        var shown = 0
-        for size in 1...options.size where !isCutOff {
-            for program in programs.programs(ofSize: size) {
-                if options.listsScenarios {
-                    print("\(program)\n")
-                    continue
-                }
-                var count = counts[size, default: Count()]
-                let verdict = Judgement.of(program, options)
-                count.programs += 1
-                count.schedules += verdict.schedules
-                if verdict.isCutOff { count.cutOff += 1 }
-                if verdict.isUndetermined { count.undetermined += 1 }
-                if let violation = verdict.violation {
-                    count.violations += 1
-                    shown += 1
-                    if shown <= options.shown { print("VIOLATED\n\(program)\n\(violation)") }
-                }
-                counts[size] = count
-                isCutOff = (clock.now - start) / .seconds(1) > options.seconds
-                if isCutOff { break }
+        let table = CountTable(programs.name, options)
+        if case .random(let seed) = options.modes[options.modes.count - 1] {
+            for number in seed... {
+                if table.isLate { return table.printed() }
+                if Int(number % UInt64(options.part.count)) != options.part.index { continue }
+                let program = programs.randomProgram(seed: number)
+                judge(program, table, program.size, "seed \(number)")
             }
         }
-        if isCutOff { print("\(programs.name): cut off") }
+        for size in 1...options.size {
+            for (index, program) in programs.programs(ofSize: size).enumerated() {
+                if index % options.part.count != options.part.index { continue }
+                if table.isLate { return table.printed() }
+                judge(program, table, size, programs.name)
+            }
+        }
+        return table.printed()
+    }
+
+    private func judge(_ program: ThreadedProgram, _ table: CountTable, _ size: Int, _ title: String) {
+        if options.listsScenarios { return print("\(program)\n") }
+        let judgement = Judgement.of(program, options)
+        guard let violation = judgement.violation else { return table.add(judgement, size) }
+        if table.add(violationOf: judgement, size) {
+            let smallest = program.shrunk { Judgement.isViolated($0, options) }
+            let shown = Judgement.of(smallest, options).violation ?? violation
+            let permitted = Array(Set(shown.permitted.map { $0.shown(smallest) })).sorted()
+            print(
+                "VIOLATED \(title)\n\(smallest)\n\(shown)\n\(ScenarioText(program: smallest, permitted: permitted))"
+            )
+        }
+    }
+
+    /// Searches the histories of an object by the number of their calls.
+    private func search(_ object: ObjectClass) -> Int {
+        let table = CountTable(object.name, options)
+        for size in 2...options.size {
+            for threads in Distribution(choiceCount: object.calls.count, repeatsChoices: true).threads(size) {
+                if table.isLate { return table.printed() }
+                let history = ObjectHistory(object: object, threads: threads)
+                let (judgement, violation) = history.judged(options)
+                if violation == nil {
+                    table.add(judgement, size)
+                } else if table.add(violationOf: judgement, size), let violation {
+                    print("VIOLATED \(object.name)\n\(history)\n\(violation)")
+                }
+            }
+        }
+        return table.printed()
+    }
+}
+
+/// Counts programs and schedules by size, and watches the time limit of a class.
+final class CountTable {
+    private let name: String
+    private let options: SearchOptions
+    private let start = ContinuousClock().now
+    private var counts: [Int: GeneratedSearch.Count] = [:]
+    private var shown = 0
+    private var wasLate = false
+
+    init(_ name: String, _ options: SearchOptions) {
+        self.name = name
+        self.options = options
+    }
+
+    var isLate: Bool {
+        if (ContinuousClock().now - start) / .seconds(1) > options.seconds { wasLate = true }
+        return wasLate
+    }
+
+    func add(_ judgement: Judgement, _ size: Int) {
+        counts[size, default: .init()].programs += 1
+        counts[size]!.schedules += judgement.schedules
+        if judgement.isCutOff { counts[size]!.cutOff += 1 }
+        if judgement.isUndetermined { counts[size]!.undetermined += 1 }
+    }
+
+    /// Returns whether the violation is to be printed.
+    func add(violationOf judgement: Judgement, _ size: Int) -> Bool {
+        add(judgement, size)
+        counts[size]!.violations += 1
+        shown += 1
+        return shown <= options.shown
+    }
+
+    /// Prints the counts and returns the number of violations.
+    func printed() -> Int {
         for (size, count) in counts.sorted(by: { $0.key < $1.key }) {
             print(
                 """
-                \(padded(programs.name, 20)) size \(size): \(count.programs) programs, \(count.schedules) schedules, \
+                \(padded(name, 14)) size \(size): \(count.programs) programs, \(count.schedules) schedules, \
                 \(count.cutOff) cut off, \(count.undetermined) undetermined, \(count.violations) violations
                 """)
         }
+        if wasLate { print("\(padded(name, 14)) ended by the time limit of \(options.seconds) s") }
         return counts.values.reduce(0) { $0 + $1.violations }
     }
 }

@@ -26,6 +26,11 @@ struct Judgement {
     /// Each outcome seen, with the orders in which the operations took place, and the first schedule of each.
     private var seen: [Observation: [RealTimeOrder: (schedule: String, preemptions: Int)]] = [:]
 
+    /// Returns whether the contract does not permit what a schedule of the program does.
+    static func isViolated(_ program: ThreadedProgram, _ options: SearchOptions) -> Bool {
+        of(program, options).violation != nil
+    }
+
     static func of(_ program: ThreadedProgram, _ options: SearchOptions) -> Judgement {
         var judgement = Judgement()
         judgement.explore(program, options)
@@ -34,25 +39,14 @@ struct Judgement {
     }
 
     private mutating func explore(_ program: ThreadedProgram, _ options: SearchOptions) {
-        var config = il_config()
-        if case .bounded(let bound) = options.modes[0] {
-            config.mode = IL_BOUNDED
-            config.bound = CInt(bound)
-        } else {
-            config.mode = IL_REDUCED
-        }
-        il_begin(&config)
-        while il_next() {
+        (schedules, isCutOff) = options.forEachSchedule {
             let (observation, order, isRedundant) = Observation.ofEngine(program)
-            if isRedundant { continue }
-            schedules += 1
-            if seen[observation]?[order] == nil {
-                seen[observation, default: [:]][order] = (String(cString: il_schedule()), Int(il_preemptions()))
+            if !isRedundant, seen[observation]?[order] == nil {
+                seen[observation, default: [:]][order] = (
+                    String(cString: il_schedule()), Int(il_preemptions())
+                )
             }
-            if schedules >= min(options.limit, 2000) {
-                isCutOff = true
-                return
-            }
+            return isRedundant
         }
     }
 
@@ -86,5 +80,26 @@ struct Judgement {
         violation = Violation(
             observation: first.0, schedule: first.1.schedule, preemptions: first.1.preemptions,
             permitted: permitted.sorted { $0.description < $1.description })
+    }
+}
+
+extension SearchOptions {
+    /// Calls `run` for each schedule, at most 2,000 or as many as the limit says; `run` returns whether its own was redundant.
+    func forEachSchedule(_ run: () -> Bool) -> (count: Int, isCutOff: Bool) {
+        var config = il_config()
+        if case .bounded(let bound) = modes[0] {
+            config.mode = IL_BOUNDED
+            config.bound = CInt(bound)
+        } else {
+            config.mode = IL_REDUCED
+        }
+        il_begin(&config)
+        var count = 0
+        while il_next() {
+            if run() { continue }
+            count += 1
+            if count >= min(limit, 2000) { return (count, true) }
+        }
+        return (count, false)
     }
 }

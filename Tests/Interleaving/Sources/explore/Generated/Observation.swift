@@ -11,6 +11,8 @@ struct Observation: Hashable {
     private var results: [ModelOutcome?] = []
     /// The callbacks of each Deferred, in the order in which they ran (F4).
     private var callbacks: [Int: [Int]] = [:]
+    /// The callbacks that had run when a finalizer ran (Z1).
+    private var beforeFinalizers: [Int: Set<Int>] = [:]
     private var events: [ModelEvent] = []
     private var reports: [ModelReport] = []
     /// What is wrong in any run.
@@ -29,7 +31,9 @@ struct Observation: Hashable {
             let machine = EngineMachine()
             machine.pass = { il_point(nil, IL_YIELD) }
             status = observation.run(program, Interpreter(machine), &order) { modelReports }
-            if machine.liveClosures != 0 { observation.fault += "\(machine.liveClosures) closures are retained " }
+            if machine.liveClosures != 0 {
+                observation.fault += "\(machine.liveClosures) closures are retained "
+            }
         }
         if status == IL_STUCK { observation.fault += "no thread can go on " }
         if let failure = il_failure() { observation.fault += String(cString: failure) }
@@ -82,11 +86,14 @@ struct Observation: Hashable {
         }
         interpreter.releaseEverything { $0() }
         callbacks = interpreter.consumersThatRan.filter { $0.value.count > 1 }
+        beforeFinalizers = Self.callbacksBeforeFinalizers(interpreter.events)
         if interpreter.hasOverlapped { fault += "two callbacks of one Deferred ran at the same time " }
         events = interpreter.events.sorted { $0.order < $1.order }
         // Whether what a list's own link receives of its cycle is reported is left open.
         let hidesCycles = program.setup.contains { if case .limitedList = $0 { true } else { false } }
-        reports = reported().filter { !(hidesCycles && $0.isOfCycle) }.map { $0.withoutFirst }.sorted { $0.order < $1.order }
+        reports = reported().filter { !(hidesCycles && $0.isOfCycle) }.map { $0.withoutFirst }.sorted {
+            $0.order < $1.order
+        }
         return status
     }
 }
@@ -107,11 +114,32 @@ struct RealTimeOrder: Hashable {
     }
 }
 
+extension Observation {
+    private static func callbacksBeforeFinalizers(_ events: [ModelEvent]) -> [Int: Set<Int>] {
+        var result: [Int: Set<Int>] = [:]
+        var callbacks: Set<Int> = []
+        for event in events {
+            if case .ran(let id, _) = event { callbacks.insert(id) }
+            if case .finalizer(let id, _) = event { result[id] = callbacks }
+        }
+        return result
+    }
+
+    /// The outcomes of these Deferreds, as a scenario shows them.
+    func shown(_ program: ThreadedProgram) -> String {
+        zip(outcomes, results).filter { $0.0 < 50 && $0.0 != 0 }.map { $0.1?.shown ?? "pending" }.joined(
+            separator: " ")
+    }
+}
+
 extension Observation: CustomStringConvertible {
     var description: String {
         let ends = zip(outcomes, results).map { "d\($0) = \($1.map { "\($0)" } ?? "pending")" }
         let orders = callbacks.sorted { $0.key < $1.key }.map { "callbacks of d\($0.key): \($0.value)" }
-        let lines = [ends.joined(separator: ", ")] + orders + events.map { "\($0)" } + reports.map { "\($0)" } + [fault]
+        let finalizers = beforeFinalizers.map { "finalizer \($0.key) after \($0.value.sorted())" }
+        let lines =
+            [ends.joined(separator: ", ")] + orders + finalizers + events.map { "\($0)" }
+            + reports.map { "\($0)" } + [fault]
         return lines.filter { !$0.isEmpty }.joined(separator: "\n    ")
     }
 }

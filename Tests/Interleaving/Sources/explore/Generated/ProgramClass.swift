@@ -18,7 +18,8 @@ struct ProgramClass {
     }
 
     enum OperationKind {
-        case resolve, reject, cancel, cancelSource, runWork, dropWork, pause, unpause, attach, drop, dropSource
+        case resolve, reject, cancel, cancelSource, runWork, dropWork, pause, unpause, attach, drop,
+            dropSource
     }
 
     /// A callback that performs an operation, too; a source with a canceller; a finalizer.
@@ -44,6 +45,27 @@ struct ProgramClass {
         return programs
     }
 
+    /// Returns a program of this class with three to five links and four to six operations.
+    func randomProgram(seed: UInt64) -> ThreadedProgram {
+        var random = SplitMix64(seed)
+        func one<T>(of items: [T]) -> T { items[Int(random.next() % UInt64(items.count))] }
+        var graph = ProgramGraph()
+        for _ in 0..<one(of: [3, 4, 4, 5]) {
+            let next = graph.attaching(one(of: links), to: one(of: graph.nodes.suffix(3)))
+            if !next.isEmpty { graph = one(of: next) }
+        }
+        for _ in 0..<one(of: [0, 1, 2]) {
+            let next = graphsWithExtras(graph)
+            if !next.isEmpty { graph = one(of: next) }
+        }
+        let choices = choices(on: graph)
+        let threads = one(of: [[2, 2], [1, 3], [1, 1, 2], [1, 2, 2], [2, 2, 2]]).enumerated().map {
+            thread, count in
+            (0..<count).map { one(of: choices).numbered(100 + 10 * thread + $0) }
+        }
+        return ThreadedProgram(setup: graph.setup, threads: threads)
+    }
+
     private func graphs(_ count: Int) -> [ProgramGraph] {
         if count == 0 { return [ProgramGraph()] }
         return graphs(count - 1).flatMap { graph in
@@ -67,48 +89,13 @@ struct ProgramClass {
     /// have several. (Fewer threads have no orders that these lack.)
     private func addPrograms(_ graph: ProgramGraph, _ count: Int, to programs: inout [ThreadedProgram]) {
         let choices = choices(on: graph)
-        var threads: [[Int]] = Array(repeating: [], count: min(3, count))
-        distribute(count, among: &threads, 0, choices.count) { threads in
+        for threads in Distribution(choiceCount: choices.count).threads(count) {
             let actions = threads.enumerated().map { thread in
                 thread.element.enumerated().map { index, choice in
                     choices[choice].numbered(100 + 10 * thread.offset + index)
                 }
             }
             programs.append(ThreadedProgram(setup: graph.setup, threads: actions))
-        }
-    }
-
-    /// Threads are sequences of choices in ascending order. Only the smallest programs have the same choice in two threads.
-    private func distribute(
-        _ count: Int, among threads: inout [[Int]], _ thread: Int, _ choices: Int, _ body: ([[Int]]) -> Void
-    ) {
-        if thread == threads.count {
-            if count == 0 { body(threads) }
-            return
-        }
-        let rest = threads.count - thread - 1
-        guard count - rest >= 1 else { return }
-        for length in 1...(count - rest) where thread == 0 || length >= threads[thread - 1].count {
-            for sequence in sequences(of: length, below: choices) {
-                if thread > 0 && precedes(sequence, threads[thread - 1]) { continue }
-                if threads.count > 2, threads[..<thread].contains(where: { !Set($0).isDisjoint(with: sequence) }) {
-                    continue
-                }
-                threads[thread] = sequence
-                distribute(count - length, among: &threads, thread + 1, choices, body)
-            }
-        }
-    }
-
-    private func precedes(_ first: [Int], _ second: [Int]) -> Bool {
-        first.count != second.count ? first.count < second.count : first.lexicographicallyPrecedes(second)
-    }
-
-    /// Returns all sequences without repetitions.
-    private func sequences(of length: Int, below bound: Int) -> [[Int]] {
-        if length == 0 { return [[]] }
-        return sequences(of: length - 1, below: bound).flatMap { start in
-            (0..<bound).filter { !start.contains($0) }.map { start + [$0] }
         }
     }
 

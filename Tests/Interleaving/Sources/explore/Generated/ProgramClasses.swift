@@ -5,10 +5,12 @@ extension ProgramClass {
             name: "nested", links: [.map, .thenPending, .thenSettled], operations: [.resolve, .cancel],
             extras: [.action]),
         ProgramClass(
-            name: "errors", links: [.map, .recover, .orElsePending], operations: [.resolve, .reject, .cancel],
+            name: "errors", links: [.map, .recover, .orElsePending],
+            operations: [.resolve, .reject, .cancel],
             extras: [.action]),
         ProgramClass(
-            name: "following", links: [.map, .follow, .followAlso], operations: [.resolve, .cancel, .cancelSource],
+            name: "following", links: [.map, .follow, .followAlso],
+            operations: [.resolve, .cancel, .cancelSource],
             extras: [.action, .canceller]),
         ProgramClass(
             name: "dispatching", links: [.map, .mapManual, .thenManual, .recoverManual, .mapDropping],
@@ -17,18 +19,21 @@ extension ProgramClass {
             name: "cancellers", links: [.map, .thenPending, .recover],
             operations: [.resolve, .cancel, .cancelSource, .attach], extras: [.canceller]),
         ProgramClass(
-            name: "shields", links: [.map, .shielded, .thenPending], operations: [.resolve, .cancel, .attach],
+            name: "shields", links: [.map, .shielded, .thenPending],
+            operations: [.resolve, .cancel, .attach],
             extras: [.action]),
         ProgramClass(
             name: "lists",
             links: [
                 .map, .list(.results, ListOptions()), .list(.values, ListOptions(cancelsRemaining: true)),
-                .list(.first, ListOptions(cancelsRemaining: true)), .list(.values, ListOptions(consumeErrors: true)),
+                .list(.first, ListOptions(cancelsRemaining: true)),
+                .list(.values, ListOptions(consumeErrors: true)),
             ], operations: [.resolve, .reject, .cancel], extras: [.canceller], greatestLinks: 2),
         ProgramClass(
             name: "limits",
             links: [
-                .map, .limited(.values), .limited(.first), .limitedOfItself(.values), .limitedOfItself(.first),
+                .map, .limited(.values), .limited(.first), .limitedOfItself(.values),
+                .limitedOfItself(.first),
             ], operations: [.resolve, .reject, .cancel], greatestLinks: 2),
         ProgramClass(
             name: "pauses", links: [.map, .thenPending], operations: [.resolve, .cancel, .pause, .unpause],

@@ -20,7 +20,11 @@ struct ProgramGraph {
         var callback = Callback(form: .then)
         switch kind {
         case .follow:
-            return [graph.adding([.source(id: id, .plain, nil), .follow(id: 60 + id, id, through: .handle, parent)])]
+            return [
+                graph.adding([
+                    .source(id: id, .plain, nil), .follow(id: 60 + id, id, through: .handle, parent),
+                ])
+            ]
         case .followAlso:
             // Another node, or, in place of the first, another source.
             return links.compactMap { link in
@@ -87,7 +91,9 @@ struct ProgramGraph {
     /// Returns the graphs in which one callback also performs `operation`.
     func performing(_ operation: ModelAction) -> [ProgramGraph] {
         links.indices.compactMap { index in
-            guard case .attach(let id, let target, var callback, let keep) = links[index][0] else { return nil }
+            guard case .attach(let id, let target, var callback, let keep) = links[index][0] else {
+                return nil
+            }
             if callback.form == .fail {
                 callback.onFailure.actions = [operation]
             } else {
