@@ -1,9 +1,9 @@
 /// C1-C5, C7.
 ///
-/// A cancel is a request with a root, the node on which `cancel()` was called. In one step it walks up from the root and
+/// A cancel is a request with a root, the node on which `cancel()` was called. It walks up from the root, link by link, and
 /// takes effect where the chain stands: it fails a source, detaches a consumer, or marks one that is about to be
-/// notified. If it meets a callback or a canceller that runs, it stays there, and begins again at its root when that has
-/// ended. Until it takes effect, its root receives no outcome but `CancellationError`.
+/// notified. If it meets a callback or a canceller that runs, it stays there, and begins again at its root when that
+/// has ended. Until it takes effect, its root receives no outcome but `CancellationError`.
 extension Model {
     func cancel(_ handle: Handle) {
         finishWaitingAbandonments()

@@ -216,7 +216,8 @@ extension Model {
         repeatRequests(in: node, loop)
     }
 
-    /// Settles a link whose callback returned a settled Deferred: its result counts, though the link was cancelled meanwhile.
+    /// Settles a link whose callback returned a settled Deferred. Its result counts, though the link was cancelled while
+    /// the callback ran.
     private func adopt(_ inner: Node, by node: Node, in loop: DrainLoop) {
         node.isCancelRequested = false
         node.requests.removeAll { $0 === node }

@@ -126,8 +126,11 @@ extension Model {
             return inDrainLoop { fail(node, .cycle, in: $0) }
         }
         let follower = make(node.made, .waiting(for: other), .forward(to: node))
-        node.following.append(follower)
         attach(follower, to: other)
+        // Until this call returns, the follower is a consumer, also of one that is settled meanwhile.
+        pass()
+        guard follower.waits(for: other) else { return }
+        if node.isSource { node.following.append(follower) } else { detach(follower) }
     }
 
     func attach(

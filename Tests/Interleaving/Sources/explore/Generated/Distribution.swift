@@ -4,7 +4,9 @@
 /// only where there are more than three.
 struct Distribution {
     let choiceCount: Int
-    /// Whether two of more than two threads may make the same choice.
+    /// The choices that two of more than two threads may make.
+    var repeatable: Set<Int> = []
+    /// Whether a thread may make the same choice twice, and any two threads the same.
     var repeatsChoices = false
 
     /// Returns the choices of each thread.
@@ -27,12 +29,8 @@ struct Distribution {
         for length in 1...(count - rest) where thread == 0 || length >= threads[thread - 1].count {
             for sequence in sequences(of: length) {
                 if thread > 0 && precedes(sequence, threads[thread - 1]) { continue }
-                let others = threads[..<thread]
-                if !repeatsChoices, threads.count > 2,
-                    others.contains(where: { !Set($0).isDisjoint(with: sequence) })
-                {
-                    continue
-                }
+                let taken = Set(threads[..<thread].joined()).subtracting(repeatable)
+                if !repeatsChoices, threads.count > 2, !taken.isDisjoint(with: sequence) { continue }
                 threads[thread] = sequence
                 distribute(count - length, among: &threads, thread + 1, body)
             }

@@ -50,7 +50,8 @@ struct Judgement {
         }
     }
 
-    /// Runs the model until it has had each outcome that was seen, with the operations in the same order, or has no other.
+    /// Runs the model until it has had each outcome that was seen, with the operations in the same order, or has no
+    /// other.
     private mutating func judge(_ program: ThreadedProgram, _ options: SearchOptions) {
         var permitted: Set<Observation> = []
         var missing = seen
@@ -84,7 +85,8 @@ struct Judgement {
 }
 
 extension SearchOptions {
-    /// Calls `run` for each schedule, at most 2,000 or as many as the limit says; `run` returns whether its own was redundant.
+    /// Calls `run` for each schedule, at most 2,000 or as many as the limit says. It returns whether its schedule was
+    /// redundant.
     func forEachSchedule(_ run: () -> Bool) -> (count: Int, isCutOff: Bool) {
         var config = il_config()
         if case .bounded(let bound) = modes[0] {

@@ -18,15 +18,15 @@ struct ProgramClass {
     }
 
     enum OperationKind {
-        case resolve, reject, cancel, cancelSource, runWork, dropWork, pause, unpause, attach, drop,
+        case resolve, reject, cancel, cancelSource, follow, runWork, dropWork, pause, unpause, attach, drop,
             dropSource
     }
 
     /// A callback that performs an operation, too; a source with a canceller; a finalizer.
     enum Extra { case action, canceller, finalizer }
 
-    /// Returns each program with so many links, extras and operations, in a mixed order: so that a search that is cut off
-    /// has seen some of every kind.
+    /// Returns each program with so many links, extras and operations, in a mixed order, so that a search that is cut
+    /// off has seen some of every kind.
     func programs(ofSize size: Int) -> [ThreadedProgram] {
         var programs: [ThreadedProgram] = []
         for linkCount in 1...greatestLinks where size > linkCount {
@@ -89,7 +89,8 @@ struct ProgramClass {
     /// have several. (Fewer threads have no orders that these lack.)
     private func addPrograms(_ graph: ProgramGraph, _ count: Int, to programs: inout [ThreadedProgram]) {
         let choices = choices(on: graph)
-        for threads in Distribution(choiceCount: choices.count).threads(count) {
+        let repeatable = Set(choices.indices.filter { choices[$0].isAttaching })
+        for threads in Distribution(choiceCount: choices.count, repeatable: repeatable).threads(count) {
             let actions = threads.enumerated().map { thread in
                 thread.element.enumerated().map { index, choice in
                     choices[choice].numbered(100 + 10 * thread.offset + index)
@@ -108,6 +109,7 @@ struct ProgramClass {
             case .reject: sources.map { .fire(id: 0, $0, through: .handle, .failure(.test($0))) }
             case .cancel: links.map { .cancel($0) }
             case .cancelSource: sources.map { .cancel($0) }
+            case .follow: sources.dropFirst().map { .follow(id: 0, $0, through: .handle, 1) }
             case .runWork: [.runWork]
             case .dropWork: [.dropWork]
             case .pause: graph.nodes.map { .pause($0) }
@@ -121,6 +123,8 @@ struct ProgramClass {
 }
 
 extension ModelAction {
+    fileprivate var isAttaching: Bool { if case .attach = self { true } else { false } }
+
     /// Returns the action under that number, if it is one that needs it.
     fileprivate func numbered(_ number: Int) -> ModelAction {
         switch self {
@@ -129,6 +133,8 @@ extension ModelAction {
         case .attach(_, let target, let callback, let keep):
             .attach(id: number, to: target, callback, keep: keep)
         case .unpause(_, let target): .unpause(id: number, target)
+        case .follow(_, let target, let completer, let other):
+            .follow(id: number, target, through: completer, other)
         default: self
         }
     }

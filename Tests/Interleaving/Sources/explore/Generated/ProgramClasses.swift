@@ -36,8 +36,12 @@ extension ProgramClass {
                 .limitedOfItself(.first),
             ], operations: [.resolve, .reject, .cancel], greatestLinks: 2),
         ProgramClass(
-            name: "pauses", links: [.map, .thenPending], operations: [.resolve, .cancel, .pause, .unpause],
+            name: "pauses", links: [.map, .thenPending],
+            operations: [.resolve, .cancel, .pause, .unpause, .attach],
             extras: [.action], greatestLinks: 2),
+        ProgramClass(
+            name: "joining", links: [.map, .thenPending], operations: [.resolve, .cancel, .follow, .attach],
+            greatestLinks: 2),
         ProgramClass(
             name: "finalizers", links: [.map, .thenPending, .mapManual],
             operations: [.resolve, .cancel, .runWork, .attach], extras: [.finalizer], greatestLinks: 2),
