@@ -11,14 +11,14 @@ final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         /// What the callers' Deferreds follow: the cache has recorded the outcome by then.
         var shared: Deferred<Value>?
         var value: Value?
-        var timer: Timer?
+        var timer: DelayedCall?
     }
 
     /// What an entry retained; to be released outside of its lock.
     struct Remains: Sendable {
         let shared: Deferred<Value>?
         let value: Value?
-        let timer: Timer?
+        let timer: DelayedCall?
     }
 
     enum Joined: Sendable { case shared(Deferred<Value>), kept(Value), ended }
@@ -65,7 +65,7 @@ final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Keeps the value of a request in progress. Returns false if it has ended or was forgotten.
-    func keep(_ value: Value, _ timer: Timer) -> Bool {
+    func keep(_ value: Value, _ timer: DelayedCall) -> Bool {
         state.withLock { state in
             guard state.phase == .inProgress, !state.isForgotten else { return false }
             state.phase = .kept

@@ -166,7 +166,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     private func finish(_ entry: Entry, _ result: Result<Value, any Error>) {
-        let timer = Timer()
+        let timer = DelayedCall()
         if case .success(let value) = result, time > .zero, entry.keep(value, timer) {
             timer.set(time, on: dispatcher) { [weak self] in
                 entry.end()

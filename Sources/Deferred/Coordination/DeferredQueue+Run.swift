@@ -16,10 +16,13 @@ extension DeferredQueue {
     /// puts the element, or at once.
     ///
     /// A cancel of the worker's Deferred cancels the job in progress, or the wait for the next element, and fails it
-    /// with `CancellationError`; the elements in the queue stay there. An element that another thread puts for the
-    /// worker at that moment, and that `body` does not receive, is delivered to the next caller or stays in the queue,
-    /// also if that is full or finished. A worker does not keep the queue alive: when
-    /// the queue is released, the worker's Deferred fails with ``DeferredError/abandoned``.
+    /// with `CancellationError`; the elements in the queue stay there. An element that was on its way to the worker, and
+    /// that `body` does not receive, is delivered to the next caller or returns to the head of the queue, also if that is
+    /// full or finished.
+    ///
+    /// The worker, not the queue, decides how long elements are delivered: when the queue is released, the worker
+    /// continues until none is left. Then its Deferred is resolved if the queue was finished, and fails with
+    /// ``DeferredError/abandoned`` otherwise. A `body` that uses the queue keeps it until it is finished.
     ///
     /// - Parameters:
     ///   - stopsOnFailure: Whether a job that fails ends the worker: its Deferred then fails with that error.
@@ -49,14 +52,12 @@ extension DeferredQueue {
         _ start: @escaping @Sendable (Element) -> Deferred<Void>
     ) -> Deferred<Void> {
         let place = DeferredDiagnostic.Location(fileID: fileID, line: line)
-        return AsyncLoop.deferred(fileID: fileID, line: line) { [weak self] isCancelled in
-            guard let self else { throw DeferredError.abandoned }
-            // The errback receives only the failure of `get`, so that a job that fails with `.finished` does not end
+        return AsyncLoop.deferred(fileID: fileID, line: line) { [storage] isCancelled in
+            // The errback receives only the failure of the queue, so that a job that fails with `.finished` does not end
             // the worker.
-            let element = get(fileID: fileID, line: line)
-            return element.then(
-                { element in
-                    start(element).mapResult { result in
+            storage.delivery(fileID, line).then(
+                { delivery in
+                    start(delivery.take()).mapResult { result in
                         if case .failure(let error) = result {
                             if stopsOnFailure || isCancelled() { throw error }
                             if !(error is CancellationError) {
@@ -66,9 +67,7 @@ extension DeferredQueue {
                         return .continue
                     }
                 },
-                orElse: { [weak self] error throws -> Deferred<AsyncLoop.Next> in
-                    // The cancel came after a `put` had completed `element`, and before the callback ran.
-                    if case .success(let element) = element.currentResult { self?.putBack(element) }
+                orElse: { error throws -> Deferred<AsyncLoop.Next> in
                     guard case DeferredError.finished = error else { throw error }
                     return .resolved(.end)
                 })

@@ -6,14 +6,14 @@ public import Dispatch
 /// let keepAlive = RepeatingWork(every: .seconds(30)) { connection.ping() }
 /// connection.onData { keepAlive.reset() }     // no ping while data arrives
 /// …
-/// keepAlive.cancel()
+/// keepAlive.stop()
 /// ```
 ///
 /// It behaves as the Deferred of `Deferred.repeating(every:on:startsNow:_:)`, which is its ``deferred``; that form is
-/// enough if no run is postponed. The work continues until it fails or is cancelled, whether or not this object is
-/// kept.
+/// enough if no run is postponed or stopped. The work continues until it fails, is stopped or is cancelled, whether or
+/// not this object is kept.
 public final class RepeatingWork: DeferredConvertible {
-    /// Never succeeds: fails with the first failure of a run, or with `CancellationError`.
+    /// Resolved after ``stop()``; fails with the first failure of a run, or with `CancellationError`.
     public let deferred: Deferred<Void>
     private let schedule: RepeatingSchedule
 
@@ -56,16 +56,28 @@ public final class RepeatingWork: DeferredConvertible {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         } else {
-            deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in
-                schedule.next { try run($0).thenReturn(.continue) }
-            }
+            deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in schedule.next(run) }
         }
+    }
+
+    /// From one run to the next. Setting it starts a new interval, as ``reset()`` does; less than zero counts as zero.
+    public var interval: Duration {
+        get { schedule.interval }
+        set { schedule.reset(every: newValue) }
     }
 
     /// Starts a new interval: the next run is one interval from now, and later runs at whole intervals after it.
     ///
     /// A run in progress is not affected. Safe from any thread, also from inside a run.
     public func reset() { schedule.reset() }
+
+    /// Ends the work without a failure: lets the run in progress end, starts no further one, and resolves ``deferred``,
+    /// which this returns: at once, if no run is in progress.
+    @discardableResult
+    public func stop() -> Deferred<Void> {
+        schedule.stop()
+        return deferred
+    }
 
     /// Stops the timer, or cancels what the run in progress returned; no further run starts.
     public func cancel() { deferred.cancel() }

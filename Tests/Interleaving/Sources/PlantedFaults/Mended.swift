@@ -63,8 +63,8 @@ extension PlantedFault {
             79, "an element is lost that was put for a worker that was cancelled before it received it",
             foundBy: "looping-queue-cancel",
             change(
-                "if case .success(let element) = element.currentResult { self?.putBack(element) }",
-                "if !il_is_planted(79), case .success(let element) = element.currentResult { self?.putBack(element) }"
+                "            if let item = item.withLock({ $0.take() }) {",
+                "            if !il_is_planted(79), let item = item.withLock({ $0.take() }) {"
             )),
         PlantedFault(
             80, "a message that is posted while the retained one is delivered overtakes it",

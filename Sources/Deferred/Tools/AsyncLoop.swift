@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Runs a step again and again, each when the one before has succeeded: a loop where steps are done at once, and a
 /// chain of constant length where they have to be waited for (L6), so that neither takes stack.
 struct AsyncLoop: Sendable {
@@ -26,42 +24,17 @@ struct AsyncLoop: Sendable {
         while true {
             // Steps that never wait leave the cancel no other place to take effect.
             if resolver.isCancelled { return .rejected(CancellationError()) }
-            let attachment = Attachment()
+            let attaching = AttachingCall()
             let rest = Deferred<Next>(following: { () throws -> Deferred<Next> in
                 try step { [resolver] in resolver.isCancelled }
             })
             .then { next -> Deferred<Void> in
                 switch next {
                 case .end: .resolved()
-                case .continue: attachment.noteCallback() ? .resolved() : run()
+                case .continue: attaching.noteRun() ? .resolved() : run()
                 }
             }
-            if !attachment.end() { return rest }
+            if !attaching.end() { return rest }
         }
-    }
-}
-
-/// Whether a callback runs inside the call that attaches it.
-///
-/// The thread's number stands for that call: as long as it is stored here, that thread is in the call, and what
-/// else runs on the thread runs inside it.
-///
-/// Sound as `@unchecked Sendable`: `ranInside` is read and written by the attaching thread alone, which is the one
-/// that finds its own number in `thread`.
-private final class Attachment: @unchecked Sendable {
-    private let thread = Atomic<UInt>(Platform.currentThread)
-    private var ranInside = false
-
-    /// Called by the callback. Returns whether it runs inside the attaching call.
-    func noteCallback() -> Bool {
-        guard thread.load(ordering: .relaxed) == Platform.currentThread else { return false }
-        ranInside = true
-        return true
-    }
-
-    /// Ends the attaching. Returns whether the callback ran inside it.
-    func end() -> Bool {
-        thread.store(0, ordering: .relaxed)
-        return ranInside
     }
 }

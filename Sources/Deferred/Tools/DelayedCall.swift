@@ -1,9 +1,9 @@
-/// A timer that is set once and stopped once, in either order, on any thread.
+/// A call on a dispatcher after a delay: a timer that is set once and stopped once, in either order, on any thread.
 ///
 /// A chain refers to the work that it has scheduled by a timer. The scheduled work retains the chain and this
 /// timer, and the timer retains the scheduled work; that cycle ends when the timer expires or is stopped. Whatever
 /// owns a timer stops it when it needs it no longer, at the latest in its `deinit`.
-final class Timer: Sendable {
+final class DelayedCall: Sendable {
     private enum State {
         case new
         case set(any DelayedWork)
