@@ -21,7 +21,7 @@ public final class CancelBag: Sendable {
         }
     }
 
-    private let entries = SpinLocked<[ObjectIdentifier: Entry]>([:])
+    private let entries = SpinLocked(CancellableFIFO<Entry>())
 
     /// Creates an empty bag.
     public init() {}
@@ -35,20 +35,15 @@ public final class CancelBag: Sendable {
     /// may be filled again.
     public func add(_ deferred: Deferred<some Sendable>) {
         let link = deferred.link
-        let key = ObjectIdentifier(link)
         guard !link.isSettled else { return }
-        entries.withLock { $0[key] = Entry(link) }
-        link.observe { [weak self] in _ = self?.entries.withLock { $0.removeValue(forKey: key) } }
+        let ticket = entries.withLock { $0.append(Entry(link)) }
+        link.observe { [weak self] in _ = self?.entries.withLock { $0.remove(ticket) } }
     }
 
     /// Empties the bag, and cancels what was in it, as ``Deferred/cancel()`` does for each.
     public func cancelAll() {
-        let entries = entries.withLock { entries in
-            let all = entries
-            entries = [:]
-            return all
-        }
-        Link.cancel(all: entries.values.compactMap(\.reference.object))
+        let entries = entries.withLock { entries in entries.removeAll() }
+        Link.cancel(entries.compactMap(\.reference.object))
     }
 }
 
@@ -63,8 +58,8 @@ extension Deferred {
 }
 
 extension Link {
-    /// Cancels each link.
-    static func cancel(all links: [Link]) {
+    /// Cancels several links as one (C7).
+    static func cancel(_ links: [Link]) {
         for link in links { link.cancel() }
     }
 }

@@ -115,7 +115,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
             state.isCancelled = true
         }
         startInputs()
-        Link.cancel(all: handle.started)
+        Link.cancel(handle.started)
     }
 
     /// Does what there is to do, unless another call is doing it. A loop, also where inputs are settled as soon

@@ -146,7 +146,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     /// Cancels each input, as its own ``Deferred/cancel()`` does. A list with a limit starts no further input.
     public func cancel() {
         switch source {
-        case .given(let links): Link.cancel(all: links)
+        case .given(let links): Link.cancel(links)
         case .limited(let handle): handle.cancel()
         case .invalid: break
         }

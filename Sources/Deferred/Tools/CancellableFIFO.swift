@@ -74,6 +74,13 @@ package struct CancellableFIFO<Element> {
         return element
     }
 
+    /// Removes all elements, and returns them in order. Their tickets are not used again.
+    package mutating func removeAll() -> [Element] {
+        let all = elements
+        (places, front, count) = ([], 0, 0)
+        return all
+    }
+
     /// The index of the first place whose ticket is not lower.
     private func place(of ticket: Ticket) -> Int {
         var (low, high) = (0, places.count)

@@ -101,7 +101,7 @@ struct CancelBagTests {
             group.addTask { for _ in 0..<50 { bag.cancelAll() } }
         }
         bag.cancelAll()
-        #expect(all.all.allSatisfy(\.hasFired) && bag.count == 0)
+        #expect(all.all.allSatisfy { $0.hasFired } && bag.count == 0)
     }
 
     @Test("A1, A2: never is pending until it is cancelled, though nothing refers to it; then all is freed")

@@ -30,7 +30,7 @@ struct TimeoutTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("N8: a Deferred that is settled and paused is in time, however long the pause")
+    @Test("P1: a Deferred that is settled and paused is in time, however long the pause (N8)")
     func settledAndPaused() throws {
         let source = Deferred<Int>()
         source.pause()
