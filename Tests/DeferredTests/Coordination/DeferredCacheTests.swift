@@ -84,7 +84,7 @@ struct DeferredCacheTests {
         #expect(try successResult(of: second) == 5)
     }
 
-    @Test("Q7: a request that is made after all who asked have cancelled is cancelled")
+    @Test("Q7: a request that is made while the only one who asked is cancelled does not go on")
     func cancelledWhileMade() throws {
         let (cache, server) = (DeferredCache<String, Int>(), Server())
         let asked = SpinLocked<Deferred<Int>?>(nil)

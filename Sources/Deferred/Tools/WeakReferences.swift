@@ -1,5 +1,14 @@
 internal import Dispatch
 
+/// A weak reference that never changes, for classes that are checked to be `Sendable`.
+///
+/// Not `weak let` (SE-0481), which Swift 6.2 does not have.
+package struct WeakReference<Object: AnyObject & Sendable>: Sendable {
+    package private(set) weak var object: Object?
+
+    package init(_ object: Object?) { self.object = object }
+}
+
 /// A dispatcher that runs work only when its owner says so, such as `ManualDispatcher`. With no owner left,
 /// nothing it has would ever run; so chains refer to it weakly, and end with it.
 package protocol OwnedDispatcher: Dispatcher, AnyObject {}
