@@ -34,7 +34,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     deinit {
-        for entry in allEntries { entry.end()?.timer?.stop() }
+        for entry in allEntries { entry.end() }
     }
 
     /// Returns the value for `key`: one that is kept, that of the request in progress, or that of a new `request`.
@@ -63,9 +63,9 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
                 return first
             }
             switch entry.join() {
-            case .kept(let value): return .resolved(value, fileID: fileID, line: line)
-            case .shared(let shared): return consumer(of: entry, shared, fileID, line)
-            case .ended: remove(entry)
+            case .kept(let value, _): return .resolved(value, fileID: fileID, line: line)
+            case .inProgress(_, let shared?): return consumer(of: entry, shared, fileID, line)
+            case .inProgress, .ended: remove(entry)
             }
         }
     }
@@ -88,14 +88,14 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         let bucket = buckets.withLock { $0[hash] } ?? []
         guard let entry = bucket.first(where: { $0.key == key }) else { return }
         remove(entry)
-        entry.forget()?.timer?.stop()
+        entry.forget()
     }
 
     /// Removes all values that are kept; as ``forget(_:)`` for each key.
     public func forgetAll() {
         for entry in allEntries {
             remove(entry)
-            entry.forget()?.timer?.stop()
+            entry.forget()
         }
     }
 
@@ -174,34 +174,20 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
 /// A request of a ``DeferredCache`` that is in progress, or the value that it returned.
 private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct State {
-        enum Phase { case inProgress, kept, ended }
-
-        var phase = Phase.inProgress
-        /// How many callers asked for the request and have not cancelled.
-        var consumers = 1
-        /// Whether the cache has forgotten the request: no further caller shares it.
-        var isForgotten = false
-        /// What the callers' Deferreds follow: the cache has recorded the outcome by then.
-        var shared: Deferred<Value>?
-        var value: Value?
-        var timer: DelayedCall?
+    /// Returned by what changes it, so that what it retained is released outside of the lock.
+    enum State: Sendable {
+        /// So many callers asked for the request and have not cancelled. Their Deferreds follow `shared`, before which the
+        /// cache has recorded the outcome; nil if no further caller shares the request.
+        case inProgress(consumers: Int, shared: Deferred<Value>?)
+        case kept(Value, DelayedCall)
+        case ended
     }
-
-    /// What an entry retained; to be released outside of its lock.
-    struct Remains: Sendable {
-        let shared: Deferred<Value>?
-        let value: Value?
-        let timer: DelayedCall?
-    }
-
-    enum Joined: Sendable { case shared(Deferred<Value>), kept(Value), ended }
 
     let key: Key
     let hash: Int
     /// Follows the request once that is made.
     let source: Deferred<Value>
-    private let state = SpinLocked(State())
+    private let state = SpinLocked(State.inProgress(consumers: 1, shared: nil))
 
     init(_ key: Key, _ hash: Int, _ source: Deferred<Value>) {
         self.key = key
@@ -209,61 +195,68 @@ private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Senda
         self.source = source
     }
 
-    var isInProgress: Bool { state.withLock { $0.phase == .inProgress } }
-    var isKept: Bool { state.withLock { $0.phase == .kept } }
+    var isInProgress: Bool { state.withLock { if case .inProgress = $0 { true } else { false } } }
+    var isKept: Bool { state.withLock { if case .kept = $0 { true } else { false } } }
 
+    /// Lets further callers share the request.
     func share(_ shared: Deferred<Value>) {
-        state.withLock { $0.shared = shared }
+        state.withLock { $0 = .inProgress(consumers: 1, shared: shared) }
     }
 
-    /// Adds a consumer to a request in progress, or returns the value that is kept.
-    func join() -> Joined {
+    /// Adds a consumer to a request that may be shared. Returns the state.
+    func join() -> State {
         state.withLock { state in
-            if let value = state.value { return .kept(value) }
-            guard state.phase == .inProgress, !state.isForgotten, let shared = state.shared else {
-                return .ended
+            if case .inProgress(let consumers, let shared?) = state {
+                state = .inProgress(consumers: consumers + 1, shared: shared)
             }
-            state.consumers += 1
-            return .shared(shared)
+            return state
         }
     }
 
     /// Removes a consumer. Returns whether it was the last of a request in progress, which has ended thereby.
     func leave() -> Bool {
-        state.withLock { state in
-            state.consumers -= 1
-            guard state.consumers == 0, state.phase == .inProgress else { return false }
-            state.phase = .ended
-            return true
+        let (isLast, before) = state.withLock { state -> (Bool, State) in
+            let before = state
+            guard case .inProgress(let consumers, let shared) = before else { return (false, before) }
+            state = consumers == 1 ? .ended : .inProgress(consumers: consumers - 1, shared: shared)
+            return (consumers == 1, before)
         }
+        withExtendedLifetime(before) {}
+        return isLast
     }
 
-    /// Keeps the value of a request in progress. Returns false if it has ended or was forgotten.
+    /// Keeps the value of a request that may be shared. Returns false for another.
     func keep(_ value: Value, _ timer: DelayedCall) -> Bool {
-        state.withLock { state in
-            guard state.phase == .inProgress, !state.isForgotten else { return false }
-            state.phase = .kept
-            state.value = value
-            state.timer = timer
-            return true
+        let (isKept, before) = state.withLock { state -> (Bool, State) in
+            let before = state
+            guard case .inProgress(_, _?) = before else { return (false, before) }
+            state = .kept(value, timer)
+            return (true, before)
+        }
+        withExtendedLifetime(before) {}
+        return isKept
+    }
+
+    /// Releases a value that is kept; a request in progress is shared no more, and its value not kept.
+    func forget() {
+        end {
+            if case .inProgress(let consumers, _) = $0 {
+                .inProgress(consumers: consumers, shared: nil)
+            } else {
+                .ended
+            }
         }
     }
 
-    /// Ends an entry whose value is kept; a request in progress is shared no more.
-    func forget() -> Remains? {
-        let isInProgress = state.withLock { state in
-            state.isForgotten = true
-            return state.phase == .inProgress
-        }
-        return isInProgress ? nil : end()
-    }
+    /// Ends the entry.
+    func end() { end { _ in .ended } }
 
-    /// Ends the entry, and returns what it retained.
-    @discardableResult
-    func end() -> Remains? {
-        state.withLock { state in
-            state.phase = .ended
-            return Remains(shared: state.shared.take(), value: state.value.take(), timer: state.timer.take())
+    private func end(_ after: (State) -> State) {
+        let before = state.withLock { state in
+            let before = state
+            state = after(before)
+            return before
         }
+        if case .kept(_, let timer) = before { timer.stop() }
     }
 }

@@ -101,7 +101,11 @@ final class QueueStorage<Element: Sendable>: Sendable {
                 if let self, !withdraw(ticket) { resolver.resolve() }
             }, fileID: fileID, line: line)
         let effects = state.withLock { $0.send((ticket, element), resolver) }
-        if let effects { perform(effects) } else { resolver.reject(DeferredError.finished) }
+        guard let effects else {
+            resolver.reject(DeferredError.finished, fileID: fileID, line: line)
+            return deferred
+        }
+        perform(effects)
         return deferred
     }
 

@@ -18,6 +18,7 @@ func defineAllScenarios() {
     defineDispatchersScenarios()
     defineTimeScenarios()
     defineCoordinationScenarios()
+    defineCoordinationRulesScenarios()
     defineCachesScenarios()
     defineMulticastScenarios()
     defineChannelScenarios()
