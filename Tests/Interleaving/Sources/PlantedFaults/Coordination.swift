@@ -25,7 +25,7 @@ extension PlantedFault {
             foundBy: "queue-put-get",
             change(
                 "            let (item, effects) = takeFirst()\n            if let item {",
-                "            let (item, effects) = il_is_planted(54) && waiter != nil ? (nil, Effects()) : takeFirst()\n            if let item {"
+                "            let (item, effects) = il_is_planted(54) && waiter != nil ? (nil as Item?, Effects()) : takeFirst()\n            if let item {"
             )),
         PlantedFault(
             55, "an element is lost that was put for a caller who has cancelled",
