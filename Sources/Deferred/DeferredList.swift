@@ -96,16 +96,11 @@ public struct DeferredList<Value: Sendable>: Sendable {
             source = .invalid(.invalidArgument("a DeferredList's limit must be at least 1, not \(limit)"))
         } else {
             let site = DeferredDiagnostic.Location(.list, fileID, line)
-            let count = SpinLocked(0)
-            let wrapping: @Sendable (S.Element) -> Deferred<Value> = { element in
-                let index = count.withLock { count in
-                    count += 1
-                    return count - 1
-                }
-                return body(element).wrappingError(index)
-            }
-            let start = wrapErrors ? wrapping : body
-            source = .limited(LimitedListHandle(LimitedInputs(inputs, limit, site, start)))
+            let limited =
+                wrapErrors
+                ? LimitedInputs(zip(0..., inputs), limit, site) { body($0.1).wrappingError($0.0) }
+                : LimitedInputs(inputs, limit, site, body)
+            source = .limited(LimitedListHandle(limited))
         }
         consumesErrors = consumeErrors
         self.cancelsRemaining = cancelsRemaining

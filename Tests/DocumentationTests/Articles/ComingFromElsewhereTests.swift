@@ -186,7 +186,8 @@ import Testing
         }
         let work = RepeatingWork(every: .seconds(30), on: clock) { task() }
         work.interval = .seconds(5)
-        try successResult(of: work.stop())
+        work.stop()
+        try successResult(of: work.deferred)
     }
 
     @Test("Coming from elsewhere: several")
@@ -262,6 +263,7 @@ import Testing
     func looking() async throws {
         let d = Deferred<Int>()
         try expectNoResult(d)
+        #expect(d.debugDescription.contains("ComingFromElsewhereTests.swift"))
         d.resolve(1)
         #expect(try successResult(of: d) == 1)
         #expect(try await d.value == 1)
