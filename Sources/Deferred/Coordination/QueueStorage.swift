@@ -32,7 +32,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
     struct Effects: Sendable {
         var delivery: (getter: Getter, item: Item)?
         /// A call of `send` whose element has entered the queue.
-        var entered: Resolver<Void>?
+        var entered: (ticket: Ticket, resolver: Resolver<Void>)?
     }
 
     let size: Int?
@@ -113,7 +113,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
     private func withdraw(_ ticket: Ticket) -> Bool {
         let (withdrawn, sender, effects) = state.withLock { state in
             let sender = state.senders.remove(ticket)
-            let element = sender?.element ?? state.elements.remove(ticket)
+            let isEntering = state.entering.remove(ticket) != nil
+            let element = sender?.element ?? (isEntering ? state.elements.remove(ticket) : nil)
             return (element, sender, state.settle())
         }
         perform(effects)
@@ -134,8 +135,13 @@ final class QueueStorage<Element: Sendable>: Sendable {
     func perform(_ first: Effects) {
         var effects = first
         while true {
-            // One that is being cancelled withdraws its element, or finds that it was delivered.
-            if let entered = effects.entered, !entered.isCancelled { entered.resolve() }
+            // One that is being cancelled withdraws its element, or finds that it was delivered. Which of the two threads
+            // it is up to is decided under the lock.
+            if let (ticket, resolver) = effects.entered, !resolver.isCancelled,
+                state.withLock({ $0.entering.remove(ticket) != nil })
+            {
+                resolver.resolve()
+            }
             guard let (getter, item) = effects.delivery else { return }
             if !getter.isCancelled {
                 switch getter {
@@ -159,6 +165,8 @@ extension QueueStorage {
         var elements = CancellableFIFO<Element>()
         /// By the tickets that their elements have.
         var senders = CancellableFIFO<(element: Element, resolver: Resolver<Void>)>()
+        /// The calls of `send` whose elements have entered, and which have not been resolved yet.
+        var entering: Set<Ticket> = []
         var getters = CancellableFIFO<Getter>()
         /// Why the queue has ended, if it has.
         var end: DeferredError?
@@ -200,7 +208,8 @@ extension QueueStorage {
             if let item = elements.popFirst() { return (item, settle()) }
             // A queue of size 0 has only the elements of those that wait for room.
             guard let (ticket, sender) = senders.popFirst() else { return (nil, Effects()) }
-            return ((ticket, sender.element), Effects(entered: sender.resolver))
+            entering.insert(ticket)
+            return ((ticket, sender.element), Effects(entered: (ticket, sender.resolver)))
         }
 
         /// Returns an element to its position, or delivers it to another.
@@ -227,7 +236,8 @@ extension QueueStorage {
                 let (ticket, sender) = senders.popFirst()
             {
                 elements.insert(sender.element, at: ticket)
-                effects.entered = sender.resolver
+                entering.insert(ticket)
+                effects.entered = (ticket, sender.resolver)
             }
             if !elements.isEmpty, let getter = getters.popFirst(), let item = elements.popFirst() {
                 effects.delivery = (getter.element, item)

@@ -104,6 +104,19 @@ struct IdleTimerTests {
         #expect(clock.scheduled.isEmpty)
     }
 
+    @Test("C1: a timer that is cancelled just before it is set anew does not stay set")
+    func cancelledBeforeSet() throws {
+        let dispatcher = RepeatingWorkTests.ObservedDispatcher(clock: clock)
+        let idle = IdleTimer(after: .seconds(1), on: dispatcher)
+        clock.advance(by: .milliseconds(500))
+        idle.postpone()
+        // The timer has expired too early, and another is about to be set.
+        dispatcher.afterElapsed(1) { idle.cancel() }
+        clock.advance(by: .milliseconds(500))
+        #expect(clock.scheduled.isEmpty)
+        #expect(try failureResult(of: idle.deferred) is CancellationError)
+    }
+
     /// Cancels a Deferred while its timer of that number is being set.
     final class CancellingDispatcher: DelayedDispatcher {
         let deferred = SpinLocked<Deferred<Void>?>(nil)
