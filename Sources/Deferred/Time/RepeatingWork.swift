@@ -98,10 +98,11 @@ final class RepeatingSchedule: Sendable {
         var wait: PostponableWait?
         var isStopped = false
 
-        /// Returns when the next run is due: at the end of the first interval that has not passed.
+        /// Returns when the next run is due: at the end of the first interval that has not passed. (Of work that is
+        /// stopped, the wait ends at once, and no run begins.)
         mutating func dueTime(at time: Duration) -> Duration {
             let length = interval.attosecondCount
-            guard length > 0 else {
+            guard length > 0, !isStopped else {
                 due = last + 1
                 return time
             }
@@ -139,7 +140,7 @@ final class RepeatingSchedule: Sendable {
         wait.start { [self] now in
             state.withLock { state in
                 state.wait = wait
-                return state.isStopped ? now : state.dueTime(at: now)
+                return state.dueTime(at: now)
             }
         }
         return result
