@@ -60,7 +60,10 @@ final class QueueStorage<Element: Sendable>: Sendable {
 
     /// Returns the next element to a worker.
     func delivery(_ fileID: StaticString, _ line: UInt) -> Deferred<Delivery> {
-        next(fileID, line, Getter.worker) { [self] item in Delivery(item, self) }
+        let delivery = next(fileID, line, Getter.worker) { [self] item in Delivery(item, self) }
+        // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.
+        delivery.disownFailure()
+        return delivery
     }
 
     private func next<R>(

@@ -102,7 +102,8 @@ final class RepeatingSchedule: Sendable {
         /// stopped, the wait ends at once, and no run begins.)
         mutating func dueTime(at time: Duration) -> Duration {
             let length = interval.attosecondCount
-            guard length > 0, !isStopped else {
+            if isStopped { return .zero }
+            guard length > 0 else {
                 due = last + 1
                 return time
             }
