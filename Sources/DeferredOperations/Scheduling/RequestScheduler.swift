@@ -9,13 +9,13 @@ internal import Foundation
 /// Decisions are made in ``ScheduledRequests``, under the lock; they are carried out after it has been released.
 final class RequestScheduler: RequestObserver {
     let networkUse = NetworkUse()
-    private let requests: SpinLocked<ScheduledRequests>
+    private let requests: Locked<ScheduledRequests>
     private let queue = OperationQueue()
     /// Runs an operation when the dependencies of a request have finished.
     private let dependencyQueue = OperationQueue()
 
     init(limit: Int, limitPerHost: Int?) {
-        requests = SpinLocked(ScheduledRequests(limit: limit, limitPerHost: limitPerHost))
+        requests = Locked(ScheduledRequests(limit: limit, limitPerHost: limitPerHost))
     }
 
     deinit {
@@ -43,7 +43,8 @@ final class RequestScheduler: RequestObserver {
         let unfinished = source.dependencies.filter { !$0.isFinished }
         let request = ScheduledRequest(
             operation: source, host: source.host ?? "", priority: source.queuePriority.rawValue,
-            status: unfinished.isEmpty ? .waiting : .dependent, enter: { source.enter($0) })
+            status: unfinished.isEmpty ? .waiting : .dependent, enter: { source.enter($0) },
+            isCancelled: { source.isBeingCancelled })
         let number = requests.withLock { $0.add(request) }
         if !unfinished.isEmpty {
             let notification = BlockOperation { [weak self] in self?.change { $0.becomeReady(number) } }
@@ -93,5 +94,157 @@ final class RequestScheduler: RequestObserver {
         for request in admitted { request.enter(queue) }
         if isOver { networkUse.end() }
         for resolver in stopped { resolver.resolve() }
+    }
+}
+
+/// A request of a ``DataSourceManager`` that has not finished.
+struct ScheduledRequest {
+    enum Status {
+        /// It waits for its dependencies.
+        case dependent
+        /// It waits until fewer are executing.
+        case waiting
+        case underWay
+        /// It was cancelled, and is executing beyond the limit, to finish.
+        case leaving
+    }
+
+    let operation: Operation
+    let host: String
+    let priority: Int
+    var status: Status
+    /// Adds the operation to a queue.
+    let enter: @Sendable (OperationQueue) -> Void
+    /// Whether a cancel of it is on its way: one cancel may reach many requests, and none starts because another has ended
+    /// (C7).
+    let isCancelled: @Sendable () -> Bool
+
+    var isWaiting: Bool { status == .waiting && !isCancelled() }
+}
+
+/// The requests of a ``DataSourceManager``, and which of them is next.
+///
+/// A value; ``RequestScheduler`` keeps it behind its lock. What it removes is still retained by the caller, so that
+/// nothing of the user's is deallocated under that.
+struct ScheduledRequests {
+    var limit: Int
+    var limitPerHost: Int?
+    var isStopped = false
+    var stopResolvers: [Resolver<Void>] = []
+    private(set) var underWay = 0
+
+    private var requests: [Int: ScheduledRequest] = [:]
+    private var nextNumber = 0
+    private var numbers: [ObjectIdentifier: Int] = [:]
+    private var underWayPerHost: [String: Int] = [:]
+    /// The numbers of waiting requests by priority and host; those that no longer wait are skipped.
+    private var queues: [Int: [String: NumberQueue]] = [:]
+
+    init(limit: Int, limitPerHost: Int?) {
+        self.limit = limit
+        self.limitPerHost = limitPerHost
+    }
+
+    var operations: [Operation] { requests.values.map(\.operation) }
+
+    var waiting: Int { requests.values.count { $0.status == .waiting || $0.status == .dependent } }
+
+    mutating func add(_ request: ScheduledRequest) -> Int {
+        let number = nextNumber
+        nextNumber += 1
+        requests[number] = request
+        numbers[ObjectIdentifier(request.operation)] = number
+        if request.status == .waiting { enqueue(number, request) }
+        return number
+    }
+
+    mutating func becomeReady(_ number: Int) {
+        guard let request = requests[number], request.status == .dependent else { return }
+        requests[number]?.status = .waiting
+        enqueue(number, request)
+    }
+
+    private mutating func enqueue(_ number: Int, _ request: ScheduledRequest) {
+        queues[request.priority, default: [:]][request.host, default: NumberQueue()].append(number)
+    }
+
+    /// Marks the request of a cancelled operation as leaving, and returns it; nil if it is executing already.
+    mutating func leave(_ operation: Operation) -> ScheduledRequest? {
+        guard let number = numbers[ObjectIdentifier(operation)], let request = requests[number],
+            request.status == .waiting || request.status == .dependent
+        else { return nil }
+        requests[number]?.status = .leaving
+        return request
+    }
+
+    mutating func remove(_ operation: Operation) {
+        guard let number = numbers.removeValue(forKey: ObjectIdentifier(operation)),
+            let request = requests.removeValue(forKey: number), request.status == .underWay
+        else { return }
+        underWay -= 1
+        underWayPerHost[request.host, default: 0] -= 1
+        if underWayPerHost[request.host] == 0 { underWayPerHost[request.host] = nil }
+    }
+
+    /// Returns the requests that may execute now; none after a stop, because those that wait are about to be
+    /// cancelled.
+    mutating func admit() -> [ScheduledRequest] {
+        guard !isStopped else { return [] }
+        var admitted: [ScheduledRequest] = []
+        while underWay < limit, let number = takeNext(), let request = requests[number] {
+            requests[number]?.status = .underWay
+            underWay += 1
+            underWayPerHost[request.host, default: 0] += 1
+            admitted.append(request)
+        }
+        return admitted
+    }
+
+    /// Dequeues the oldest request of the highest priority whose host is below its limit.
+    private mutating func takeNext() -> Int? {
+        for priority in queues.keys.sorted(by: >) {
+            var next: (host: String, number: Int)?
+            for host in Array(queues[priority, default: [:]].keys) {
+                guard
+                    let number = queues[priority]?[host]?.first(where: { requests[$0]?.isWaiting == true })
+                else {
+                    queues[priority]?[host] = nil
+                    continue
+                }
+                if hasRoom(host), next.map({ number < $0.number }) ?? true { next = (host, number) }
+            }
+            if let next {
+                queues[priority]?[next.host]?.removeFirst()
+                return next.number
+            }
+        }
+        return nil
+    }
+
+    private func hasRoom(_ host: String) -> Bool {
+        guard let limitPerHost, !host.isEmpty else { return true }
+        return underWayPerHost[host, default: 0] < limitPerHost
+    }
+}
+
+/// Numbers, first in first out.
+struct NumberQueue {
+    private var numbers: [Int] = []
+    private var start = 0
+
+    mutating func append(_ number: Int) { numbers.append(number) }
+
+    /// The first number for which `isWanted` is true; those before it are dropped.
+    mutating func first(where isWanted: (Int) -> Bool) -> Int? {
+        while start < numbers.count, !isWanted(numbers[start]) { removeFirst() }
+        return start < numbers.count ? numbers[start] : nil
+    }
+
+    mutating func removeFirst() {
+        start += 1
+        if start >= 64, start * 2 >= numbers.count {
+            numbers.removeSubrange(..<start)
+            start = 0
+        }
     }
 }

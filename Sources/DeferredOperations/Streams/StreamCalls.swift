@@ -47,9 +47,9 @@ final class StreamCalls: Sendable {
     }
 
     private func submit(_ taken: StreamBuffer.Taken, _ submission: Submission) {
-        let receipt = Receipt(onEnd)
+        let token = Token(onEnd)
         dispatcher.dispatch { [self] in
-            receipt.sign()
+            token.disarm()
             if consume(taken), !submission.passToSubmitter() { begin() }
         }
     }
@@ -74,7 +74,7 @@ final class StreamCalls: Sendable {
     /// Decides who takes the next batch: the work, or the call of `begin()` that it runs inside.
     private final class Submission: Sendable {
         private enum State { case submitting, passed, ended }
-        private let state = SpinLocked(State.submitting)
+        private let state = Locked(State.submitting)
 
         /// Called by the work. Returns true if the submitting call has not returned yet and will continue.
         func passToSubmitter() -> Bool {
@@ -95,14 +95,14 @@ final class StreamCalls: Sendable {
     }
 
     /// Ends the calls if the dispatcher releases its work without running it.
-    private final class Receipt: Sendable {
-        private let onEnd: SpinLocked<(@Sendable ((any Error)?) -> Void)?>
+    private final class Token: Sendable {
+        private let onEnd: Locked<(@Sendable ((any Error)?) -> Void)?>
 
         init(_ onEnd: @escaping @Sendable ((any Error)?) -> Void) {
-            self.onEnd = SpinLocked(onEnd)
+            self.onEnd = Locked(onEnd)
         }
 
-        func sign() {
+        func disarm() {
             let released = onEnd.withLock { $0.take() }
             _ = consume released
         }

@@ -43,8 +43,7 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
-        let sink = MemorySink(urlRequest)
-        try transfer(try checkedRequest(), into: sink) { [self] result in
+        try transfer(into: { MemorySink($0) }) { [self] result, sink in
             finish(with: Result { try decoded(sink.data, try result.get()) })
         }
     }

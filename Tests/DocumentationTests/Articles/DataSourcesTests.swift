@@ -106,7 +106,7 @@ import FoundationNetworking
     func download() async throws {
         server.route("/file", .text("twelve bytes"))
         let (address, file, print) = (url("/file"), folder.appending(path: "file"), print)
-        DownloadDataSource(address, to: file, existing: .replace).request(on: queue)
+        DownloadDataSource(address, to: file, options: .init(existing: .replace)).request(on: queue)
             .done { file in print("\(file.byteCount) bytes in \(file.url.lastPathComponent)") }
         #expect(try await shown.get().value == "12 bytes in file")
     }
