@@ -1,9 +1,8 @@
 import Deferred
+import DeferredOperations
 import Foundation
 import LoopbackServer
 import Testing
-
-import DeferredOperations
 
 /// Cancels of a stream whose pieces have come and have not been delivered.
 @Suite(.timeLimit(.minutes(20)))

@@ -89,12 +89,13 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
     }
 
     /// Creates a download of what a URL names.
-    public convenience init(
+    public init(
         _ url: URL, to destination: URL, options: DownloadOptions = .init(),
         transfer: TransferOptions = .init(), session: TransferSession = .shared
     ) {
-        self.init(
-            URLRequest(url: url), to: destination, options: options, transfer: transfer, session: session)
+        self.destination = destination
+        downloadOptions = options
+        super.init(URLRequest(url: url), options: transfer, session: session)
     }
 
     /// Starts the transfer. A subclass that overrides this calls `super`.

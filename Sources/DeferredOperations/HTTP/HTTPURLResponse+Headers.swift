@@ -15,17 +15,17 @@ extension HTTPURLResponse {
     ///
     /// With `Transfer-Encoding: chunked`, a `Content-Length` is ignored (RFC 9112, 6.3).
     ///
-    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that no number can represent:
-    ///   libcurl ignores it, and reads until the connection ends.
+    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that is no number, or too large for one: libcurl
+    ///   reads the digits that it begins with, or until the connection ends.
     func announcedLength(for request: URLRequest) throws(DataSourceError) -> Int64? {
         if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
         if value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased().contains("chunked") == true {
             return nil
         }
-        guard let text = value(forHTTPHeaderField: "Content-Length"), !text.isEmpty,
-            text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
-        else { return nil }
-        guard let length = Int64(text) else {
+        guard let text = value(forHTTPHeaderField: "Content-Length"), !text.isEmpty else { return nil }
+        // Equal lengths count as one (RFC 9110, 8.6).
+        let lengths = Set(text.split(separator: ",").map { ContentRange.position($0.trimmingPrefix(" ")) })
+        guard lengths.count == 1, case .some(.some(let length)) = lengths.first else {
             throw .malformedResponse(request.errorURL, reason: "a Content-Length of \(text)")
         }
         return hasContentEncoding ? nil : length
@@ -121,8 +121,9 @@ struct ContentRange: Equatable {
     }
 
     /// A number without a sign.
-    fileprivate static func position(_ text: Substring) -> Int64? {
-        text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int64(text) : nil
+    static func position(_ text: Substring) -> Int64? {
+        !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            ? Int64(text) : nil
     }
 }
 

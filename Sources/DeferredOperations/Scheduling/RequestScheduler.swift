@@ -138,7 +138,7 @@ struct ScheduledRequests {
     private var numbers: [ObjectIdentifier: Int] = [:]
     private var underWayPerHost: [String: Int] = [:]
     /// The numbers of waiting requests by priority and host; those that no longer wait are skipped.
-    private var queues: [Int: [String: NumberQueue]] = [:]
+    private var queues: [Int: [String: ArraySlice<Int>]] = [:]
 
     init(limit: Int, limitPerHost: Int?) {
         self.limit = limit
@@ -165,7 +165,7 @@ struct ScheduledRequests {
     }
 
     private mutating func enqueue(_ number: Int, _ request: ScheduledRequest) {
-        queues[request.priority, default: [:]][request.host, default: NumberQueue()].append(number)
+        queues[request.priority, default: [:]][request.host, default: []].append(number)
     }
 
     /// Marks the request of a cancelled operation as leaving, and returns it; nil if it is executing already.
@@ -205,12 +205,12 @@ struct ScheduledRequests {
         for priority in queues.keys.sorted(by: >) {
             var next: (host: String, number: Int)?
             for host in Array(queues[priority, default: [:]].keys) {
-                guard
-                    let number = queues[priority]?[host]?.first(where: { requests[$0]?.isWaiting == true })
-                else {
-                    queues[priority]?[host] = nil
-                    continue
+                var waiting = queues[priority]?[host].take() ?? []
+                while let number = waiting.first, requests[number]?.isWaiting != true {
+                    waiting.removeFirst()
                 }
+                guard let number = waiting.first else { continue }
+                queues[priority]?[host] = waiting
                 if hasRoom(host), next.map({ number < $0.number }) ?? true { next = (host, number) }
             }
             if let next {
@@ -224,27 +224,5 @@ struct ScheduledRequests {
     private func hasRoom(_ host: String) -> Bool {
         guard let limitPerHost, !host.isEmpty else { return true }
         return underWayPerHost[host, default: 0] < limitPerHost
-    }
-}
-
-/// Numbers, first in first out.
-struct NumberQueue {
-    private var numbers: [Int] = []
-    private var start = 0
-
-    mutating func append(_ number: Int) { numbers.append(number) }
-
-    /// The first number for which `isWanted` is true; those before it are dropped.
-    mutating func first(where isWanted: (Int) -> Bool) -> Int? {
-        while start < numbers.count, !isWanted(numbers[start]) { removeFirst() }
-        return start < numbers.count ? numbers[start] : nil
-    }
-
-    mutating func removeFirst() {
-        start += 1
-        if start >= 64, start * 2 >= numbers.count {
-            numbers.removeSubrange(..<start)
-            start = 0
-        }
     }
 }

@@ -29,28 +29,18 @@ final class StreamCalls: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Makes the calls until the buffer is empty, and has it continue when there is more.
-    ///
-    /// A loop, so that a dispatcher that runs its work within `dispatch` costs no stack.
+    /// Makes the next calls as soon as there are pieces.
     func begin() {
-        while true {
-            let submission = Submission()
-            buffer.take { [self] taken in
-                if let submitting {
-                    submitting.async { [self] in submit(taken, submission) }
-                } else {
-                    submit(taken, submission)
-                }
-            }
-            guard submission.end() else { return }
+        buffer.take { [self] taken in
+            if let submitting { submitting.async { [self] in submit(taken) } } else { submit(taken) }
         }
     }
 
-    private func submit(_ taken: StreamBuffer.Taken, _ submission: Submission) {
+    private func submit(_ taken: StreamBuffer.Taken) {
         let token = Token(onEnd)
         dispatcher.dispatch { [self] in
             token.disarm()
-            if consume(taken), !submission.passToSubmitter() { begin() }
+            if consume(taken) { begin() }
         }
     }
 
@@ -68,29 +58,6 @@ final class StreamCalls: Sendable {
         case .end(let error):
             onEnd(error)
             return false
-        }
-    }
-
-    /// Decides who takes the next batch: the work, or the call of `begin()` that it runs inside.
-    private final class Submission: Sendable {
-        private enum State { case submitting, passed, ended }
-        private let state = Locked(State.submitting)
-
-        /// Called by the work. Returns true if the submitting call has not returned yet and will continue.
-        func passToSubmitter() -> Bool {
-            state.withLock { state in
-                guard state == .submitting else { return false }
-                state = .passed
-                return true
-            }
-        }
-
-        /// Called when the submitting call has returned. Returns true if the work has passed the next batch to it.
-        func end() -> Bool {
-            state.withLock { state in
-                defer { state = .ended }
-                return state == .passed
-            }
         }
     }
 

@@ -78,7 +78,7 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
     private let buffer: StreamBuffer
     private let deliversCalls: Bool
     private let dispatcher: (any Dispatcher)?
-    private let calls = Locked<(@Sendable (Data) throws -> Void)?>(nil)
+    private let calls: Locked<(@Sendable (Data) throws -> Void)?>
     /// The outcome of the transfer, while calls are still being made.
     private let summary = Locked<Summary?>(nil)
 
@@ -98,29 +98,34 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
         onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
+        (head, headResolver) = Self.makeHead()
         buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
-        let (head, resolver) = Deferred<HTTPURLResponse>.withResolver()
-        // Handled here, so that nothing is reported where only the request is used.
-        head.fail { _ in }
-        self.head = head
-        headResolver = Locked(resolver)
         self.dispatcher = dispatcher
+        calls = Locked(onPiece)
         deliversCalls = onPiece != nil
         super.init(request, options: options, session: session)
-        calls.withLock { $0 = onPiece }
     }
 
     /// Creates a data source for a plain `GET`.
-    public convenience init(
+    public init(
         _ url: URL, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
         options: TransferOptions = .init(),
         session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
         onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
-        self.init(
-            URLRequest(url: url), bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount,
-            options: options, session: session,
-            on: dispatcher, onPiece: onPiece)
+        (head, headResolver) = Self.makeHead()
+        buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
+        self.dispatcher = dispatcher
+        calls = Locked(onPiece)
+        deliversCalls = onPiece != nil
+        super.init(URLRequest(url: url), options: options, session: session)
+    }
+
+    private static func makeHead() -> (Deferred<HTTPURLResponse>, Locked<Resolver<HTTPURLResponse>?>) {
+        let (head, resolver) = Deferred<HTTPURLResponse>.withResolver()
+        // Handled here, so that nothing is reported where only the request is used.
+        head.fail { _ in }
+        return (head, Locked(resolver))
     }
 
     deinit {

@@ -323,6 +323,12 @@ final class Transfer: @unchecked Sendable {
     private func begin(_ sent: Sent, _ round: Int) {
         session.control.async { [self] in
             guard isCurrent(round) else { return }
+            if let file = sent.file {
+                // It may have gone since the first request.
+                do { try file.checkUpload(to: sent.request.errorURL) } catch {
+                    return handle(.failed(error, .closure), of: round)
+                }
+            }
             var sent = sent
             sent.request.timeoutInterval = TransferSession.foundationTimeout
             sent.request.url = sent.request.url?.asSent

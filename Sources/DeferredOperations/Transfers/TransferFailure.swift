@@ -16,6 +16,9 @@ struct TransferFailure {
 
     /// Returns the error to report; `CancellationError` for a cancel (O3).
     func error(for error: any Error) -> any Error {
+        if let error = error as? UploadBody.Failure {
+            return DataSourceError.invalidRequest(url, reason: error.description)
+        }
         guard let error = error as? URLError else {
             return DataSourceError.connectionLost(url, reason: error.localizedDescription)
         }

@@ -8,7 +8,7 @@ internal import FoundationNetworking
 /// sink receives.
 ///
 /// A value without locks, timers, tasks or files: ``Transfer`` passes it events, one at a time, and performs the actions
-/// that each returns, in order. ``rule(_:_:)`` has an entry for each state and event; Documentation/Transfers.md has the
+/// that each returns, in order. ``targets(of:in:)`` has an entry for each state and event; Documentation/Transfers.md has the
 /// diagram, which is generated from it.
 ///
 /// - A *round* is one task, or one call of a closure of the user's. Whatever replaces it begins another round; events of an
@@ -189,13 +189,14 @@ struct TransferStateMachine {
     /// - Parameter round: Of what the event is about; nil for an event of the whole transfer.
     mutating func handle(_ event: Event, of round: Int? = nil) -> [Action] {
         if let round, round != self.round { return [] }
-        let rule = Self.rule(state.phase, event.kind)
-        guard case .leads(let phases) = rule else {
-            assert(rule == .ignored, "\(event.kind) in \(state.phase)")
+        let phase = state.phase
+        guard let targets = Self.targets(of: event, in: phase) else {
+            assertionFailure("\(event) in \(state)")
             return []
         }
+        if targets.isEmpty { return [] }
         step(event)
-        assert(phases.contains(state.phase), "\(event.kind) led to \(state.phase)")
+        assert(targets.contains(state.phase), "\(event) in \(phase) led to \(state)")
         defer { actions = [] }
         return actions
     }
