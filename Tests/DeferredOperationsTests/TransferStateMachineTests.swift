@@ -10,14 +10,14 @@ import FoundationNetworking
 
 /// The state machine of a transfer, driven by events alone.
 struct TransferStateMachineTests {
-    private let address = "http://example.org/it"
-    private var request: URLRequest { URLRequest(url: URL(string: address)!) }
+    let address = "http://example.org/it"
+    var request: URLRequest { URLRequest(url: URL(string: address)!) }
 
-    private func response(_ status: Int = 200, _ headers: [String: String] = [:]) -> HTTPURLResponse {
+    func response(_ status: Int = 200, _ headers: [String: String] = [:]) -> HTTPURLResponse {
         .of(address, status, headers)
     }
 
-    private func words(_ simulation: inout Simulation) -> String {
+    func words(_ simulation: inout Simulation) -> String {
         switch simulation.conclude() {
         case .success(let response): "\(response.statusCode)"
         case .failure(let error): "\(error)"
@@ -314,5 +314,35 @@ struct TransferStateMachineTests {
         simulation.handle(.head(.of("http://me:secret@example.org/it", 200)))
         simulation.handle(.completed(nil))
         #expect(!String(reflecting: simulation.conclude()).contains("secret"))
+    }
+}
+
+extension TransferStateMachineTests {
+    @Test("O4: too few file descriptors is what the error says")
+    func descriptors() {
+        var simulation = Simulation(request, into: MemorySink(request))
+        simulation.start()
+        simulation.handle(.completed(DescriptorShortage()))
+        #expect(
+            words(&simulation).hasSuffix("cannot connect: too many open files: this process may have no more")
+        )
+        #expect(
+            (DescriptorShortage.named(URLError(.cannotConnectToHost)) as? URLError)?.code
+                == .cannotConnectToHost)
+    }
+
+    @Test("O4: a length that is no number is an error, and equal lengths count as one")
+    func contentLengths() {
+        for (length, isRight) in [
+            ("5", true), ("5, 5", true), ("5,5", true), ("", true), ("1e3", false), ("-1", false),
+            ("0x5", false),
+            ("5, 6", false), (",", false), ("18446744073709551616", false), ("five", false), (" 5 5", false),
+        ] {
+            let sink = MemorySink(request)
+            var simulation = Simulation(request, into: sink)
+            simulation.start()
+            simulation.handle(.head(response(200, ["Content-Length": length])))
+            #expect((simulation.phase == .receiving) == isRight, "\(length)")
+        }
     }
 }

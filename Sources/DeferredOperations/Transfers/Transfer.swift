@@ -184,14 +184,15 @@ final class Transfer: @unchecked Sendable {
     func complete(_ response: HTTPURLResponse?, _ error: (any Error)?, of round: Int) {
         // A stream may be of a class of the user's.
         let stream = core.withLock { $0.machine.round == round ? $0.body.stream : nil }
-        let failure = stream.flatMap { UploadBody.failure(of: $0) }
+        let failure =
+            stream.flatMap { UploadBody.failure(of: $0) }
+            ?? error.map { response == nil ? DescriptorShortage.named($0) : $0 }
         core.withLock { core in
-            if let failure { return run(.completed(failure), of: round, &core) }
-            if error == nil, let response, case .requesting = core.machine.state {
+            if failure == nil, let response, case .requesting = core.machine.state {
                 core.metrics.responded = .now
                 run(.head(response), of: round, &core)
             }
-            run(.completed(error), of: round, &core)
+            run(.completed(failure), of: round, &core)
         }
     }
 

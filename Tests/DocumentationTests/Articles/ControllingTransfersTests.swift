@@ -86,7 +86,7 @@ final class TokenAdapter: Sendable {
             }
         }
         DownloadDataSource(address, to: file, options: options).request(on: queue)
-        .done { file in print("\(file.byteCount) bytes, verified") }
+            .done { file in print("\(file.byteCount) bytes, verified") }
         #expect(try await shown.get().value == "9 bytes, verified")
     }
 

@@ -2,6 +2,7 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -75,6 +76,37 @@ import FoundationNetworking
                 .done { page in show(page.data) }
                 .fail { error in show(error) }
         }
+    }
+
+    final class CachedDataSource: URLDataSource, @unchecked Sendable {
+        private static let kept = Mutex<[URL: Response]>([:])
+
+        func load(on queue: OperationQueue) -> Deferred<Response> {
+            request(on: queue).map { [urlRequest] response in
+                if let url = urlRequest.url { Self.kept.withLock { $0[url] = response } }
+                return response
+            }
+        }
+
+        override func execute() throws {
+            if let url = urlRequest.url, let response = Self.kept.withLock({ $0[url] }) {
+                finish(with: .success(response))
+            } else {
+                try super.execute()
+            }
+        }
+    }
+
+    @Test("Data sources: a cache of its own")
+    func cache() async throws {
+        server.route("/page", .text("a page"))
+        let (address, show) = (url("/page"), show)
+        for _ in 0..<2 {
+            CachedDataSource(address).load(on: queue)
+                .done { page in show(page.data) }
+            #expect(try await shown.get().value == "a page")
+        }
+        #expect(server.requests.count == 1)
     }
 
     @Test("Data sources: options")
