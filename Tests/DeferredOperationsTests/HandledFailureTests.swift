@@ -6,20 +6,36 @@ import LoopbackServer
 import Testing
 
 /// Failures that a reader of a body receives.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.serialized, .timeLimit(.minutes(20)))
 struct HandledFailureTests {
     let fixture: TransferFixture
 
     init() throws { fixture = try TransferFixture() }
 
-    /// Collects what is reported while `body` runs and until the operations have been released.
-    private func reports(_ body: @escaping @Sendable () async -> Void) async -> [String] {
-        let reports = Observations<String>()
-        await DeferredDiagnostics.withHandler({ reports.note("\($0)") }) {
-            await body()
-            await fixture.server.waitUntilIdle()
-            fixture.queue.waitUntilFinished()
+    /// Refers to the source, so that a test can wait until it has been released.
+    ///
+    /// Sound as `@unchecked Sendable`: a test sets it before it waits.
+    private final class Released: @unchecked Sendable {
+        weak var source: StreamDataSource?
+    }
+
+    /// Collects what is reported while `body` uses a source, until that has been released.
+    private func reports(
+        expected: Int = 0, _ body: @escaping @Sendable (StreamDataSource) async -> Void
+    ) async -> [String] {
+        let (reports, released, server) = (
+            Observations<String>(), Released(), fixture.url("/it").absoluteString
+        )
+        // Where the last reference is released is not known, so a handler for one task would miss it.
+        DeferredDiagnostics.setHandler { if "\($0)".contains(server) { reports.note("\($0)") } }
+        defer { DeferredDiagnostics.setHandler(nil) }
+        do {
+            let source = StreamDataSource(fixture.url("/it"), options: .patient)
+            released.source = source
+            await body(source)
         }
+        while released.source != nil { await Task.yield() }
+        await reports.wait(for: expected)
         return reports.all
     }
 
@@ -29,8 +45,7 @@ struct HandledFailureTests {
     func thrown() async {
         for (answer, pieces) in [(Answer.status(404), 0), (.truncated(after: 1000, of: 2000), 1)] {
             fixture.server.route("/it", answer)
-            let seen = await reports { [fixture] in
-                let source = StreamDataSource(fixture.url("/it"), options: .patient)
+            let seen = await reports { [fixture] source in
                 let request = source.request(on: fixture.queue)
                 var count = 0
                 await #expect(throws: DataSourceError.self) {
@@ -40,8 +55,7 @@ struct HandledFailureTests {
                 _ = request
             }
             #expect(seen.isEmpty)
-            let dropped = await reports { [fixture] in
-                let source = StreamDataSource(fixture.url("/it"), options: .patient)
+            let dropped = await reports { [fixture] source in
                 _ = source.request(on: fixture.queue, deliveringOn: .global())
                 await #expect(throws: DataSourceError.self) { for try await _ in source.body {} }
             }
@@ -52,8 +66,7 @@ struct HandledFailureTests {
     @Test("U1: a failure that the reader receives after the request has failed and was released is handled")
     func readLate() async {
         fixture.server.route("/it", .truncated(after: 1000, of: 2000))
-        let seen = await reports { [fixture] in
-            let source = StreamDataSource(fixture.url("/it"), options: .patient)
+        let seen = await reports { [fixture] source in
             let failed = Observations<Void>()
             source.request(on: fixture.queue).always { _ in failed.note(()) }.fail { _ in }
             await failed.wait(for: 1)
@@ -65,16 +78,9 @@ struct HandledFailureTests {
     @Test("U1: a failure that no reader receives is reported")
     func unread() async {
         fixture.server.route("/it", .status(404))
-        let seen = await reports { [fixture] in
-            let source = StreamDataSource(fixture.url("/it"), options: .patient)
+        let seen = await reports(expected: 1) { [fixture] source in
             _ = source.request(on: fixture.queue)
-            fixture.queue.waitUntilFinished()
         }
         #expect(seen.count == 1)
     }
-}
-
-extension OperationQueue {
-    /// Waits, also in an asynchronous function.
-    func waitUntilFinished() { waitUntilAllOperationsAreFinished() }
 }

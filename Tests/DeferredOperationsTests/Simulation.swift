@@ -68,7 +68,7 @@ struct Simulation {
     private mutating func perform(_ action: Machine.Action) {
         switch action {
         case .consult(let question):
-            if case .begin(let answer, _, _) = question {
+            if case .begin(let answer) = question {
                 delivered = Data()
                 announced = answer.announced
             }

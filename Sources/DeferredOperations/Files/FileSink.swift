@@ -61,7 +61,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
     func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
         switch question {
         case .prepare: return .request(try prepare())
-        case .begin(let answer, _, _): return try begin(answer)
+        case .begin(let answer): return try begin(answer)
         case .completed:
             guard isAnswered else { return .complete }
             if let next = try requestForRest() { return .request(next) }

@@ -21,7 +21,7 @@ protocol RequestObserver: AnyObject, Sendable {
 /// - *decided*: there is an outcome, from the work or from a cancel, whichever came first (O2);
 /// - *idle*: the work has returned, if it was started at all, and so has what stops it because of a cancel;
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
-open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
+open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     // Sound as `@unchecked Sendable`: what changes in this class is in `lifecycle`, behind a lock. A subclass is
     // responsible for its own variables.
 

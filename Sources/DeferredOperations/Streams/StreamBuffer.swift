@@ -171,7 +171,7 @@ final class StreamSink: TransferSink, @unchecked Sendable {
     func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
         switch question {
         case .prepare: .request(request)
-        case .begin(let answer, _, _): try begin(answer)
+        case .begin(let answer): try begin(answer)
         case .completed: requestForRest().map { .request($0) } ?? .complete
         case .unsatisfiable, .failed: .nothing
         }

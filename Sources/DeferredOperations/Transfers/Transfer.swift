@@ -218,9 +218,9 @@ final class Transfer: @unchecked Sendable {
         case .askCredentials(let challenge): ask(about: challenge, &core)
         case .verify(let check): verify(check, &core)
         case .report: reportProgress(&core)
-        case .conclude(let isSuccess):
+        case .conclude(let result):
             core.metrics.ended = .now
-            (isSuccess ? queue : .global()).async { [self] in conclude() }
+            (result.isSuccess ? queue : .global()).async { [self] in conclude() }
         case .close(let result): close(result, &core)
         case .discard:
             core.discarded = core.sink.discard()

@@ -49,7 +49,7 @@ final class MemorySink: TransferSink, @unchecked Sendable {
     func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
         switch question {
         case .prepare: return .request(request)
-        case .begin(let answer, _, _):
+        case .begin(let answer):
             part = answer.part
             data = Data()
             // A server may announce more than it sends.

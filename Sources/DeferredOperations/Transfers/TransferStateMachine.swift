@@ -24,17 +24,17 @@ struct TransferStateMachine {
         /// A request has been sent, or its body is being made.
         case requesting
         /// `validateResponse` is running. The body is kept apart.
-        case staging(Answer, end: BodyEnd?)
+        case staging
         /// The answer has been accepted. What was kept apart is being passed to the sink, in front of what arrives.
-        case flushing(Answer, end: BodyEnd?)
-        case receiving(Answer)
+        case flushing
+        case receiving
         /// The body is not wanted. Its first bytes may become part of an error.
-        case sampling(Answer, Data)
+        case sampling
         /// The sink is full.
-        case paused(Answer)
+        case paused
         /// A closure of the user's decides how to continue; if it does not, the transfer fails with the error.
         case asking(Decision, orElse: DataSourceError)
-        case verifying(HTTPURLResponse)
+        case verifying
         /// The outcome is decided.
         case ending(Result<HTTPURLResponse, any Error>)
         case over
@@ -86,7 +86,7 @@ struct TransferStateMachine {
         case verify(@Sendable () throws -> Void)
         case report
         /// Have `concluded` follow: after the closures of the user's if this is a success.
-        case conclude(isSuccess: Bool)
+        case conclude(Result<HTTPURLResponse, any Error>)
         /// Move what the sink has into place, or remove it.
         case close(Result<HTTPURLResponse, any Error>)
         case discard
@@ -96,11 +96,11 @@ struct TransferStateMachine {
     enum Question {
         /// For the first request.
         case prepare
-        case begin(Answer, end: BodyEnd?, isStaged: Bool)
+        case begin(Answer)
         /// What is missing, after an answer that was complete in itself, or after a pause.
-        case completed(HTTPURLResponse)
+        case completed
         /// A 416.
-        case unsatisfiable(HTTPURLResponse, DataSourceError)
+        case unsatisfiable(HTTPURLResponse, orElse: DataSourceError)
         case failed(any Error, FailureCause)
     }
 
@@ -128,6 +128,7 @@ struct TransferStateMachine {
         case failed(any Error)
     }
 
+    /// The answer to the present request.
     struct Answer {
         let response: HTTPURLResponse
         /// Which part of the resource the body is, if it is a 206 with one range.
@@ -135,16 +136,17 @@ struct TransferStateMachine {
         /// How long the body is to be, if that is known.
         var announced: Int64?
         var received: Int64 = 0
-    }
-
-    enum BodyEnd {
-        case whole
-        case broken(any Error)
+        /// Whether the body was kept apart, and how it has ended meanwhile: `.some(nil)` if it is complete.
+        var isStaged = false
+        var end: (any Error)??
+        /// The first bytes of a body that is not wanted.
+        var sample = Data()
     }
 
     private(set) var state = State.idle
     private(set) var round = 0
     private(set) var request: URLRequest
+    private var answer: Answer?
     private(set) var progress = TransferProgress()
     /// How many bytes of bodies have been received, over all requests.
     private(set) var received: Int64 = 0
@@ -215,13 +217,11 @@ struct TransferStateMachine {
             actions.append(.report)
         case .completed(let error): endTask(error)
         case .validated(let error): endValidation(error)
-        case .flushed: if case .flushing(let answer, let end) = state { accept(answer, end) }
+        case .flushed: accept()
         case .full: pause()
         case .room: unpause()
         case .answered(let answer): use(answer)
-        case .verified(let error):
-            guard case .verifying(let response) = state else { return }
-            if let error { fail(error, .verification) } else { end(.success(response)) }
+        case .verified(let error): if let error { fail(error, .verification) } else { succeed() }
         case .tick(let isHeldUp): countSilence(isHeldUp)
         case .limitPassed(let limit): end(.failure(DataSourceError.timedOut(url, .total(limit))))
         case .stop:
@@ -245,6 +245,7 @@ struct TransferStateMachine {
     private mutating func send(_ request: URLRequest) {
         replaceRound()
         self.request = request
+        answer = nil
         silentTicks = 0
         state = .requesting
         actions.append(.send(request))
@@ -264,11 +265,11 @@ struct TransferStateMachine {
     private mutating func end(_ result: Result<HTTPURLResponse, any Error>) {
         replaceRound()
         state = .ending(result)
-        if case .success = result {
-            actions.append(.conclude(isSuccess: true))
-        } else {
-            actions.append(.conclude(isSuccess: false))
-        }
+        actions.append(.conclude(result))
+    }
+
+    private mutating func succeed() {
+        if let answer { end(.success(answer.response)) }
     }
 
     private mutating func use(_ reply: Reply, to question: Question) {
@@ -282,26 +283,21 @@ struct TransferStateMachine {
             challengeCount = 0
             if case .failed = question { hasAccepted = false }
             send(next)
-        case (.begin(let answer, let end, let isStaged), .body(let before, let total)):
+        case (.begin(let answer), .body(let before, let total)):
             progress.received = before + answer.received
             progress.expected = total
             if let limit = options.maximumByteCount, max(progress.received, total ?? 0) > limit {
                 return fail(DataSourceError.tooLarge(url, limit: limit))
             }
             actions.append(.report)
-            if isStaged {
-                state = .flushing(answer, end: end)
-                actions.append(.flush)
-            } else {
-                accept(answer, nil)
-            }
-        case (.completed(let response), .verify(let check)),
-            (.unsatisfiable(let response, _), .verify(let check)):
+            guard answer.isStaged else { return accept() }
+            state = .flushing
+            actions.append(.flush)
+        case (.completed, .verify(let check)), (.unsatisfiable, .verify(let check)):
             replaceRound()
-            state = .verifying(response)
+            state = .verifying
             actions.append(.verify(check))
-        case (.completed(let response), .complete), (.unsatisfiable(let response, _), .complete):
-            end(.success(response))
+        case (.completed, .complete), (.unsatisfiable, .complete): succeed()
         case (.unsatisfiable(_, let failure), .nothing): fail(failure)
         case (_, .body), (_, .verify), (_, .complete), (_, .nothing):
             preconditionFailure("\(reply) is no reply to \(question)")
@@ -324,9 +320,8 @@ struct TransferStateMachine {
         // An informational answer: the real one follows.
         if 100..<200 ~= response.statusCode { return }
         var answer = Answer(response: response.from(request.url))
-        guard isAccepted(response.statusCode), response.statusCode != 304 else {
-            return state = .sampling(answer, Data())
-        }
+        self.answer = answer
+        guard isAccepted(response.statusCode), response.statusCode != 304 else { return state = .sampling }
         do {
             answer.part = try answer.response.checkedPart(askedBy: request)
             answer.announced =
@@ -339,55 +334,39 @@ struct TransferStateMachine {
             return fail(DataSourceError.tooLarge(url, limit: limit))
         }
         // Anything but a 206 that comes in place of the rest is another answer.
-        let isRest = hasAccepted && response.statusCode == 206
-        if options.validateResponse != nil, !isRest {
-            state = .staging(answer, end: nil)
-            actions.append(.validate(answer.response))
-        } else {
-            consult(.begin(answer, end: nil, isStaged: false))
-        }
+        answer.isStaged = options.validateResponse != nil && !(hasAccepted && response.statusCode == 206)
+        self.answer = answer
+        guard answer.isStaged else { return consult(.begin(answer)) }
+        state = .staging
+        actions.append(.validate(answer.response))
     }
 
     private mutating func take(_ data: Data) {
         wasHeard = true
         switch state {
-        case .staging(var answer, nil):
-            guard count(data, &answer, isStaged: true) else { return }
-            state = .staging(answer, end: nil)
-            actions.append(.stage(data))
-        case .flushing(var answer, nil):
-            guard count(data, &answer) else { return }
-            state = .flushing(answer, end: nil)
-            actions.append(.stage(data))
-        case .receiving(var answer):
-            guard count(data, &answer) else { return }
-            state = .receiving(answer)
-            actions.append(.deliver(data))
-        case .paused(var answer):
-            guard count(data, &answer) else { return }
-            state = .paused(answer)
-            actions.append(.deliver(data))
-        case .sampling(let answer, var sample):
-            sample.append(data.prefix(max(0, options.errorByteCount - sample.count)))
-            state = .sampling(answer, sample)
-            if sample.count >= options.errorByteCount { endSample(answer, sample) }
-        default: break
+        case .staging, .flushing: if count(data) { actions.append(.stage(data)) }
+        case .receiving, .paused: if count(data) { actions.append(.deliver(data)) }
+        default:
+            guard var answer else { return }
+            answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
+            self.answer = answer
+            if answer.sample.count >= options.errorByteCount { endSample(answer) }
         }
     }
 
     /// Counts a piece of the body; false if it is too much.
-    private mutating func count(_ data: Data, _ answer: inout Answer, isStaged: Bool = false) -> Bool {
+    private mutating func count(_ data: Data) -> Bool {
         let byteCount = Int64(data.count)
-        answer.received += byteCount
+        answer?.received += byteCount
         received += byteCount
-        if !isStaged { progress.received += byteCount }
-        if let limit = options.maximumByteCount,
-            max(answer.received, isStaged ? 0 : progress.received) > limit
-        {
+        var isStaging: Bool { if case .staging = state { true } else { false } }
+        if !isStaging { progress.received += byteCount }
+        let whole = answer?.received ?? 0
+        if let limit = options.maximumByteCount, max(whole, isStaging ? 0 : progress.received) > limit {
             fail(DataSourceError.tooLarge(url, limit: limit))
             return false
         }
-        if let announced = answer.announced, answer.received > announced {
+        if let announced = answer?.announced, whole > announced {
             fail(DataSourceError.malformedResponse(url, reason: "a body of more than \(announced) bytes"))
             return false
         }
@@ -396,55 +375,49 @@ struct TransferStateMachine {
 
     private mutating func endTask(_ error: (any Error)?) {
         wasHeard = true
+        let failure = failure(error)
         switch state {
-        case .staging(let answer, nil): state = .staging(answer, end: bodyEnd(answer, error))
-        case .flushing(let answer, nil): state = .flushing(answer, end: bodyEnd(answer, error))
-        case .receiving(let answer), .paused(let answer): end(answer, bodyEnd(answer, error))
-        case .sampling(let answer, let sample): endSample(answer, sample)
-        case .requesting:
-            guard let error else {
-                return fail(DataSourceError.malformedResponse(url, reason: "no status"))
-            }
-            fail(TransferFailure(url: url, response: nil, received: 0, expected: nil).error(for: error))
-        default: break
+        case .staging, .flushing: answer?.end = .some(failure)
+        case .sampling: if let answer { endSample(answer) }
+        case .requesting: fail(failure ?? DataSourceError.malformedResponse(url, reason: "no status"))
+        default: endBody(failure)
         }
     }
 
-    private func bodyEnd(_ answer: Answer, _ error: (any Error)?) -> BodyEnd {
+    /// Why the body is not complete: an error of the task, or fewer bytes than announced.
+    private func failure(_ error: (any Error)?) -> (any Error)? {
+        let (received, announced) = (answer?.received ?? 0, answer?.announced)
         if let error {
-            let failure = TransferFailure(
-                url: url, response: answer.response, received: answer.received, expected: answer.announced)
-            return .broken(failure.error(for: error))
+            return TransferFailure(
+                url: url, response: answer?.response, received: received, expected: announced
+            )
+            .error(for: error)
         }
-        guard let announced = answer.announced, answer.received < announced else { return .whole }
-        return .broken(DataSourceError.truncated(url, received: answer.received, expected: announced))
+        guard let announced, received < announced else { return nil }
+        return DataSourceError.truncated(url, received: received, expected: announced)
     }
 
-    private mutating func end(_ answer: Answer, _ end: BodyEnd) {
-        switch end {
-        case .whole: consult(.completed(answer.response))
-        case .broken(let error): fail(error)
-        }
+    private mutating func endBody(_ failure: (any Error)?) {
+        if let failure { fail(failure) } else { consult(.completed) }
     }
 
     private mutating func endValidation(_ error: (any Error)?) {
-        guard case .staging(let answer, let end) = state else { return }
-        if let error { fail(error, .refusal) } else { consult(.begin(answer, end: end, isStaged: true)) }
+        if let error { fail(error, .refusal) } else if let answer { consult(.begin(answer)) }
     }
 
-    private mutating func accept(_ answer: Answer, _ bodyEnd: BodyEnd?) {
-        if !hasAccepted { actions.append(.accept(answer.response)) }
+    private mutating func accept() {
+        if let answer, !hasAccepted { actions.append(.accept(answer.response)) }
         hasAccepted = true
-        state = .receiving(answer)
-        if let bodyEnd { end(answer, bodyEnd) }
+        state = .receiving
+        if case .some(let failure) = answer?.end { endBody(failure) }
     }
 
     // MARK: Answers that are not the one wanted
 
-    private mutating func endSample(_ answer: Answer, _ sample: Data) {
+    private mutating func endSample(_ answer: Answer) {
         let response = answer.response
-        if isAccepted(response.statusCode) { return consult(.completed(response)) }
-        let failure = DataSourceError.status(.init(response, url: url, body: sample))
+        if isAccepted(response.statusCode) { return consult(.completed) }
+        let failure = DataSourceError.status(.init(response, url: url, body: answer.sample))
         do {
             if let next = try Redirect.request(after: response, to: request) {
                 guard options.onRedirect != nil else { return follow(next) }
@@ -465,7 +438,7 @@ struct TransferStateMachine {
                 request: request, response: response, attempt: challengeCount)
             return actions.append(.askCredentials(challenge))
         }
-        if response.statusCode == 416 { return consult(.unsatisfiable(response, failure)) }
+        if response.statusCode == 416 { return consult(.unsatisfiable(response, orElse: failure)) }
         fail(failure)
     }
 
@@ -480,12 +453,8 @@ struct TransferStateMachine {
             }
             follow(next)
         case (.credentials(let next?), _):
-            do {
-                try next.checkedAddress()
-                send(next)
-            } catch {
-                fail(error)
-            }
+            do { try next.checkedAddress() } catch { return fail(error) }
+            send(next)
         case (.failed(let error), _): end(.failure(error))
         case (.redirect, _), (.credentials, _): fail(failure)
         }
@@ -503,15 +472,13 @@ struct TransferStateMachine {
     // MARK: Pauses and silence
 
     private mutating func pause() {
-        guard case .receiving(let answer) = state else { return }
-        state = .paused(answer)
+        state = .paused
         if suspendsTasks { actions.append(.suspend) } else { replaceRound() }
     }
 
     private mutating func unpause() {
-        guard case .paused(let answer) = state else { return }
-        guard suspendsTasks else { return consult(.completed(answer.response)) }
-        state = .receiving(answer)
+        guard suspendsTasks else { return consult(.completed) }
+        state = .receiving
         actions.append(.resume)
     }
 
