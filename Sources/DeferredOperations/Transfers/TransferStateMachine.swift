@@ -16,7 +16,7 @@ internal import FoundationNetworking
 /// - A *consultation* of the sink is answered before any other event.
 /// - Redirects and challenges are counted from the last request that the library made of its own accord (O7).
 struct TransferStateMachine {
-    enum State {
+    indirect enum State {
         case idle
         /// A form is being written. No request has been sent.
         case preparing
@@ -58,7 +58,7 @@ struct TransferStateMachine {
         /// The sink has no room for more.
         case full
         case room
-        case answered(Answered)
+        indirect case answered(Answered)
         case verified((any Error)?)
         /// An eighth of the silence that is allowed has passed. It does not count while a session's limit delays delivery.
         case tick(isHeldUp: Bool)
@@ -81,8 +81,8 @@ struct TransferStateMachine {
         case validate(HTTPURLResponse)
         /// Notify the sink of the head of the accepted answer.
         case accept(HTTPURLResponse)
-        case askRedirect(TransferRedirect)
-        case askCredentials(AuthenticationChallenge)
+        indirect case askRedirect(TransferRedirect)
+        indirect case askCredentials(AuthenticationChallenge)
         case verify(@Sendable () throws -> Void)
         case report
         /// Have `concluded` follow: after the closures of the user's if this is a success.
@@ -93,7 +93,7 @@ struct TransferStateMachine {
     }
 
     /// What the sink is asked.
-    enum Question {
+    indirect enum Question {
         /// For the first request.
         case prepare
         case begin(Answer)
@@ -105,7 +105,7 @@ struct TransferStateMachine {
     }
 
     /// What the sink replies.
-    enum Reply {
+    indirect enum Reply {
         /// Receives the body. `before` bytes of the whole were received earlier; `total` is the expected length.
         case body(before: Int64, total: Int64?)
         case request(URLRequest)
@@ -300,7 +300,7 @@ struct TransferStateMachine {
         case (.completed, .complete), (.unsatisfiable, .complete): succeed()
         case (.unsatisfiable(_, let failure), .nothing): fail(failure)
         case (_, .body), (_, .verify), (_, .complete), (_, .nothing):
-            preconditionFailure("\(reply) is no reply to \(question)")
+            preconditionFailure("a sink has replied to another question")
         }
     }
 
