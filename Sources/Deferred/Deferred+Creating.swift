@@ -117,6 +117,22 @@ extension Deferred {
         return (Deferred(link), Resolver(Producer(link)))
     }
 
+    /// Returns a Deferred that is pending until it is cancelled, and never abandoned: for tests, and in place of work or
+    /// of a time limit that is optional.
+    ///
+    /// ```swift
+    /// let stop = userCanStop ? button.pressed : .never()
+    /// ```
+    ///
+    /// It keeps what is attached to it until then, also when no handle is left. Cancel it when it is of no further use, as
+    /// a list with `cancelsRemaining` does.
+    public static func never(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred {
+        let (deferred, resolver) = withResolver(fileID: fileID, line: line)
+        // The source retains its own resolver, until a cancel releases the canceller.
+        deferred.link.setCanceller { _ in withExtendedLifetime(resolver) {} }
+        return deferred
+    }
+
     /// Returns a Deferred that is resolved with `value`.
     @inlinable
     public static func resolved(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line)

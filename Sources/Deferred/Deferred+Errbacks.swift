@@ -2,7 +2,7 @@
 ///
 /// Each of these functions attaches a closure and returns the next position in the chain. They differ in what
 /// the closure returns: a value (``recover(on:_:fileID:line:)``), a Deferred (``orElse(on:_:fileID:line:)``)
-/// or nothing (``fail(on:_:fileID:line:)``). With an error's type as the first argument, the errback runs for
+/// or nothing (``fail(on:_:fileID:line:)``); ``mapError(on:_:fileID:line:)`` returns another error. With an error's type as the first argument, the errback runs for
 /// errors of that type only, and other errors bypass it (Twisted's `Failure.trap`).
 ///
 /// - **Where the closure runs.** `on:` names a ``Dispatcher``. With `nil` the closure runs at once: on the
@@ -165,6 +165,29 @@ extension Deferred {
             guard let error = input.error else { return .value(()) }
             guard let matching = error as? E else { return input.copy() }
             return .catching { try errback(matching) }
+        }
+    }
+
+    /// Attaches `transform` and returns a Deferred that fails with the error that it returns.
+    ///
+    /// ```swift
+    /// let page = fetchPage().mapError { PageError(name, $0) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - dispatcher: Where `transform` runs. `nil`: at once, on the completing thread, or before `mapError` returns if
+    ///     this Deferred is settled.
+    ///   - transform: Receives the error. A value bypasses it. If the returned Deferred is cancelled first, it runs with
+    ///     `CancellationError`, and may return that as it is.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func mapError(
+        on dispatcher: (any Dispatcher)? = nil, _ transform: @escaping @Sendable (any Error) -> any Error,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        attach(dispatcher, DeferredDiagnostic.Location(.mapError, fileID, line)) { input in
+            guard let error = input.error else { return input.copy() }
+            return .failure(transform(error))
         }
     }
 }

@@ -115,7 +115,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
             state.isCancelled = true
         }
         startInputs()
-        for link in handle.started { link.cancel() }
+        Link.cancel(handle.started)
     }
 
     /// Does what there is to do, unless another call is doing it. A loop, also where inputs are settled as soon
@@ -148,7 +148,8 @@ final class LimitedInputs<Value: Sendable>: Sendable {
 
     private func nextStep() -> Step {
         state.withLock { state -> Step in
-            if let (list, handle) = state.joining.popLast() {
+            if !state.joining.isEmpty {
+                let (list, handle) = state.joining.removeFirst()
                 state.lists.append(list)
                 return .replay(handle, to: list)
             }

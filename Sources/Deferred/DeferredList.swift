@@ -32,17 +32,21 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///   - deferreds: The inputs; results are in their order.
     ///   - consumeErrors: Counts errors that arrive after the list is settled as handled. Without, they are reported
     ///     unless something else handles them.
-    ///   - cancelsRemaining: Once the list is settled and its own callbacks have run, cancels the inputs still pending, in
-    ///     order, as far as nothing else consumes them.
+    ///   - cancelsRemaining: Once the list is settled and its own callbacks have run, cancels the inputs still pending, as
+    ///     far as nothing else consumes them.
+    ///   - wrapErrors: Wraps each input's error in a ``DeferredInputFailure``, which has the input's index. (A
+    ///     `CancellationError` is not wrapped.)
     @inlinable
     public init(
         _ deferreds: some Sequence<Deferred<Value>>, consumeErrors: Bool = false,
-        cancelsRemaining: Bool = false,
+        cancelsRemaining: Bool = false, wrapErrors: Bool = false,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
         var links: [Link] = []
         links.reserveCapacity(deferreds.underestimatedCount)
-        for deferred in deferreds { links.append(deferred.link) }
+        for deferred in deferreds {
+            links.append(wrapErrors ? deferred.wrappingError(links.count).link : deferred.link)
+        }
         self.init(links, consumeErrors, cancelsRemaining, fileID, line)
     }
 
@@ -78,12 +82,13 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///     with ``DeferredError/invalidArgument(_:)``.
     ///   - consumeErrors: As for the list of Deferreds.
     ///   - cancelsRemaining: As for the list of Deferreds.
+    ///   - wrapErrors: As for the list of Deferreds.
     ///   - body: Makes the Deferred for an element. Runs on the thread that asks for the first result, and then on
     ///     the thread that settles an input. One call at a time.
     public init<S: Sequence>(
         _ inputs: sending S, limit: Int, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
-        _ body: @escaping @Sendable (S.Element) -> Deferred<Value>, fileID: StaticString = #fileID,
-        line: UInt = #line
+        wrapErrors: Bool = false, _ body: @escaping @Sendable (S.Element) -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) where S.Element: Sendable {
         self.fileID = fileID
         self.line = line
@@ -91,7 +96,11 @@ public struct DeferredList<Value: Sendable>: Sendable {
             source = .invalid(.invalidArgument("a DeferredList's limit must be at least 1, not \(limit)"))
         } else {
             let site = DeferredDiagnostic.Location(.list, fileID, line)
-            source = .limited(LimitedListHandle(LimitedInputs(inputs, limit, site, body)))
+            let limited =
+                wrapErrors
+                ? LimitedInputs(zip(0..., inputs), limit, site) { body($0.1).wrappingError($0.0) }
+                : LimitedInputs(inputs, limit, site, body)
+            source = .limited(LimitedListHandle(limited))
         }
         consumesErrors = consumeErrors
         self.cancelsRemaining = cancelsRemaining
@@ -110,6 +119,9 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// Waits for all inputs, and returns their values in input order; or fails with the first error, unchanged, as soon as
     /// an input fails (Twisted's `gatherResults`). An empty list resolves it with `[]` at once.
+    ///
+    /// The error does not say which input failed: create the list with `wrapErrors`, or make that part of the error, with
+    /// `mapError` on the input.
     @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
         start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.payload.value() as Value }) }
@@ -129,7 +141,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     /// Cancels each input, as its own ``Deferred/cancel()`` does. A list with a limit starts no further input.
     public func cancel() {
         switch source {
-        case .given(let links): for link in links { link.cancel() }
+        case .given(let links): Link.cancel(links)
         case .limited(let handle): handle.cancel()
         case .invalid: break
         }
@@ -158,5 +170,29 @@ public struct DeferredList<Value: Sendable>: Sendable {
         case .invalid(let error):
             return .rejected(error, fileID: fileID, line: line)
         }
+    }
+}
+
+/// The error of an input of a ``DeferredList`` that was created with `wrapErrors`.
+public struct DeferredInputFailure: Error, CustomStringConvertible {
+    /// The input's index in the list.
+    public let index: Int
+    /// The input's error.
+    public let error: any Error
+
+    /// Creates the error of the input at `index`.
+    public init(index: Int, error: any Error) {
+        self.index = index
+        self.error = error
+    }
+
+    /// The index and the error: `input 3: not found`.
+    public var description: String { "input \(index): \(error)" }
+}
+
+extension Deferred {
+    @usableFromInline
+    func wrappingError(_ index: Int) -> Deferred<Value> {
+        mapError { $0 is CancellationError ? $0 : DeferredInputFailure(index: index, error: $0) }
     }
 }

@@ -29,10 +29,8 @@ extension DispatchQueue {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
         start(fileID, line) { resolver in
-            let made = Deferred<R.Value>(following: body, fileID: fileID, line: line)
-            // Cancelled while `body` ran: what it made is cancelled, too (C5).
-            let follows = resolver.producer.source.map { $0.follow(made.link) } ?? false
-            if !follows { made.cancel() }
+            // Cancelled while `body` runs, what it makes is cancelled, too (C5).
+            resolver.follow(orCancel: Deferred(following: body, fileID: fileID, line: line))
         }
     }
 

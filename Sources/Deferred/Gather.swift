@@ -6,13 +6,14 @@
 /// ```
 ///
 /// It is one consumer of each distinct input: a cancel cancels the inputs still pending, as far as nothing else consumes
-/// them. Without inputs it is resolved with `()` at once.
+/// them. Without inputs it is resolved with `()` at once. The error does not say which input failed: to make that part of the
+/// error, use `mapError` on the input.
 ///
 /// - Parameters:
 ///   - deferreds: The inputs.
 ///   - consumeErrors: Counts errors that arrive after the first one as handled. Without, they are reported unless
 ///     something else handles them.
-///   - cancelsRemaining: Cancels the inputs still pending, in order, as far as nothing else consumes them, once the first
+///   - cancelsRemaining: Cancels the inputs still pending, as far as nothing else consumes them, once the first
 ///     one has failed and the callbacks of the returned Deferred have run.
 public func gather<each T: Sendable>(
     _ deferreds: repeat Deferred<each T>, consumeErrors: Bool = false, cancelsRemaining: Bool = false,

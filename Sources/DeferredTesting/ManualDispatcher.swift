@@ -11,14 +11,14 @@ import Deferred
 /// #expect(try successResult(of: length) == 4)
 /// ```
 public final class ManualDispatcher: OwnedDispatcher {
-    private let waiting = SpinLocked<[@Sendable () -> Void]>([])
+    private let waiting = SpinLocked(CancellableFIFO<@Sendable () -> Void>())
 
     /// Creates a dispatcher without work.
     public init() {}
 
     /// Keeps `work` for ``run()``.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
-        waiting.withLock { $0.append(work) }
+        waiting.withLock { _ = $0.append(work) }
     }
 
     /// How many pieces of work wait to be run.
@@ -35,18 +35,14 @@ public final class ManualDispatcher: OwnedDispatcher {
     /// Runs the work that has waited longest, on this thread. Returns false if there was none.
     @discardableResult
     public func runNext() -> Bool {
-        let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-        next?()
+        let next = waiting.withLock { $0.popFirst() }
+        next?.element()
         return next != nil
     }
 
     /// Releases all waiting work without running it, as a dispatcher does that shuts down.
     public func dropAll() {
-        let dropped = waiting.withLock { waiting in
-            let dropped = waiting
-            waiting = []
-            return dropped
-        }
+        let dropped = waiting.withLock { waiting in waiting.removeAll() }
         _ = consume dropped
     }
 }

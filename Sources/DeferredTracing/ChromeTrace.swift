@@ -49,11 +49,8 @@ struct ChromeTrace {
         if !slice.queue.isEmpty { arguments.append(("queue", slice.queue)) }
         if !slice.isFinished { arguments.append(("unfinished", "runs yet at the end of the recording")) }
         var name = "\(slice.activity) \(item.name)"
-        switch slice.activity {
-        case .callback: name = item.name
-        case .firing(let place): arguments.append(("fired", "\(place)"))
-        case .canceller, .finalizer, .cancelling, .unpausing: break
-        }
+        if slice.activity == .callback { name = item.name }
+        if let place = slice.activity.place { arguments.append(("fired", "\(place)")) }
         let duration = max(slice.end, slice.start + 1) - slice.start
         events.append(
             (

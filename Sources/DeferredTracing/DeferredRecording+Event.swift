@@ -17,48 +17,125 @@ extension DeferredRecording {
         public let action: Action
     }
 
-    /// What can happen to a Deferred. Other Deferreds are identified by their numbers.
-    public enum Action: Sendable, Hashable {
-        /// It was created, attached to no other Deferred.
-        case made
-        /// It was created by attaching a closure to another Deferred; or it is a list, and the other is one of its
-        /// inputs.
-        case attached(to: Int)
-        /// Something started to run on this thread, on the Dispatch queue with this label ("" if there is none).
-        case began(Activity, queue: String)
-        /// The activity that started last on this thread ended.
-        case ended
-        /// Its callback was submitted to a dispatcher: the queue's label, or the dispatcher's type.
-        case dispatched(to: String)
-        /// Its callback returned another Deferred, whose outcome it will take.
-        case waits(for: Int)
-        /// It follows another Deferred: it takes that one's outcome unless it is completed before.
-        case follows(Int)
-        /// No handle to it existed when it started to wait for a nested Deferred. The Deferred that waited for it
-        /// now waits for the nested one directly.
-        case bypassed(by: Int)
-        /// It was settled. Its consumers are notified after this event.
-        case fired(Outcome)
-        /// It was paused: its consumers are not notified from now on. Pauses nest.
-        case paused
-        /// One pause was undone.
-        case unpaused
+    /// What can happen to a Deferred. Further kinds may be added.
+    public struct Action: Sendable, Hashable {
+        /// The kind of an action. A `switch` needs a `default`.
+        public struct Kind: Sendable, Hashable, CustomStringConvertible {
+            /// The name of the kind.
+            public let description: String
+
+            private init(_ name: String) { description = name }
+
+            /// It was created, attached to no other Deferred.
+            public static let made = Kind("made")
+            /// It was created by attaching a closure to another Deferred; or it is a list, and the other is one of its
+            /// inputs.
+            public static let attached = Kind("attached")
+            /// Something started to run on this thread: the ``activity``, on the ``queue``.
+            public static let began = Kind("began")
+            /// The activity that started last on this thread ended.
+            public static let ended = Kind("ended")
+            /// Its callback was submitted to a dispatcher: the ``queue``.
+            public static let dispatched = Kind("dispatched")
+            /// Its callback returned another Deferred, whose outcome it will take.
+            public static let waits = Kind("waits")
+            /// It follows another Deferred: it takes that one's outcome unless it is completed before.
+            public static let follows = Kind("follows")
+            /// No handle to it existed when it started to wait for a nested Deferred. The Deferred that waited for it
+            /// now waits for the nested one directly.
+            public static let bypassed = Kind("bypassed")
+            /// It was settled. Its consumers are notified after this event.
+            public static let fired = Kind("fired")
+            /// It was paused: its consumers are not notified from now on. Pauses nest.
+            public static let paused = Kind("paused")
+            /// One pause was undone.
+            public static let unpaused = Kind("unpaused")
+        }
+
+        package enum Step: Sendable, Hashable {
+            case made
+            case attached(to: Int)
+            case began(Activity, queue: String)
+            case ended
+            case dispatched(to: String)
+            case waits(for: Int)
+            case follows(Int)
+            case bypassed(by: Int)
+            case fired(Outcome)
+            case paused
+            case unpaused
+        }
+
+        package let step: Step
+
+        /// What happened.
+        public var kind: Kind {
+            switch step {
+            case .made: .made
+            case .attached: .attached
+            case .began: .began
+            case .ended: .ended
+            case .dispatched: .dispatched
+            case .waits: .waits
+            case .follows: .follows
+            case .bypassed: .bypassed
+            case .fired: .fired
+            case .paused: .paused
+            case .unpaused: .unpaused
+            }
+        }
+
+        /// The number of the other Deferred, where there is one.
+        public var other: Int? {
+            switch step {
+            case .attached(let other), .waits(let other), .follows(let other), .bypassed(let other): other
+            default: nil
+            }
+        }
+
+        /// What began to run.
+        public var activity: Activity? { if case .began(let activity, _) = step { activity } else { nil } }
+
+        /// The label of the Dispatch queue on which it runs ("" if there is none), or to which it was submitted; for
+        /// another dispatcher, its type.
+        public var queue: String? {
+            switch step {
+            case .began(_, let queue), .dispatched(let queue): queue
+            default: nil
+            }
+        }
+
+        /// With which outcome the Deferred was settled.
+        public var outcome: Outcome? { if case .fired(let outcome) = step { outcome } else { nil } }
     }
 
-    /// What runs on a thread for a Deferred, from its start to its end.
-    public enum Activity: Sendable, Hashable {
+    /// What runs on a thread for a Deferred, from its start to its end. Further ones may be added: a `switch` needs a
+    /// `default`.
+    public struct Activity: Sendable, Hashable, CustomStringConvertible {
+        /// The activity in one word.
+        public let description: String
+        /// Where the code is that completed the Deferred.
+        public let place: DeferredDiagnostic.Location?
+
+        private init(_ name: String, at place: DeferredDiagnostic.Location? = nil) {
+            description = name
+            self.place = place
+        }
+
         /// Its callback or errback. (An errback for one type of error is recorded for other errors too.)
-        case callback
+        public static let callback = Activity("callback")
         /// Its canceller.
-        case canceller
+        public static let canceller = Activity("canceller")
         /// A finalizer that was added during the recording.
-        case finalizer
-        /// A `resolve`, `reject` or `complete`, with everything that it ran on its thread.
-        case firing(at: DeferredDiagnostic.Location)
+        public static let finalizer = Activity("finally")
         /// A `cancel`, with everything that it ran on its thread.
-        case cancelling
+        public static let cancelling = Activity("cancel")
         /// An `unpause`, with everything that it ran on its thread.
-        case unpausing
+        public static let unpausing = Activity("unpause")
+        /// Returns the activity of a `resolve`, `reject` or `complete`, with everything that it ran on its thread.
+        public static func firing(at place: DeferredDiagnostic.Location) -> Activity {
+            Activity("fire", at: place)
+        }
     }
 
     /// The outcome of a Deferred.
@@ -73,18 +150,4 @@ extension DeferredRecording {
 
     /// How a Deferred was created.
     public typealias Origin = DeferredDiagnostic.Origin
-}
-
-extension DeferredRecording.Activity: CustomStringConvertible {
-    /// Describes the activity in one word.
-    public var description: String {
-        switch self {
-        case .callback: "callback"
-        case .canceller: "canceller"
-        case .finalizer: "finally"
-        case .firing: "fire"
-        case .cancelling: "cancel"
-        case .unpausing: "unpause"
-        }
-    }
 }

@@ -41,7 +41,7 @@ public final class DeferredRecording: Sendable {
             return Event(
                 time: .nanoseconds(Int64(clamping: entry.time)), thread: Int(entry.thread),
                 deferred: Int(entry.deferred) + 1, origin: known.origin, made: known.made,
-                action: contents.action(of: entry))
+                action: Action(step: contents.action(of: entry)))
         }
     }
 

@@ -10,7 +10,7 @@ package final class EventRecorder: Recording.Recorder {
         let time: UInt64
         let deferred: Int32
         let thread: UInt32
-        let action: DeferredRecording.Action
+        let action: DeferredRecording.Action.Step
     }
 
     /// A Deferred that has occurred in the recording.
@@ -36,7 +36,7 @@ package final class EventRecorder: Recording.Recorder {
         fileprivate var threads: [UInt32: String] = [:]
 
         /// The action of an event, with the description of a failure.
-        func action(of entry: Entry) -> DeferredRecording.Action {
+        func action(of entry: Entry) -> DeferredRecording.Action.Step {
             guard case .fired(.failure) = entry.action else { return entry.action }
             return .fired(.failure(failures[entry.deferred] ?? ""))
         }
@@ -161,7 +161,7 @@ package final class EventRecorder: Recording.Recorder {
     }
 
     /// Returns nil if the event concerns another Deferred that is not recorded.
-    private func action(_ event: Recording.Event, _ state: inout State) -> DeferredRecording.Action? {
+    private func action(_ event: Recording.Event, _ state: inout State) -> DeferredRecording.Action.Step? {
         func other(_ subject: Recording.Subject) -> Int? {
             guard subject.number != 0, isNoted(subject, &state) else { return nil }
             return Int(number(of: subject, &state)) + 1

@@ -82,7 +82,7 @@ struct RecordedRun {
     /// The Deferred with this number.
     func item(_ number: Int) -> Item { items[number - 1] }
 
-    private mutating func take(_ entry: EventRecorder.Entry, _ action: DeferredRecording.Action) {
+    private mutating func take(_ entry: EventRecorder.Entry, _ action: DeferredRecording.Action.Step) {
         let time = entry.time
         let index = Int(entry.deferred)
         let thread = Int(entry.thread)
@@ -159,8 +159,8 @@ struct RecordedRun {
     private func cause(of item: Item, _ number: Int, _ thread: Int) -> Int? {
         let running = open[thread] ?? []
         for index in running.reversed() where slices[index].deferred == number {
-            if case .firing = slices[index].activity { return index }
-            if case .canceller = slices[index].activity { return index }
+            if slices[index].activity.place != nil { return index }
+            if slices[index].activity == .canceller { return index }
         }
         if item.isCallbackLast, let callback = item.callback { return callback }
         for wait in item.waits.reversed() {

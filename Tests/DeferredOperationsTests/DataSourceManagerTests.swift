@@ -178,4 +178,16 @@ struct DataSourceManagerTests {
         .values().value
         #expect(pages.count == 1000 && server.mostRequestsUnderWay <= 4)
     }
+
+    @Test("C7: one cancel of many requests starts none that waits")
+    func cancelMany() async throws {
+        let manager = DataSourceManager(limit: 2)
+        let sources = (0..<40).map { Held($0, log) }
+        let list = DeferredList(sources.map { manager.request($0) }).values()
+        await wait(for: 2)
+        list.cancel()
+        await #expect(throws: CancellationError.self) { try await list.value }
+        try await manager.stop().value
+        #expect(log.all.count == 2)
+    }
 }

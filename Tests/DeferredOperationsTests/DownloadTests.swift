@@ -15,8 +15,8 @@ struct DownloadTests {
     ) -> Deferred<DownloadDataSource.File> {
         fixture.server.route("/it", answer)
         return DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), existing: existing, resumes: resumes,
-            options: .patient
+            fixture.url("/it"), to: fixture.file("it"), options: .init(existing: existing, resumes: resumes),
+            transfer: .patient
         )
         .request(on: fixture.queue)
     }
@@ -136,8 +136,10 @@ struct DownloadTests {
         #expect("\(error!)" == "\(destination.path): cannot be written: No such file or directory")
         #expect(fixture.server.requests.isEmpty)
         let directory = await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(fixture.url("/it"), to: fixture.folder, existing: .replace)
-                .request(on: fixture.queue).value
+            try await DownloadDataSource(
+                fixture.url("/it"), to: fixture.folder, options: .init(existing: .replace)
+            )
+            .request(on: fixture.queue).value
         }
         #expect("\(directory!)".hasSuffix("it is a directory"))
     }
@@ -200,7 +202,7 @@ struct DownloadTests {
         await fixture.server.waitForRequests(underWay: 1)
         let error = await #expect(throws: DataSourceError.self) {
             try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"), resumes: true, options: .patient
+                fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
             )
             .request(on: fixture.queue).value
         }
@@ -220,7 +222,7 @@ struct DownloadTests {
         var options = TransferOptions.patient
         options.ifNoneMatch = "\"a\""
         let file = try await DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), existing: .replace, options: options
+            fixture.url("/it"), to: fixture.file("it"), options: .init(existing: .replace), transfer: options
         )
         .request(on: fixture.queue).value
         #expect(
@@ -232,7 +234,7 @@ struct DownloadTests {
     func longName() async throws {
         let name = String(repeating: "é", count: 127)
         fixture.server.route("/it", .text("x"))
-        _ = try await DownloadDataSource(fixture.url("/it"), to: fixture.file(name), options: .patient)
+        _ = try await DownloadDataSource(fixture.url("/it"), to: fixture.file(name), transfer: .patient)
             .request(
                 on: fixture.queue
             ).value

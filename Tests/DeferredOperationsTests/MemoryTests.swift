@@ -27,7 +27,7 @@ struct MemoryTests {
             fixture.server.route("/large", .pattern(byteCount))
             func download(_ name: String, _ options: TransferOptions = .patient) async throws -> Int64 {
                 try await DownloadDataSource(
-                    fixture.url("/\(name)"), to: fixture.file(name), options: options
+                    fixture.url("/\(name)"), to: fixture.file(name), transfer: options
                 )
                 .request(on: fixture.queue).value.byteCount
             }

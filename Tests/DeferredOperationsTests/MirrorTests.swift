@@ -25,9 +25,9 @@ struct MirrorTests {
         var request = URLRequest(url: urls[0])
         request.setValue(authorization, forHTTPHeaderField: "Authorization")
         return DownloadDataSource(
-            request, to: fixture.file("it"), resumes: resumes, mirrors: Array(urls.dropFirst()),
-            options: options,
-            verify: verify)
+            request, to: fixture.file("it"),
+            options: .init(resumes: resumes, mirrors: Array(urls.dropFirst()), verify: verify),
+            transfer: options)
     }
 
     private var contents: Data? { FileManager.default.contents(atPath: fixture.file("it").path) }
@@ -159,14 +159,16 @@ struct MirrorTests {
         var request = URLRequest(url: fixture.url("/it"))
         request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
         _ = try await DownloadDataSource(
-            request, to: fixture.file("it"), mirrors: [URL(string: other.url("/it"))!], options: .patient
+            request, to: fixture.file("it"), options: .init(mirrors: [URL(string: other.url("/it"))!]),
+            transfer: .patient
         ).request(on: fixture.queue).value
         #expect(fixture.server.requests[0][header: "Authorization"] == "Bearer secret")
         #expect(other.requests[0][header: "Authorization"] == nil)
         let error = await #expect(throws: DataSourceError.self) {
             try await DownloadDataSource(
-                request, to: fixture.file("other"), mirrors: [URL(string: "ftp://example.org/it")!],
-                options: .patient
+                request, to: fixture.file("other"),
+                options: .init(mirrors: [URL(string: "ftp://example.org/it")!]),
+                transfer: .patient
             ).request(on: fixture.queue).value
         }
         guard case .invalidRequest = error else {

@@ -191,8 +191,10 @@ struct MultipartFormTests {
         options.uploadForm = form
         var request = URLRequest(url: fixture.url("/it"))
         request.httpMethod = "POST"
-        _ = await DownloadDataSource(request, to: fixture.file("it"), existing: existing, options: options)
-            .request(on: fixture.queue).result
+        _ = await DownloadDataSource(
+            request, to: fixture.file("it"), options: .init(existing: existing), transfer: options
+        )
+        .request(on: fixture.queue).result
         #expect(clock.scheduled.isEmpty)
     }
 }

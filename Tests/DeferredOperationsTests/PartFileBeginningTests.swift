@@ -25,7 +25,7 @@ struct PartFileBeginningTests {
 
     private func download() async throws -> DownloadDataSource.File {
         try await DownloadDataSource(
-            request, to: file, existing: .replace, resumes: true, options: .patient
+            request, to: file, options: .init(existing: .replace, resumes: true), transfer: .patient
         ).request(on: fixture.queue).value
     }
 

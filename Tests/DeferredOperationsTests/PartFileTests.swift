@@ -24,7 +24,8 @@ struct PartFileTests {
         var options = TransferOptions.patient
         change(&options)
         return DownloadDataSource(
-            fixture.url(path), to: fixture.file("it"), existing: existing, resumes: resumes, options: options
+            fixture.url(path), to: fixture.file("it"), options: .init(existing: existing, resumes: resumes),
+            transfer: options
         )
         .request(on: fixture.queue)
     }
@@ -186,7 +187,7 @@ struct PartFileTests {
         let name = String(repeating: "x", count: 256)
         fixture.server.route("/it", .text("x"))
         await expectCannotWrite(
-            DownloadDataSource(fixture.url("/it"), to: fixture.file(name), options: .patient)
+            DownloadDataSource(fixture.url("/it"), to: fixture.file(name), transfer: .patient)
                 .request(on: fixture.queue))
         #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
     }
@@ -198,8 +199,10 @@ struct PartFileTests {
         func message(_ answer: Answer) async -> String {
             fixture.server.route("/it", answer)
             let error = await #expect(throws: DataSourceError.self) {
-                try await DownloadDataSource(url, to: fixture.file("it"), resumes: true, options: .patient)
-                    .request(on: fixture.queue).value
+                try await DownloadDataSource(
+                    url, to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
+                )
+                .request(on: fixture.queue).value
             }
             return error.map { "\($0) \($0.localizedDescription)" + String(reflecting: $0) + dumped($0) }
                 ?? ""

@@ -18,8 +18,10 @@ struct PartialContentTests {
     private func download(range: String? = nil, resumes: Bool = true) -> Deferred<DownloadDataSource.File> {
         var request = URLRequest(url: fixture.url("/it"))
         request.setValue(range, forHTTPHeaderField: "Range")
-        return DownloadDataSource(request, to: fixture.file("it"), resumes: resumes, options: .patient)
-            .request(on: fixture.queue)
+        return DownloadDataSource(
+            request, to: fixture.file("it"), options: .init(resumes: resumes), transfer: .patient
+        )
+        .request(on: fixture.queue)
     }
 
     private var contents: Data? { FileManager.default.contents(atPath: fixture.file("it").path) }

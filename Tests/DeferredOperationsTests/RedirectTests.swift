@@ -82,10 +82,12 @@ struct RedirectTests {
         fixture.server.route("/target", .text("end"))
         fixture.server.route("/it", .redirect(to: "/target"))
         #expect(try await fixture.load(.redirect(to: "/target")).data.text == "end")
-        let file = try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), options: .patient)
-            .request(
-                on: fixture.queue
-            ).value
+        let file = try await DownloadDataSource(
+            fixture.url("/it"), to: fixture.file("it"), transfer: .patient
+        )
+        .request(
+            on: fixture.queue
+        ).value
         #expect(file.byteCount == 3)
     }
 

@@ -37,7 +37,8 @@ struct RefusedAnswerTests {
             throw Refused()
         }
         let source = DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), resumes: resumes, mirrors: mirrors, options: options)
+            fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: resumes, mirrors: mirrors),
+            transfer: options)
         watched.source = source
         return source.request(on: fixture.queue)
     }
@@ -81,7 +82,7 @@ struct RefusedAnswerTests {
         fixture.server.route("/it", .resource(1000, etag: "\"v1\"", breakingOffAfter: 400))
         await #expect(throws: DataSourceError.self) {
             try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"), resumes: true, options: .patient
+                fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
             ).request(on: fixture.queue).value
         }
         let left = [contents("it.part"), contents("it.part.from")]
@@ -123,8 +124,9 @@ struct RefusedAnswerTests {
         fixture.server.route("/it", .pattern(2000, headers: [("ETag", "\"other\"")]))
         await #expect(throws: DataSourceError.self) {
             try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"), resumes: true, expectedByteCount: 1000,
-                options: .patient
+                fixture.url("/it"), to: fixture.file("it"),
+                options: .init(resumes: true, expectedByteCount: 1000),
+                transfer: .patient
             ).request(on: fixture.queue).value
         }
         #expect([contents("it.part"), contents("it.part.from")] == left)
@@ -132,7 +134,7 @@ struct RefusedAnswerTests {
         options.maximumByteCount = 1500
         await #expect(throws: DataSourceError.self) {
             try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"), resumes: true, options: options
+                fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: options
             ).request(on: fixture.queue).value
         }
         #expect([contents("it.part"), contents("it.part.from")] == left)
@@ -152,8 +154,10 @@ struct RefusedAnswerTests {
         var request = URLRequest(url: fixture.url("/it"))
         request.setValue("bytes=0-999", forHTTPHeaderField: "Range")
         await #expect(throws: Refused.self) {
-            try await DownloadDataSource(request, to: fixture.file("it"), resumes: true, options: options)
-                .request(on: fixture.queue).value
+            try await DownloadDataSource(
+                request, to: fixture.file("it"), options: .init(resumes: true), transfer: options
+            )
+            .request(on: fixture.queue).value
         }
         #expect(fixture.server.requests.map { $0[header: "Range"] } == ["bytes=0-999", "bytes=500-999"])
         #expect(contents("it.part") == Data(Pattern.bytes(500)))

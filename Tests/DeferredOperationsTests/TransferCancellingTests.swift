@@ -12,7 +12,7 @@ struct TransferCancellingTests {
     init() throws { fixture = try TransferFixture() }
 
     private func download(_ options: TransferOptions = .patient) -> DownloadDataSource {
-        DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), options: options)
+        DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), transfer: options)
     }
 
     private func expectNothingLeft(_ request: Deferred<DownloadDataSource.File>) async {
@@ -108,7 +108,7 @@ struct TransferCancellingTests {
         let gate = Gate()
         fixture.server.route("/it", .pattern(2000, heldAfter: 1000, by: gate, headers: [("ETag", "\"a\"")]))
         let first = DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), resumes: true, options: options
+            fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: options
         )
         .request(on: fixture.queue)
         await arrived.wait(for: 1)
@@ -116,7 +116,7 @@ struct TransferCancellingTests {
         #expect(fixture.names == ["it.part", "it.part.from"])
         fixture.server.route("/it", .resource(2000, etag: "\"a\""))
         let file = try await DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), resumes: true, options: .patient
+            fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
         )
         .request(on: fixture.queue).value
         #expect(file.resumedAt == 1000 && fixture.names == ["it"])

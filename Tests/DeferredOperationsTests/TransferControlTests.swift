@@ -160,8 +160,10 @@ struct TransferControlTests {
             }
         }
         fixture.server.route("/it", answer)
-        let download = DownloadDataSource(request, to: fixture.file("it"), options: options, verify: verify)
-            .request(on: fixture.queue)
+        let download = DownloadDataSource(
+            request, to: fixture.file("it"), options: .init(verify: verify), transfer: options
+        )
+        .request(on: fixture.queue)
         await called.wait(for: 1)
         clock.advance(by: .seconds(100))
         let error = await #expect(throws: DataSourceError.self) { try await download.value }
@@ -210,7 +212,7 @@ struct TransferControlTests {
         var options = TransferOptions.patient
         options.validateResponse = validate
         await #expect(throws: WrongType.self) {
-            try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), options: options)
+            try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), transfer: options)
                 .request(on: fixture.queue).value
         }
         #expect(fixture.names.isEmpty)

@@ -78,7 +78,7 @@ struct TransferRateTests {
             let (received, resolver) = Deferred<Void>.withResolver()
             var options = TransferOptions.patient
             options.onProgress = { if $0.received > 0 { resolver.resolve(()) } }
-            let load = DownloadDataSource(fixture.url("/it"), to: file, options: options, session: session)
+            let load = DownloadDataSource(fixture.url("/it"), to: file, transfer: options, session: session)
                 .request(on: fixture.queue)
             try await received.value
             load.cancel()
@@ -99,7 +99,7 @@ struct TransferRateTests {
         let (queue, options) = (fixture.queue, TransferOptions.patient)
         let page = await URLDataSource(url, options: options, session: session).request(on: queue).result
         let file = await DownloadDataSource(
-            url, to: fixture.file("it"), options: options, session: session
+            url, to: fixture.file("it"), transfer: options, session: session
         ).request(on: queue).result
         let stream = await StreamDataSource(url, options: options, session: session) { _ in }
             .request(on: queue).result

@@ -23,8 +23,10 @@ struct VerificationTests {
     ) -> DownloadDataSource {
         fixture.server.route("/it", answer)
         return DownloadDataSource(
-            fixture.url("/it"), to: fixture.file(name), resumes: resumes, createsFolders: createsFolders,
-            expectedByteCount: expectedByteCount, options: options, verify: verify)
+            fixture.url("/it"), to: fixture.file(name),
+            options: .init(
+                resumes: resumes, createsFolders: createsFolders, expectedByteCount: expectedByteCount,
+                verify: verify), transfer: options)
     }
 
     /// Stands for a user's hash: the sum of all bytes.

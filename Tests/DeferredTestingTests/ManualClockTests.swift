@@ -1,8 +1,9 @@
 import Deferred
-import DeferredTesting
 import Foundation
 import TestSupport
 import Testing
+
+@testable import DeferredTesting
 
 @Suite("ManualClock")
 struct ManualClockTests {
@@ -200,6 +201,47 @@ struct ManualClockTests {
         #expect(log.all.count == 6 && clock.now.offset == .milliseconds(5500))
         repeating.cancel()
         #expect(clock.advanceUntilIdle())
+    }
+
+    @Test("advanceUntilIdle runs what is due exactly at its limit; negative limits and amounts count as zero")
+    func limits() {
+        for delay in [0, 5, 6] { _ = clock.dispatch(after: .seconds(delay)) { [log] in log.add(delay) } }
+        clock.advance(by: .seconds(-5))
+        #expect(log.all == [0] && clock.now.offset == .zero)
+        #expect(!clock.advanceUntilIdle(atMost: .seconds(-1)))
+        #expect(!clock.advanceUntilIdle(atMost: .seconds(5)))
+        #expect(log.all == [0, 5] && clock.now.offset == .seconds(5))
+        clock.advance(by: .seconds(-5))
+        #expect(clock.now.offset == .seconds(5))
+        #expect(clock.advanceUntilIdle(atMost: .seconds(1)))
+        #expect(log.all == [0, 5, 6])
+    }
+
+    @Test("the time never goes back, though due work advances the clock further than its caller does")
+    func neverBack() {
+        let times = SharedLog<Duration>()
+        for delay in [1, 2, 3] {
+            _ = clock.dispatch(after: .seconds(delay)) { [clock] in
+                times.add(clock.elapsed)
+                if delay == 1 { clock.advance(by: .seconds(10)) }
+                _ = clock.dispatch(after: .zero) { times.add(clock.elapsed) }
+            }
+        }
+        clock.advance(by: .seconds(2))
+        #expect(clock.elapsed == .seconds(11) && times.all == times.all.sorted() && times.all.count == 5)
+    }
+
+    @Test("C6: the sleep of a Task that is cancelled just before it would be scheduled is not scheduled")
+    func cancelledBeforeScheduled() async {
+        let sleeper = Sleeper()
+        await #expect(throws: CancellationError.self) {
+            try await withUnsafeThrowingContinuation { continuation in
+                #expect(sleeper.start(continuation))
+                sleeper.cancel(on: clock)
+                #expect(clock.add(.sleep(sleeper)) { $0 + .seconds(1) } == nil)
+            }
+        }
+        #expect(clock.scheduled.isEmpty)
     }
 
     @Test("a sleep until a time that has passed returns")

@@ -18,7 +18,7 @@ import Testing
         var found: Set<String> = []
         for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
-            for match in text.matches(of: #/"((?:[A-Z]\d, )*[A-Z]\d): /#) {
+            for match in text.matches(of: #/"((?:(?:O1\d|[A-Z]\d), )*(?:O1\d|[A-Z]\d)): /#) {
                 found.formUnion(match.output.1.split(separator: ", ").map(String.init))
             }
         }

@@ -260,12 +260,10 @@ struct ReadmeTransfers {
             parser.consume(piece)
         }
 
-        let file = DownloadDataSource(
-            address, to: destination, mirrors: mirrors,
-            verify: { part in
-                guard try checksum(of: part) == expected else { throw WrongChecksum() }
-            }
-        ).request(on: queue)
+        let options = DownloadOptions(mirrors: mirrors) { part in
+            guard try checksum(of: part) == expected else { throw WrongChecksum() }
+        }
+        let file = DownloadDataSource(address, to: destination, options: options).request(on: queue)
         _ = request
         return file
     }

@@ -36,11 +36,13 @@ let package = Package(
         instrumented("DeferredTracing", ["Deferred"]),
         instrumented("Multicast", ["Deferred"]),
 
+        // What the model of the contract and its programs, in explore/Model, share with the library's tests.
+        .target(name: "TestSupport", dependencies: ["Deferred"], swiftSettings: settings),
         .executableTarget(
             name: "explore",
             dependencies: [
                 "CInterleaving", "Deferred", "DeferredTesting", "DeferredTracing", "Multicast",
-                "PlantedFaults",
+                "PlantedFaults", "TestSupport",
             ],
             swiftSettings: settings),
     ],

@@ -108,22 +108,6 @@ struct AnsweringThreadTests {
         withExtendedLifetime(answerers) {}
     }
 
-    @Test("M1: nor is the result settled on the asking thread if the last delegate is deallocated then")
-    func lastIsDeallocated() {
-        let answerer = LoggingAnswerer(log, 1)
-        let last = SharedReference()
-        last.held = LoggingAnswerer(log, 1)
-        let first = ObservedDispatcher(waiting: WaitingDispatcher("first")) { last.held = nil }
-        let second = WaitingDispatcher("last")
-        delegates.add(answerer, on: first)
-        delegates.add(last.held as! LoggingAnswerer, on: second)
-        let result = delegates.reduce(into: 0) { $0 += try $1.answer("q") }
-        #expect(last.held == nil)
-        result.done { [log] sum in log.add("\(sum) on \(Self.place)") }
-        #expect(log.all == ["q 1", "1 on last"])
-        withExtendedLifetime((answerer, second)) {}
-    }
-
     @Test("M1: what is attached while the last delegate is asked runs where it answers, also below a promise")
     func attachedRunsWhereAnswered() {
         let queue = HeldDispatcher()

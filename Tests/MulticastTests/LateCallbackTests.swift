@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import Dispatch
 import TestSupport
 import Testing
 
@@ -53,62 +54,26 @@ struct LateCallbackTests {
         return (result, answerer)
     }
 
-    @Test(
-        "M1: a callback attached after the last answer runs on that delegate's dispatcher",
-        arguments: Question.allCases)
-    func late(question: Question) throws {
+    @Test("F3: a callback attached after the last answer runs at once", arguments: Question.allCases)
+    func late(question: Question) {
         let (result, answerer) = settled(question)
-        result.both { [log] in log.add("first") }
-        result.both { [log] in log.add("second") }
-        #expect(!log.all.contains("first"))
-        #expect(dispatcher.count == 1)
-        dispatcher.run()
-        #expect(log.all.suffix(2) == ["first", "second"])
-        #expect(dispatcher.count == 0)
-        withExtendedLifetime(answerer) {}
-    }
-
-    @Test(
-        "M1: where the dispatcher releases the work, the callback runs all the same, and a cancel ends its wait"
-    )
-    func dropped() throws {
-        let (result, answerer) = settled(.collect)
-        result.both { [log] in log.add("late") }
-        dispatcher.dropAll()
-        #expect(log.all.last == "late")
-        let cancelled = result.both {}
-        cancelled.cancel()
-        dispatcher.run()
-        #expect(cancelled.hasFired)
-        withExtendedLifetime(answerer) {}
-    }
-
-    @Test("M1: without a dispatcher, or where that was released, a late callback runs at once")
-    func atOnce() {
-        let answerer = LoggingAnswerer(log, 1)
-        delegates.add(answerer, on: nil)
-        delegates.collect { try $0.answer("q") }.done { [log] _ in log.add("at once") }
-        #expect(log.all.last == "at once")
-        delegates.removeAll()
-        var released: ManualDispatcher? = ManualDispatcher()
-        delegates.add(answerer, on: released)
-        let result = delegates.collect { try $0.answer("q") }
-        released?.run()
-        delegates.removeAll()
-        released = nil
-        result.done { [log] _ in log.add("its dispatcher is gone") }
-        #expect(log.all.last == "its dispatcher is gone")
-    }
-
-    @Test("F5: late callbacks attached from a late callback run after it, there too")
-    func fromInside() {
-        let (result, answerer) = settled(.collect)
         result.both { [log] in
             _ = result.both { log.add("inner") }
             log.add("outer")
         }
-        dispatcher.run()
         #expect(log.all.suffix(2) == ["outer", "inner"])
+        #expect(dispatcher.count == 0)
         withExtendedLifetime(answerer) {}
+    }
+
+    @Test("F3: a settled answer can be waited for on the last delegate's own queue", .ownThreads)
+    func onTheQueue() throws {
+        let queue = DispatchQueue(label: "answers")
+        let answerer = LoggingAnswerer(log, 1)
+        delegates.add(answerer, on: queue)
+        let result = delegates.collect { try $0.answer("q") }
+        #expect(try result.wait() == [1])
+        let sum = try queue.sync { try result.map { $0.reduce(0, +) }.wait() }
+        #expect(sum == 1)
     }
 }

@@ -101,14 +101,15 @@ struct Fetcher: Sendable {
             lengthCheck?.receive(response)
         }
         return DownloadDataSource(
-            request, to: place, existing: existing, resumes: options.existing == .resume,
-            mirrors: download.mirrors, options: limits, session: session,
-            verify: { [checksum = options.checksum] part in
-                try lengthCheck?.check(part)
-                guard let checksum else { return }
-                log.check(download)
-                try checksum.check(part)
-            }
+            request, to: place,
+            options: .init(
+                existing: existing, resumes: options.existing == .resume, mirrors: download.mirrors,
+                verify: { [checksum = options.checksum] part in
+                    try lengthCheck?.check(part)
+                    guard let checksum else { return }
+                    log.check(download)
+                    try checksum.check(part)
+                }), transfer: limits, session: session
         ).request(on: queue).map { StagedFile($0) }
     }
 

@@ -246,6 +246,19 @@ extension Deferred {
             on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
+    /// Attaches `transform` and returns a Deferred that fails with the error that it returns. Runs on the main actor;
+    /// otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    public func mapError(
+        on _: MainActor.Type, _ transform: @escaping @MainActor @Sendable (any Error) -> any Error,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        mapError(
+            on: MainActorDispatcher(), { error in MainActor.assumeIsolated { transform(error) } },
+            fileID: fileID, line: line)
+    }
+
     /// Adds a finalizer that runs on the main actor, and returns this same handle. Otherwise behaves as
     /// ``finally(on:_:)`` with a ``Dispatcher``.
     @_alwaysEmitIntoClient

@@ -34,7 +34,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     deinit {
-        for entry in allEntries { entry.end()?.timer?.stop() }
+        for entry in allEntries { entry.end() }
     }
 
     /// Returns the value for `key`: one that is kept, that of the request in progress, or that of a new `request`.
@@ -56,15 +56,16 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
                     continue
                 }
                 let first = consumer(of: entry, shared, fileID, line)
-                make(request, for: entry)
-                // Until the source follows the request, this keeps it from being abandoned.
-                withExtendedLifetime(resolver) {}
+                let made = Deferred<Value>(following: request)
+                resolver.follow(orCancel: made)
+                // Where the request waits for its own value, both failed with `.cycle`; the source has passed that on.
+                _ = made.currentResult
                 return first
             }
             switch entry.join() {
-            case .kept(let value): return .resolved(value, fileID: fileID, line: line)
-            case .shared(let shared): return consumer(of: entry, shared, fileID, line)
-            case .ended: remove(entry)
+            case .kept(let value, _): return .resolved(value, fileID: fileID, line: line)
+            case .inProgress(_, let shared?): return consumer(of: entry, shared, fileID, line)
+            case .inProgress, .ended: remove(entry)
             }
         }
     }
@@ -87,14 +88,14 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         let bucket = buckets.withLock { $0[hash] } ?? []
         guard let entry = bucket.first(where: { $0.key == key }) else { return }
         remove(entry)
-        entry.forget()?.timer?.stop()
+        entry.forget()
     }
 
     /// Removes all values that are kept; as ``forget(_:)`` for each key.
     public func forgetAll() {
         for entry in allEntries {
             remove(entry)
-            entry.forget()?.timer?.stop()
+            entry.forget()
         }
     }
 
@@ -157,16 +158,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         return deferred
     }
 
-    private func make(_ request: () throws -> Deferred<Value>, for entry: Entry) {
-        let made = Deferred<Value>(following: request)
-        // All consumers may have cancelled while it was being made.
-        if !entry.source.link.follow(made.link) { made.cancel() }
-        // Where the request waits for its own value, both failed with `.cycle`; the source has passed that on.
-        _ = made.currentResult
-    }
-
     private func finish(_ entry: Entry, _ result: Result<Value, any Error>) {
-        let timer = Timer()
+        let timer = DelayedCall()
         if case .success(let value) = result, time > .zero, entry.keep(value, timer) {
             timer.set(time, on: dispatcher) { [weak self] in
                 entry.end()
@@ -176,5 +169,94 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             entry.end()
             remove(entry)
         }
+    }
+}
+
+/// A request of a ``DeferredCache`` that is in progress, or the value that it returned.
+private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// Returned by what changes it, so that what it retained is released outside of the lock.
+    enum State: Sendable {
+        /// So many callers asked for the request and have not cancelled. Their Deferreds follow `shared`, before which the
+        /// cache has recorded the outcome; nil if no further caller shares the request.
+        case inProgress(consumers: Int, shared: Deferred<Value>?)
+        case kept(Value, DelayedCall)
+        case ended
+    }
+
+    let key: Key
+    let hash: Int
+    /// Follows the request once that is made.
+    let source: Deferred<Value>
+    private let state = SpinLocked(State.inProgress(consumers: 1, shared: nil))
+
+    init(_ key: Key, _ hash: Int, _ source: Deferred<Value>) {
+        self.key = key
+        self.hash = hash
+        self.source = source
+    }
+
+    var isInProgress: Bool { state.withLock { if case .inProgress = $0 { true } else { false } } }
+    var isKept: Bool { state.withLock { if case .kept = $0 { true } else { false } } }
+
+    /// Lets further callers share the request.
+    func share(_ shared: Deferred<Value>) {
+        state.withLock { $0 = .inProgress(consumers: 1, shared: shared) }
+    }
+
+    /// Adds a consumer to a request that may be shared. Returns the state.
+    func join() -> State {
+        state.withLock { state in
+            if case .inProgress(let consumers, let shared?) = state {
+                state = .inProgress(consumers: consumers + 1, shared: shared)
+            }
+            return state
+        }
+    }
+
+    /// Removes a consumer. Returns whether it was the last of a request in progress, which has ended thereby.
+    func leave() -> Bool {
+        let (isLast, before) = state.withLock { state -> (Bool, State) in
+            let before = state
+            guard case .inProgress(let consumers, let shared) = before else { return (false, before) }
+            state = consumers == 1 ? .ended : .inProgress(consumers: consumers - 1, shared: shared)
+            return (consumers == 1, before)
+        }
+        withExtendedLifetime(before) {}
+        return isLast
+    }
+
+    /// Keeps the value of a request that may be shared. Returns false for another.
+    func keep(_ value: Value, _ timer: DelayedCall) -> Bool {
+        let (isKept, before) = state.withLock { state -> (Bool, State) in
+            let before = state
+            guard case .inProgress(_, _?) = before else { return (false, before) }
+            state = .kept(value, timer)
+            return (true, before)
+        }
+        withExtendedLifetime(before) {}
+        return isKept
+    }
+
+    /// Releases a value that is kept; a request in progress is shared no more, and its value not kept.
+    func forget() {
+        end {
+            if case .inProgress(let consumers, _) = $0 {
+                .inProgress(consumers: consumers, shared: nil)
+            } else {
+                .ended
+            }
+        }
+    }
+
+    /// Ends the entry.
+    func end() { end { _ in .ended } }
+
+    private func end(_ after: (State) -> State) {
+        let before = state.withLock { state in
+            let before = state
+            state = after(before)
+            return before
+        }
+        if case .kept(_, let timer) = before { timer.stop() }
     }
 }

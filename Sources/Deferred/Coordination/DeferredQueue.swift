@@ -3,51 +3,56 @@
 /// ```swift
 /// let jobs = DeferredQueue<Job>(size: 100)
 /// let worker = jobs.run { job in job.perform() }     // one at a time, until the queue is finished
-/// try jobs.put(job)
+/// jobs.send(job)                                     // waits while 100 jobs are in the queue
 /// …
 /// jobs.finish()
 /// worker.done { print("all jobs done") }
 /// ```
 ///
-/// Elements are delivered in the order in which they were put, to callers in the order in which they asked.
-/// ``finish()`` ends the queue: the elements in it are still delivered, after that ``get(fileID:line:)`` fails with
-/// ``DeferredError/finished``. When the queue is released, calls that still wait fail with
-/// ``DeferredError/abandoned``. Safe from any thread.
+/// Elements enter the queue in the order in which they were put and sent, and are delivered in that order, to callers in
+/// the order in which they asked. ``finish()`` ends the queue: the elements that were put or sent before are still
+/// delivered, after that ``get(fileID:line:)`` fails with ``DeferredError/finished``, and workers end.
+///
+/// Releasing the last reference to a queue that was not finished ends it, too: workers deliver what is in it. Then they
+/// end with ``DeferredError/abandoned``, as calls do that wait. Without a worker, the elements are released. Safe from
+/// any thread.
 ///
 /// With a size or backlog below zero, every use fails with ``DeferredError/invalidArgument(_:)``.
 public final class DeferredQueue<Element: Sendable>: Sendable {
-    private struct State {
-        var elements = CancellableFIFO<Element>()
-        /// Elements that were put back, which are delivered before the others; the next one is the last.
-        var returned: [Element] = []
-        var waiters = CancellableFIFO<Resolver<Element>>()
-        var isFinished = false
-
-        var count: Int { returned.count + elements.count }
-
-        mutating func popElement() -> Element? { returned.popLast() ?? elements.popFirst() }
-    }
-
-    /// How many elements may wait in the queue; nil for no limit.
-    public let size: Int?
-    /// How many callers may wait for an element; nil for no limit.
-    public let backlog: Int?
-    private let state = SpinLocked(State())
+    let storage: QueueStorage<Element>
 
     /// Creates an empty queue.
+    ///
+    /// - Parameters:
+    ///   - size: How many elements may wait in the queue; nil for no limit. With 0, elements are only passed to callers
+    ///     that wait.
+    ///   - backlog: How many callers may wait for an element; nil for no limit.
     public init(size: Int? = nil, backlog: Int? = nil) {
-        self.size = size
-        self.backlog = backlog
+        storage = QueueStorage(size: size, backlog: backlog)
     }
 
-    /// How many elements wait in the queue.
-    public var count: Int { state.withLock { $0.count } }
+    deinit { storage.end(with: .abandoned) }
 
-    /// How many callers wait for an element.
-    public var waitingCount: Int { state.withLock { $0.waiters.count } }
+    /// How many elements may wait in the queue; nil for no limit.
+    public var size: Int? { storage.size }
+
+    /// How many callers may wait for an element; nil for no limit.
+    public var backlog: Int? { storage.backlog }
+
+    /// The elements that wait in the queue, the next one first.
+    public var elements: [Element] { storage.state.withLock { $0.elements.elements } }
+
+    /// How many elements wait in the queue.
+    public var count: Int { storage.state.withLock { $0.elements.count } }
+
+    /// How many callers, workers included, wait for an element.
+    public var waitingCount: Int { storage.state.withLock { $0.getters.count } }
+
+    /// How many calls of ``send(_:fileID:line:)`` wait for room.
+    public var sendingCount: Int { storage.state.withLock { $0.senders.count } }
 
     /// Whether ``finish()`` was called. There may still be elements in the queue.
-    public var isFinished: Bool { state.withLock { $0.isFinished } }
+    public var isFinished: Bool { storage.state.withLock { $0.end != nil } }
 
     /// Delivers `element` to the caller that has waited longest, whose callbacks run before this returns, or keeps it
     /// in the queue.
@@ -55,87 +60,123 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// Throws ``DeferredError/queueOverflow(size:)`` if the queue is full, and ``DeferredError/finished`` after
     /// ``finish()``; the element is not kept then.
     public func put(_ element: Element) throws {
-        if let flaw { throw flaw }
-        while true {
-            let next = try state.withLock { state throws -> Resolver<Element>? in
-                if state.isFinished { throw DeferredError.finished }
-                if let waiter = state.waiters.popFirst() { return waiter }
-                if let size, state.count >= size { throw DeferredError.queueOverflow(size: size) }
-                state.elements.append(element)
-                return nil
-            }
-            // A caller that was cancelled in the meantime does not take it.
-            guard let next, !next.resolve(element) else { return }
-        }
+        if let invalid = storage.invalidArgument { throw invalid }
+        storage.perform(try storage.state.withLock { state throws in try state.put(element) })
     }
 
-    /// Delivers an element whose worker was cancelled before it received it, or keeps it at the front of the queue.
+    /// Waits until there is room for `element`, and puts it into the queue.
     ///
-    /// `put` has accepted it, so it is kept though the queue may be full, or finished, by now.
-    func putBack(_ element: Element) {
-        var waiter: Resolver<Element>?
-        repeat {
-            waiter = state.withLock { state in
-                if let waiter = state.waiters.popFirst() { return waiter }
-                state.returned.append(element)
-                return nil
-            }
-        } while waiter.map { !$0.resolve(element) } ?? false
+    /// ```swift
+    /// func produce() -> Deferred<Void> { jobs.send(nextJob()).then { produce() } }   // as fast as the workers are
+    /// ```
+    ///
+    /// The Deferred is resolved when the element is in the queue, or was delivered: at once, if there is room. A cancel
+    /// before that withdraws the element. After ``finish()`` the Deferred fails with ``DeferredError/finished``; what was
+    /// sent before still enters. It fails with ``DeferredError/abandoned`` if neither the queue nor a worker is left.
+    @discardableResult
+    public func send(
+        _ element: Element, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        storage.send(element, fileID, line)
     }
 
-    /// Ends the queue. The elements in it are still delivered; calls that wait for one fail with
+    /// Ends the queue. The elements that were put or sent before are still delivered; calls that wait for one fail with
     /// ``DeferredError/finished``, in the order in which they were made, on this thread, before this returns.
     ///
     /// Calling it again does nothing.
-    public func finish() {
-        state.withLock { $0.isFinished = true }
-        while let waiter = state.withLock({ $0.waiters.popFirst() }) {
-            waiter.reject(DeferredError.finished)
-        }
-    }
+    public func finish() { storage.end(with: .finished) }
 
     /// Returns the element that has waited longest, or waits for the next one.
     ///
     /// Fails with ``DeferredError/finished`` after ``finish()`` once no element is left, and with
     /// ``DeferredError/queueUnderflow(backlog:)`` if as many callers wait already as may. A cancel while it waits
-    /// removes it from the queue; it takes no element.
+    /// removes it from the queue; it takes no element. Once settled, the Deferred has the element: a cancel of what is
+    /// attached to it does not return that, as `run` does.
     public func get(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Element> {
-        if let flaw { return .rejected(flaw, fileID: fileID, line: line) }
-        if let element = tryGet() { return .resolved(element, fileID: fileID, line: line) }
-        let ticket = SpinLocked<CancellableFIFO<Resolver<Element>>.Ticket?>(nil)
-        let (deferred, resolver) = Deferred<Element>.withResolver(
-            canceller: { [weak self] _ in self?.remove(ticket.withLock { $0 }) }, fileID: fileID, line: line)
-        let early = state.withLock { state -> Result<Element, any Error>? in
-            // An element may have been put since.
-            if let element = state.popElement() { return .success(element) }
-            if state.isFinished { return .failure(DeferredError.finished) }
-            if let backlog, state.waiters.count >= backlog {
-                return .failure(DeferredError.queueUnderflow(backlog: backlog))
-            }
-            let place = state.waiters.append(resolver)
-            ticket.withLock { $0 = place }
-            return nil
-        }
-        if let early { resolver.complete(with: early, fileID: fileID, line: line) }
-        return deferred
+        storage.get(fileID, line)
     }
 
     /// Returns the element that has waited longest, if there is one.
     public func tryGet() -> Element? {
-        state.withLock { $0.popElement() }
+        let (item, effects) = storage.state.withLock { $0.takeFirst() }
+        storage.perform(effects)
+        return item?.element
     }
+}
 
-    private var flaw: DeferredError? {
-        if let size, size < 0 { return .invalidArgument("a queue's size must not be negative, is \(size)") }
-        if let backlog, backlog < 0 {
-            return .invalidArgument("a queue's backlog must not be negative, is \(backlog)")
+extension DeferredQueue {
+    /// Starts a worker: takes one element after another and runs `body` with it, each when the job
+    /// before is done: when `body` has returned or, if it returned a Deferred (or another ``DeferredConvertible``), when
+    /// that is settled.
+    ///
+    /// ```swift
+    /// let workers = (0..<8).map { _ in jobs.run { job in perform(job) } }
+    /// …
+    /// jobs.finish()
+    /// DeferredList(workers).results().done { _ in print("all jobs done") }
+    /// ```
+    ///
+    /// The worker ends when the queue does: its Deferred is resolved after ``finish()`` and the last job. A job that
+    /// fails does not end it: the failure is reported as unhandled, with the place of this call, unless it is a
+    /// `CancellationError`. Handle it inside `body` (`perform(job).fail { log($0) }`). `body` runs on the thread that
+    /// puts the element, or at once.
+    ///
+    /// A cancel of the worker's Deferred cancels the job in progress, or the wait for the next element, and fails it
+    /// with `CancellationError`; the elements in the queue stay there. An element that was on its way to the worker, and
+    /// that `body` does not receive, is delivered to the next caller or returns to the head of the queue, also if that is
+    /// full or finished.
+    ///
+    /// The worker, not the queue, decides how long elements are delivered: when the queue is released, the worker
+    /// continues until none is left. Then its Deferred is resolved if the queue was finished, and fails with
+    /// ``DeferredError/abandoned`` otherwise. A `body` that uses the queue keeps it until it is finished.
+    ///
+    /// - Parameters:
+    ///   - stopsOnFailure: Whether a job that fails ends the worker: its Deferred then fails with that error.
+    ///   - body: Does a job.
+    public func run<Ignored: Sendable>(
+        stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        work(stopsOnFailure, fileID, line) { element in
+            Deferred(following: { Deferred(waitingFor: try body(element)) })
         }
-        return nil
     }
 
-    private func remove(_ ticket: CancellableFIFO<Resolver<Element>>.Ticket?) {
-        guard let ticket else { return }
-        let resolver = state.withLock { $0.waiters.remove(ticket) }
-        _ = consume resolver
+    /// Starts a worker with an asynchronous `body`, which runs in a Task for each element; a cancel cancels that
+    /// Task. Otherwise behaves as `run`.
+    public func asyncRun(
+        stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) async throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        work(stopsOnFailure, fileID, line) { element in
+            Deferred(operation: { try await body(element) }, fileID: fileID, line: line)
+        }
+    }
+
+    private func work(
+        _ stopsOnFailure: Bool, _ fileID: StaticString, _ line: UInt,
+        _ start: @escaping @Sendable (Element) -> Deferred<Void>
+    ) -> Deferred<Void> {
+        let place = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        return AsyncLoop.deferred(fileID: fileID, line: line) { [storage] isCancelled in
+            // The errback receives only the failure of the queue, so that a job that fails with `.finished` does not end
+            // the worker.
+            storage.delivery(fileID, line).then(
+                { delivery in
+                    start(delivery.take()).mapResult { result in
+                        if case .failure(let error) = result {
+                            if stopsOnFailure || isCancelled() { throw error }
+                            if !(error is CancellationError) {
+                                DeferredDiagnostics.report(.unhandledFailure(error, made: place))
+                            }
+                        }
+                        return .continue
+                    }
+                },
+                orElse: { error throws -> Deferred<AsyncLoop.Next> in
+                    guard case DeferredError.finished = error else { throw error }
+                    return .resolved(.end)
+                })
+        }
     }
 }

@@ -14,6 +14,9 @@ internal import Synchronization
 /// that a permit released inside a callback of another holder, on a thread that is granting permits further up its
 /// stack, is granted after that callback. So a long queue of work that never waits takes no stack.
 ///
+/// A cancel of several at once admits none of them: who waits leaves before a permit is released (C7). Releasing the
+/// last reference to a semaphore changes nothing for those that wait or have a permit.
+///
 /// With a limit below 1, every ``acquire(fileID:line:)`` fails with ``DeferredError/invalidArgument(_:)``.
 public final class DeferredSemaphore: Sendable {
     /// The right to proceed, until ``release()``, at the latest until the last reference to the permit is released:
@@ -33,19 +36,25 @@ public final class DeferredSemaphore: Sendable {
         deinit { release() }
     }
 
-    private typealias Queue = CancellableFIFO<Resolver<Permit>>
-
     private struct State {
         var free: Int
-        var queue = Queue()
+        /// Those that wait, in the order in which they came (Q1).
+        var waiters = CancellableFIFO<Resolver<Permit>>()
         /// The threads that are in `grant`. On these, a permit that is released is granted by the loop further up
         /// the stack (no recursion).
         var grantingThreads: [UInt] = []
 
-        mutating func next() -> Resolver<Permit>? {
-            guard free > 0, let waiter = queue.popFirst() else { return nil }
+        /// Takes a permit that is free and that no caller waits for.
+        mutating func take() -> Bool {
+            guard free > 0, waiters.isEmpty else { return false }
             free -= 1
-            return waiter
+            return true
+        }
+
+        mutating func next() -> Resolver<Permit>? {
+            guard free > 0, let waiter = waiters.popFirst() else { return nil }
+            free -= 1
+            return waiter.element
         }
     }
 
@@ -63,7 +72,7 @@ public final class DeferredSemaphore: Sendable {
     public var available: Int { max(0, state.withLock { $0.free }) }
 
     /// How many callers wait for a permit.
-    public var waitingCount: Int { state.withLock { $0.queue.count } }
+    public var waitingCount: Int { state.withLock { $0.waiters.count } }
 
     /// Waits for a permit.
     ///
@@ -74,12 +83,13 @@ public final class DeferredSemaphore: Sendable {
             let reason = "a semaphore's limit must be 1 or more, is \(limit)"
             return .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         }
-        if let permit = tryAcquire() { return .resolved(permit, fileID: fileID, line: line) }
-        let ticket = SpinLocked<Queue.Ticket?>(nil)
+        guard let ticket = state.withLock({ $0.take() ? nil : $0.waiters.reserve() }) else {
+            return .resolved(Permit(self), fileID: fileID, line: line)
+        }
         let (deferred, resolver) = Deferred<Permit>.withResolver(
-            canceller: { [self] _ in remove(ticket.withLock { $0 }) }, fileID: fileID, line: line)
-        let place = state.withLock { $0.queue.append(resolver) }
-        ticket.withLock { $0 = place }
+            canceller: { [self] _ in _ = state.withLock { $0.waiters.remove(ticket) } },
+            fileID: fileID, line: line)
+        state.withLock { $0.waiters.insert(resolver, at: ticket) }
         // A permit may have been released since.
         grant()
         return deferred
@@ -87,18 +97,7 @@ public final class DeferredSemaphore: Sendable {
 
     /// Returns a permit if one is free now and no caller waits for it.
     public func tryAcquire() -> Permit? {
-        let isFree = state.withLock { state in
-            guard state.free > 0, state.queue.isEmpty else { return false }
-            state.free -= 1
-            return true
-        }
-        return isFree ? Permit(self) : nil
-    }
-
-    private func remove(_ ticket: Queue.Ticket?) {
-        guard let ticket else { return }
-        let waiter = state.withLock { $0.queue.remove(ticket) }
-        _ = consume waiter
+        state.withLock { $0.take() } ? Permit(self) : nil
     }
 
     private func takeBack() {
@@ -110,15 +109,18 @@ public final class DeferredSemaphore: Sendable {
     private func grant() {
         let thread = Platform.currentThread
         var next = state.withLock { state -> Resolver<Permit>? in
-            guard state.free > 0, !state.queue.isEmpty, !state.grantingThreads.contains(thread) else {
-                return nil
-            }
+            guard !state.grantingThreads.contains(thread), let waiter = state.next() else { return nil }
             state.grantingThreads.append(thread)
-            return state.next()
+            return waiter
         }
         while let waiter = next {
-            // Cancelled in the meantime, it does not take the permit, whose `deinit` releases it.
-            waiter.resolve(Permit(self))
+            if waiter.isCancelled {
+                // It is about to leave: the permit is for another (C7, Q2).
+                state.withLock { $0.free += 1 }
+            } else {
+                // Cancelled meanwhile, it does not take the permit, whose `deinit` releases it.
+                waiter.resolve(Permit(self))
+            }
             next = state.withLock { state -> Resolver<Permit>? in
                 if let waiter = state.next() { return waiter }
                 state.grantingThreads.removeAll { $0 == thread }
@@ -158,5 +160,44 @@ extension DeferredSemaphore {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
         acquire(fileID: fileID, line: line).asyncRunning(body, fileID, line)
+    }
+}
+
+/// A permit of a lock or semaphore that `run` releases on every path.
+protocol ReleasablePermit: Sendable {
+    func release()
+}
+
+/// The one implementation of `run` for ``DeferredLock``, ``DeferredSemaphore`` and ``DeferredFilesystemLock``.
+extension Deferred where Value: ReleasablePermit {
+    /// Returns the outcome of `body`, which runs once the permit is there; the permit is released when the Deferred
+    /// that `body` returns is settled, before callbacks further down the chain run.
+    func running<R: DeferredConvertible>(
+        _ body: @escaping @Sendable () throws -> R, _ fileID: StaticString, _ line: UInt
+    ) -> Deferred<R.Value> {
+        then(
+            { permit in
+                Deferred<R.Value>(following: body, fileID: fileID, line: line)
+                    .always({ _ in permit.release() }, fileID: fileID, line: line)
+            }, fileID: fileID, line: line)
+    }
+
+    /// Returns the outcome of `body`, which runs once the permit is there; the permit is released when it returns.
+    func syncRunning<T: Sendable>(
+        _ body: @escaping @Sendable () throws -> T, _ fileID: StaticString, _ line: UInt
+    ) -> Deferred<T> {
+        map(
+            { permit in
+                defer { permit.release() }
+                return try body()
+            }, fileID: fileID, line: line)
+    }
+
+    /// Returns the outcome of `body`, which runs in a Task once the permit is there; the permit is released when the
+    /// Task has ended.
+    func asyncRunning<T: Sendable>(
+        _ body: @escaping @Sendable () async throws -> T, _ fileID: StaticString, _ line: UInt
+    ) -> Deferred<T> {
+        running({ Deferred<T>(operation: body, fileID: fileID, line: line) }, fileID, line)
     }
 }

@@ -4,7 +4,6 @@ extension Link {
     func abandon() {
         let word = lock()
         // A cancel that is under way settles it; what it follows still may.
-        let isFollowing = coldState.map { !$0.following.isEmpty } ?? false
         guard phase == .source, !flags.contains(.cancelled), !isFollowing else { return unlock(word) }
         beAbandoned(on: Platform.currentThread)
         unlock(word)
@@ -38,7 +37,7 @@ extension Link {
 
     fileprivate func finishAbandonment() {
         var loop = DrainLoop()
-        loop.settle(self, .failure(DeferredError.abandoned))
+        loop.settle(self, failingWith: .abandoned)
         loop.run()
     }
 }

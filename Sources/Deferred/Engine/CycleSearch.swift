@@ -61,7 +61,7 @@ extension Link {
     private func waitsFor(_ target: Link, _ isTarget: inout Bool, _ others: inout [Link]) -> Link? {
         let word = lock()
         switch phase {
-        case .waiting, .linking:
+        case .waiting:
             isTarget = upstream.identity == Upstream(target).identity
             let link = isTarget || upstream.isPlainSource ? nil : upstream.retained()
             unlock(word)
@@ -74,7 +74,7 @@ extension Link {
             if let list { others += list.observers }
             isTarget = others.contains { $0 === target }
             return others.popLast()
-        case .dispatched, .running, .settled, .bypassed:
+        case .detached, .dispatched, .running, .settled, .bypassed:
             unlock(word)
             return nil
         }

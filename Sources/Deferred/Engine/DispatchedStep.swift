@@ -41,7 +41,12 @@ final class DispatchedStep: @unchecked Sendable {
         self.step = step
     }
 
-    deinit { conclude(isAbandoned: true) { _, _ in .failure(DeferredError.abandoned) } }
+    deinit {
+        // A link that was cancelled ends with the cancel (C5).
+        conclude(isAbandoned: true) { _, outcome in
+            .failure(outcome.error is CancellationError ? CancellationError() : DeferredError.abandoned)
+        }
+    }
 
     /// Where a step runs or will run.
     struct Destination {
@@ -101,11 +106,12 @@ final class DispatchedStep: @unchecked Sendable {
         dispatchedStep.input = input
         dispatchedStep.scope = scope
         let word = link.lock()
-        link.phase = .dispatched
+        let requests = link.becomeDispatched()
         link.activeThread = thread
         link.payload = .none(submittedBy: dispatchedStep)
         if !isQueue { dispatchedStep.dispatcher = nil }
         link.unlock(word)
+        _ = consume requests
         dispatchedStep.state.store(State.submitted, ordering: .releasing)
         return dispatcher
     }
@@ -161,7 +167,7 @@ final class DispatchedStep: @unchecked Sendable {
         let thread = Platform.currentThread
         let word = link.lock()
         let isWithinCall = link.activeThread == thread
-        let isCancelled = link.flags.remove(.cancelPending) != nil
+        let isCancelled = link.takeCancellation()
         link.phase = .running
         link.activeThread = thread
         link.payload = .none

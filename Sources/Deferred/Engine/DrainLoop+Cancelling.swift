@@ -1,17 +1,63 @@
 /// Cancelling: up from a link to the source of what only it consumes; the error comes back down (C1-C5).
+///
+/// A walk runs nothing of a user's: it settles sources, claims cancellers, and detaches and marks links. Cancellers run when
+/// all walks have ended, first those of what only waits for its turn; then the steps of detached links; and the consumers of settled sources are
+/// notified after that, by the loop's jobs. Of several things that are cancelled at once, therefore, none begins because
+/// another has ended (C7). ``CancelRequest`` says why no cancel is lost.
 extension DrainLoop {
-    /// Cancels a link.
-    ///
-    /// - Parameter consumer: A consumer further down, if the cancel began there: where it is to begin again if it is late.
-    mutating func cancel(_ first: Link, for consumer: Link? = nil) {
-        let root = consumer ?? first
-        /// Where the walk began, or the follower through which it passed a source.
-        var start = first
-        var link = first
-        /// The consumer from which the cancel moved up to `link`, if `link` is not the start.
-        var origin: Link?
-        /// The consumer from which it moved up to the source that `start` follows for.
-        var beyond: (consumer: Link, source: Link)?
+    /// Cancels a link, unless a cancel is in progress on this loop: then when that one comes to it.
+    mutating func cancel(_ root: Link) { begin(CancelRequest(root)) }
+
+    /// Cancels several links as one (C7).
+    mutating func cancel(_ roots: [Link]) {
+        if isCancelling {
+            for root in roots { enqueue(CancelRequest(root)) }
+            return
+        }
+        isCancelling = true
+        cancelsSeveral = roots.count > 1
+        for root in roots { walk(from: CancelRequest(root)) }
+        finishCancelling()
+    }
+
+    /// Begins requests again at their roots, which were left in a link whose transition has ended.
+    mutating func cancelAgain(_ requests: [CancelRequest]) {
+        for request in requests where request.isOpen { begin(request) }
+    }
+
+    private mutating func begin(_ request: CancelRequest) {
+        if isCancelling { return enqueue(request) }
+        isCancelling = true
+        walk(from: request)
+        finishCancelling()
+    }
+
+    private mutating func finishCancelling() {
+        while true {
+            if let request = dequeueRequest() {
+                walk(from: request)
+            } else if let source = dequeueClaimed() {
+                runCanceller(of: source)
+            } else if let link = dequeueDetached() {
+                runDetached(link)
+            } else {
+                break
+            }
+        }
+        isCancelling = false
+        cancelsSeveral = false
+    }
+
+    private mutating func walk(from request: CancelRequest) {
+        var request = request
+        while request.isOpen, !climb(&request) {}
+    }
+
+    /// Moves up from the root until the error has entered the chain or the request has been left in a link. Returns false if
+    /// it has to begin again at the root, since another thread has changed the chain.
+    private mutating func climb(_ request: inout CancelRequest) -> Bool {
+        var link = request.root
+        if request.isForFollower, !request.secure() { return true }
         var cycle = CycleWatch()
         /// The word of `link`, if it is already locked.
         var locked: UInt?
@@ -19,147 +65,165 @@ extension DrainLoop {
             let word = locked.take() ?? link.lock()
             switch link.phase {
             case .settled, .bypassed:
+                // The root; any other link was found pending in the critical section that locked it.
                 link.unlock(word)
-                // Settled, or bypassed, in the meantime: the cancel takes effect where the chain then stands
-                // (C5).
-                if let origin {
-                    if origin.rememberCancel(whileWaitingFor: link) { return }
-                } else {
-                    if start === root { return }
-                    start = root
-                }
-                link = start
-                origin = nil
-                cycle = CycleWatch()
-
+                return true
             case .source:
-                switch cancelSource(link, word, for: origin) {
-                case .done:
-                    return
-                case .follows(let follower):
-                    beyond = origin.map { ($0, link) }
-                    start = follower
-                    link = follower
-                case .comesLate:
-                    guard let consumer = origin, !consumer.rememberCancel(whileWaitingFor: link) else {
-                        return
-                    }
-                    link = start
-                    cycle = CycleWatch()
-                }
-                origin = nil
-
+                return cancelSource(link, word, &request)
             case .dispatched:
-                link.flags.insert(.cancelPending)
-                return link.unlock(word)
-
-            case .running, .linking:
-                link.flags.insert(.cancelPending)
-                // If the callback returns a value, the link that was cancelled still must not run with it.
-                origin?.noteCancel()
+                interrupt(link, for: request)
                 link.unlock(word)
-                guard origin == nil, let (consumer, source) = beyond.take() else { return }
-                if consumer.rememberCancel(whileWaitingFor: source) { return }
-                start = root
-                link = root
-                cycle = CycleWatch()
-
+                return true
+            case .detached where link.activeThread == thread:
+                // The same cancel, or one from within it, has the error enter the chain here.
+                request.end()
+                link.unlock(word)
+                return true
+            case .running, .detached:
+                return leave(&request, in: link, word)
             case .waiting:
                 guard let upstream = link.upstream.retained() else {
-                    link.rememberCancelUntilDequeued()
-                    return link.unlock(word)
+                    interrupt(link, for: request)
+                    link.unlock(word)
+                    return true
                 }
                 link.unlock(word)
-                // Another thread has closed a cycle and is about to break it. Rather than follow the cycle,
-                // this cancel detaches the link that it began with.
+                // Another thread has closed a cycle and is about to break it. Rather than follow the cycle, this cancel
+                // detaches the link that it began with.
                 let isCyclic = cycle.isClosed(by: link)
-                if isCyclic && link !== start {
-                    link = start
-                    origin = nil
+                if isCyclic && link !== request.root {
+                    link = request.root
                     continue
                 }
-                // Released before upstream is locked, as this may be the last reference.
-                origin = nil
-                switch upstream.detach(link, always: isCyclic) {
+                switch upstream.removeConsumer(link, always: isCyclic) {
                 case .onlyConsumer(let upstreamWord):
                     locked = upstreamWord
-                    origin = link
                     link = upstream
                 case .detached:
-                    return runDetached(link, from: consume upstream)
+                    request.end()
+                    if beginDetached(link, from: consume upstream) { enqueue(detached: link) }
+                    return true
                 case .alreadyDetached:
-                    // Another cancel is about to run its step. If that returns a pending Deferred, this
-                    // cancel is for that one.
-                    if link.rememberCancel() { return }
-                    link = start
-                    cycle = CycleWatch()
+                    // The thread that has detached it is about to run its step.
+                    let word = link.lock()
+                    guard link.phase == .waiting || link.phase == .detached else {
+                        link.unlock(word)
+                        return false
+                    }
+                    return leave(&request, in: link, word)
                 case .settled:
-                    if link.rememberCancel(whileWaitingFor: upstream) { return }
-                    link = start
-                    cycle = CycleWatch()
+                    return link.locked {
+                        let isSame = link.upstream.isNone || link.upstream.isSame(as: upstream)
+                        guard link.phase == .waiting, isSame else { return false }
+                        interrupt(link, for: request)
+                        return true
+                    }
                 case .bypassed:
-                    link = start
-                    cycle = CycleWatch()
+                    return false
                 }
             }
         }
     }
 
-    /// Takes a detached link's step and runs it with `error`, as if that had come from upstream.
-    ///
-    /// `upstream` is retained until the pointer to it has been cleared, and not while the step runs.
-    private mutating func runDetached(
-        _ link: Link, from upstream: consuming Link, with error: any Error = CancellationError()
-    ) {
-        let word = link.lock()
-        guard link.phase == .waiting else { return link.unlock(word) }
-        let payload = link.startRunning(on: thread)
+    /// Marks a link in place of the root, unless it is the root. Under its lock.
+    private func interrupt(_ link: Link, for request: CancelRequest) {
+        if link === request.root, link.isCancelPending { return }
+        request.end()
+        link.interrupt()
+    }
+
+    /// Leaves the request in a locked link in transition, and unlocks it. Returns false if the walk has to begin again, with
+    /// its root protected.
+    private func leave(_ request: inout CancelRequest, in link: Link, _ word: UInt) -> Bool {
+        guard request.isSecured, let coldState = link.coldState else {
+            link.unlock(word)
+            guard request.secure() else { return true }
+            _ = link.ensureColdState()
+            return false
+        }
+        coldState.requests.append(request)
         link.unlock(word)
-        withExtendedLifetime(upstream) {}
-        _ = consume upstream
-        _ = perform(payload, on: link, with: .failure(error))
+        return true
     }
 
-    /// Detaches a waiting link from what it waits for, and runs its step with `error`, as if from upstream.
-    /// Does nothing if its step has been taken, or upstream is settled.
-    mutating func fail(_ link: Link, with error: any Error) {
-        let waitsFor = link.locked { link.phase == .waiting ? link.upstream.retained() : nil }
-        guard let upstream = waitsFor, case .detached = upstream.detach(link, always: true) else { return }
-        runDetached(link, from: upstream, with: error)
-    }
+    // MARK: Sources
 
-    private enum SourceCancel {
-        case done
-        /// It follows another, through this link; the cancel continues there.
-        case follows(Link)
-        /// It is about to be settled, or another thread settled it while its canceller ran.
-        case comesLate
-    }
-
-    /// Runs a pending source's canceller, once, and fails the source if that did not complete it. Called with
-    /// the source locked; unlocks it.
-    ///
-    /// While the canceller runs, a cancel by another thread is noted in `consumer`: what overtakes the canceller must not
-    /// reach it (C5). An outcome that the canceller brings about removes the note (C1).
-    private mutating func cancelSource(_ source: Link, _ word: UInt, for consumer: Link?) -> SourceCancel {
-        guard !source.flags.contains(.cancellerRuns) else {
-            if source.coldState?.cancellerThread != thread { consumer?.noteCancel() }
+    /// Cancels a pending source, which is locked, and unlocks it. Returns false if the walk has to begin again.
+    private mutating func cancelSource(
+        _ source: Link, _ word: UInt, _ request: inout CancelRequest
+    ) -> Bool {
+        guard let coldState = source.coldState else {
+            source.noteCancel()
+            finish(source, word, .failure(CancellationError()))
+            request.end()
+            return true
+        }
+        if let list = coldState.list {
+            source.noteCancel()
             source.unlock(word)
-            return .done
+            return cancelList(list, source, &request)
         }
-        if !source.flags.contains(.cancelled) { source.flags.insert([.cancelled, .dropsLateResult]) }
-        if let list = source.coldState?.list {
+        let isRoot = source === request.root
+        let isClaimed = source.flags.contains(.cancellerRuns)
+        if isClaimed || coldState.canceller != nil {
+            guard isRoot || request.isSecured else { return leave(&request, in: source, word) }
+            if !isRoot { coldState.requests.append(request) }
+            source.noteCancel()
+            source.flags.insert(.cancellerRuns)
+            let isWaiting = coldState.isWaiting
             source.unlock(word)
-            guard list.detach() else { return .comesLate }
-            _ = complete(source, .failure(CancellationError()))
-            enqueue(.cancelInputs(list))
-            return .done
+            if !isClaimed { enqueue(claimed: source, isWaiting: isWaiting?() ?? false) }
+            return true
         }
-        guard let coldState = source.coldState, let canceller = coldState.canceller.take() else {
-            return cancelBareSource(source, word)
+        guard source.isFollowing, !source.flags.contains(.shielded) else {
+            source.noteCancel()
+            finish(source, word, .failure(CancellationError()), isAnswered: true)
+            request.end()
+            return true
         }
+        guard isRoot || request.isSecured else { return leave(&request, in: source, word) }
+        if !isRoot { coldState.requests.append(request) }
+        source.noteCancel()
+        cancelFollowed(by: source, word)
+        return true
+    }
 
-        source.flags.insert(.cancellerRuns)
+    private mutating func cancelList(
+        _ list: ListState, _ source: Link, _ request: inout CancelRequest
+    ) -> Bool {
+        guard list.detach() else {
+            // Another thread is about to settle it.
+            let word = source.lock()
+            if source.phase == .source { return leave(&request, in: source, word) }
+            source.unlock(word)
+            return false
+        }
+        _ = complete(source, .failure(CancellationError()), isAnswered: true)
+        request.end()
+        let inputs = list.takeInputsToCancel(in: &self)
+        // On its own, the list's callbacks precede the cancellers of its inputs (D4).
+        if cancelsSeveral {
+            for input in inputs { enqueue(CancelRequest(input)) }
+        } else {
+            enqueue(.cancel(inputs))
+        }
+        return true
+    }
+
+    /// Begins a request for each link by which a locked source follows another, and unlocks it.
+    private mutating func cancelFollowed(by source: Link, _ word: UInt) {
+        let following = source.coldState?.following ?? []
+        source.unlock(word)
+        if following.count > 1 { cancelsSeveral = true }
+        for follower in following { enqueue(CancelRequest(follower, isForFollower: true)) }
+    }
+
+    /// Runs a source's canceller, once, unless it was completed meanwhile. Fails the source if that did not complete it.
+    private mutating func runCanceller(of source: Link) {
+        let word = source.lock()
+        guard source.phase == .source, let coldState = source.coldState,
+            let canceller = coldState.canceller.take()
+        else { return source.unlock(word) }
         coldState.cancellerThread = thread
         // One for all that may complete it, so that of all late results one is dropped (C2).
         let sourceReference = source.sourceReference ?? SourceReference(source)
@@ -174,50 +238,56 @@ extension DrainLoop {
             }
         }
         let newWord = source.lock()
-        let wasOvertaken = source.flags.remove(.cancellerRuns) == nil
-        guard source.phase == .source else {
-            source.unlock(newWord)
-            return wasOvertaken ? .comesLate : .done
+        guard source.phase == .source else { return source.unlock(newWord) }
+        source.flags.remove(.cancellerRuns)
+        if source.isFollowing, !source.flags.contains(.shielded) {
+            cancelFollowed(by: source, newWord)
+        } else {
+            finish(source, newWord, .failure(CancellationError()), isAnswered: true)
         }
-        Link.forgetCancels(in: newWord)
-        return cancelBareSource(source, newWord)
     }
 
-    /// Fails a source in the critical section in which it was found pending, so that no completion can
-    /// precede it (C5); or continues with what it follows.
-    private mutating func cancelBareSource(_ source: Link, _ word: UInt) -> SourceCancel {
-        let following = source.flags.contains(.shielded) ? [] : source.coldState?.following ?? []
-        guard let followed = following.first else {
-            finish(source, word, .failure(CancellationError()))
-            return .done
+    // MARK: Detaching
+
+    /// Makes a link `detached`; it keeps its step. Returns false if another thread has it.
+    ///
+    /// `upstream` is retained until the pointer to it has been cleared, and not while the step runs.
+    private func beginDetached(_ link: Link, from upstream: consuming Link) -> Bool {
+        let isFirst = link.locked {
+            guard link.phase == .waiting else { return false }
+            link.phase = .detached
+            link.activeThread = thread
+            link.upstream = .none
+            if link.flags.contains(.cancelPending) {
+                link.flags.insert(.wasMarked)
+                if !link.isCancelPending { link.flags.remove(.cancelPending) }
+            }
+            return true
         }
-        source.unlock(word)
-        for other in following.dropFirst() { enqueue(.cancel(other)) }
-        return .follows(followed)
+        withExtendedLifetime(upstream) {}
+        return isFirst
+    }
+
+    /// Runs the step of a detached link with the error, as if that had come from upstream.
+    private mutating func runDetached(_ link: Link) {
+        let word = link.lock()
+        let payload = link.startRunning(on: thread)
+        link.unlock(word)
+        performCancelled(payload, on: link)
     }
 
     /// Detaches a link from what it waits for, without cancelling that. One that is in a list that is being
     /// drained stays there with nothing to do. Returns false if its step has been taken already.
     @discardableResult
     mutating func detach(_ link: Link) -> Bool {
-        detach(link, settlingWith: .value(())) || link.replaceStepWithNoOp()
+        detachPending(link) || link.replaceStepWithNoOp()
     }
 
-    /// Detaches a waiting link from what it waits for, without cancelling that, and settles it. Returns false
-    /// if upstream is settled.
+    /// Detaches a waiting link from what it waits for, without cancelling that, and settles it: with an empty value, or if
+    /// it has closed a cycle, with that error. Returns false if upstream is settled.
     @discardableResult
-    mutating func detach(_ link: Link, settlingWith outcome: consuming Link.Payload) -> Bool {
-        let upstreamNow: Link? = link.locked {
-            switch link.phase {
-            case .waiting:
-                return link.upstream.retained()
-            case .linking:
-                link.flags.insert(.detachesOnceLinked)
-                return nil
-            default:
-                return nil
-            }
-        }
+    mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
+        let upstreamNow: Link? = link.locked { link.phase == .waiting ? link.upstream.retained() : nil }
         guard let upstream = upstreamNow else { return false }
         defer { withExtendedLifetime(upstream) {} }
         let word = upstream.lock()
@@ -236,7 +306,11 @@ extension DrainLoop {
             return true
         }
         let payload = link.startRunning(on: thread)
-        finish(link, linkWord, outcome)
+        if isCyclic {
+            finish(link, linkWord, link.failure(.cycle), isAnswered: true)
+        } else {
+            finish(link, linkWord, .value(()))
+        }
         _ = consume payload
         return true
     }
@@ -268,8 +342,8 @@ private struct CycleWatch {
 }
 
 extension Link {
-    fileprivate enum Detaching {
-        /// Not detached, as it is the only one. The link is still locked; this is its word.
+    fileprivate enum Removal {
+        /// Not removed, as it is the only one. The link is still locked; this is its word.
         case onlyConsumer(UInt)
         case detached, alreadyDetached, settled, bypassed
     }
@@ -280,7 +354,7 @@ extension Link {
     /// Sound: the references in `dropped` are the list's, taken over from it, and are released once.
     ///
     /// - Parameter always: Whether it is removed even if it is the last.
-    fileprivate func detach(_ consumer: Link, always: Bool) -> Detaching {
+    fileprivate func removeConsumer(_ consumer: Link, always: Bool) -> Removal {
         var word = lock()
         if phase == .bypassed {
             unlock(word)
@@ -300,7 +374,7 @@ extension Link {
             if dropped.isEmpty { return .onlyConsumer(word) }
             unlock(word)
             for link in dropped { link.release() }
-            return detach(consumer, always: always)
+            return removeConsumer(consumer, always: always)
         }
         consumer.isDetached = true
         let isUnlinked = unlink(consumer, word: &word)
@@ -313,14 +387,23 @@ extension Link {
     /// Cancels this link, and runs what follows.
     @usableFromInline
     func cancel() {
-        if Recording.isOn { return Recording.during(.cancelling, of: self) { cancelNow() } }
-        cancelNow()
-    }
-
-    private func cancelNow() {
+        if Recording.isOn { return Recording.during(.cancelling, of: self) { Link.cancelNow([self]) } }
         Abandonment.finishWaiting()
         var loop = DrainLoop()
         loop.cancel(self)
+        loop.run()
+    }
+
+    /// Cancels several links as one (C7), and runs what follows.
+    static func cancel(_ links: [Link]) {
+        if Recording.isOn { return Recording.during(.cancelling, ofEach: links[...]) { cancelNow(links) } }
+        cancelNow(links)
+    }
+
+    private static func cancelNow(_ links: [Link]) {
+        Abandonment.finishWaiting()
+        var loop = DrainLoop()
+        loop.cancel(links)
         loop.run()
     }
 
@@ -339,7 +422,7 @@ extension Link {
     func replaceStepWithNoOp() -> Bool {
         var payload = Payload.consume
         let word = lock()
-        let isWaiting = phase == .waiting || phase == .linking
+        let isWaiting = phase == .waiting
         if isWaiting { swap(&payload, &self.payload) }
         unlock(word)
         return isWaiting

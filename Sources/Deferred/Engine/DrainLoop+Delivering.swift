@@ -103,7 +103,7 @@ extension DrainLoop {
             return runUnreachable(consume consumer, with: outcome)
         }
         let word = consumer.lock()
-        guard consumer.phase == .waiting || consumer.phase == .linking else {
+        guard consumer.phase == .waiting else {
             consumer.unlock(word)
             return false
         }
@@ -114,7 +114,7 @@ extension DrainLoop {
             return take(outcome, by: consume consumer, word) && isConsumer
         }
         let payload = consumer.startRunning(on: thread)
-        let isCancelled = consumer.flags.remove(.cancelPending) != nil
+        let isCancelled = consumer.takeCancellation()
         consumer.unlock(word)
         if isCancelled {
             performCancelled(payload, on: consume consumer)
@@ -249,20 +249,32 @@ extension DrainLoop {
     }
 
     /// Completes a source on behalf of the engine. Returns false if it was settled before.
-    mutating func complete(_ source: consuming Link, _ outcome: consuming Link.Payload) -> Bool {
+    mutating func complete(
+        _ source: consuming Link, _ outcome: consuming Link.Payload, isAnswered: Bool = false
+    ) -> Bool {
         let word = source.lock()
         guard source.phase == .source else {
             source.unlock(word)
             return false
         }
-        finish(source, word, outcome)
+        finish(source, word, outcome, isAnswered: isAnswered)
         return true
     }
 
+    /// Fails a running link, or with the cancel that it received before (C5).
+    mutating func settle(_ link: Link, failingWith error: DeferredError) {
+        let word = link.lock()
+        finish(link, word, link.failure(error), isAnswered: true)
+    }
+
     /// Stores the outcome of a locked link, unlocks it and enqueues the notification of its consumers.
+    ///
+    /// - Parameter isAnswered: Whether the outcome comes of the cancels left in the link, which then end (C1).
     @inline(__always)
-    mutating func finish(_ link: consuming Link, _ word: UInt, _ outcome: consuming Link.Payload) {
-        if !link.isPlain { return finishWithColdState(link, word, outcome) }
+    mutating func finish(
+        _ link: consuming Link, _ word: UInt, _ outcome: consuming Link.Payload, isAnswered: Bool = false
+    ) {
+        if !link.isPlain { return finishWithColdState(link, word, outcome, isAnswered) }
         link.payload = outcome
         link.phase = .settled
         link.activeThread = thread
@@ -276,7 +288,9 @@ extension DrainLoop {
     }
 
     @inline(never)
-    private mutating func finishWithColdState(_ link: Link, _ word: UInt, _ outcome: consuming Link.Payload) {
+    private mutating func finishWithColdState(
+        _ link: Link, _ word: UInt, _ outcome: consuming Link.Payload, _ isAnswered: Bool
+    ) {
         let released = link.sourceReference?.end(link, completedAt: link.completionSite)
         defer { _ = consume released }
         let flags = link.flags
@@ -291,13 +305,10 @@ extension DrainLoop {
             if isRecorded { Recording.describeFailure(of: link) }
             return enqueueDrain(link, consumers, scope)
         }
-        if flags.contains(.cancellerRuns) {
-            if coldState.cancellerThread == thread {
-                Link.forgetCancels(in: word)
-            } else {
-                link.flags.remove(.cancellerRuns)
-            }
-        }
+        let requests = coldState.takeRequests()
+        let isCancellers = flags.contains(.cancellerRuns) && coldState.cancellerThread == thread
+        let endsRequests = isAnswered || isCancellers
+        if endsRequests { for request in requests { request.end() } }
         // Taken out under the lock and released after it, since these may have a user's deinit.
         let canceller = coldState.canceller.take()
         let list = coldState.list.take()
@@ -314,9 +325,13 @@ extension DrainLoop {
         var inner = FinalizerScope.join(held, scope)
         if !finalizers.isEmpty { inner = FinalizerScope(finalizers, link.payload.copy(), in: inner) }
         enqueueDrain(link, consumers, inner)
+        // A cancel of the source reaches all that it followed (C7), unless its canceller has answered it.
+        let wasCancelled = flags.contains(.cancelled) && !flags.contains(.cancellerRuns) && !isShielded
         for follower in following {
-            if isShielded { follower.replaceStepWithNoOp() } else { detach(follower) }
+            if isShielded || wasCancelled { follower.replaceStepWithNoOp() } else { detach(follower) }
         }
+        if wasCancelled { cancelAgain(following.map { CancelRequest($0) }) }
+        if !endsRequests { cancelAgain(requests) }
         _ = consume canceller
         _ = consume list
     }

@@ -3,7 +3,7 @@ extension DrainLoop {
     /// Makes a running link wait for `inner`, or settles it at once if that has an outcome.
     @inline(never)
     mutating func wait(_ link: consuming Link, for inner: Link) {
-        if inner === link { return settle(link, .failure(DeferredError.cycle)) }
+        if inner === link { return settle(link, failingWith: .cycle) }
         if Recording.isOn { Recording.waits(link, for: inner) }
         if Link.isIdle(inner.word.load(ordering: .acquiring)) { return settle(link, inner.peekedOutcome()) }
 
@@ -16,7 +16,7 @@ extension DrainLoop {
         } else {
             retainScope(with: link)
             let word = link.lock()
-            link.phase = .linking
+            link.phase = .waiting
             link.activeThread = 0
             link.payload = .adopt
             link.upstream = Upstream(inner)
@@ -25,15 +25,17 @@ extension DrainLoop {
         }
     }
 
-    /// Puts a `linking` link into the list of the link that it is to wait for, or runs its step if that is
-    /// settled.
+    /// Puts a waiting link into the list of its upstream, or runs its step if that is settled; then cancels what it waits
+    /// for, if it was cancelled while it ran (C4).
     private mutating func enlist(_ waiter: Link, with inner: Link) {
         let innerWord = inner.lock()
+        // A cancel may have found it waiting by now.
+        if waiter.isDetached { return inner.unlock(innerWord) }
         if Link.isIdle(innerWord) {
             inner.unlock(innerWord)
             let word = waiter.lock()
             let payload = waiter.startRunning(on: thread)
-            let isCancelled = waiter.flags.remove(.cancelPending) != nil
+            let isCancelled = waiter.takeCancellation()
             waiter.unlock(word)
             if isCancelled {
                 performCancelled(payload, on: waiter)
@@ -42,40 +44,35 @@ extension DrainLoop {
             }
             return
         }
-        let isPending = innerWord & Word.settled == 0
         // Settled and paused: nothing retains it until it is unpaused.
         if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.clearUpstream() }
         inner.unlock(Link.append(waiter, to: innerWord))
 
         let word = waiter.lock()
-        guard waiter.phase == .linking else {
-            // Another thread has notified it already.
-            return waiter.unlock(word)
-        }
-        waiter.phase = .waiting
-        let isCancelled = isPending && waiter.flags.contains(.cancelPending)
-        let isOver = waiter.flags.contains(.detachesOnceLinked)
+        let isWaiting = waiter.phase == .waiting
         let isFollower = waiter.payload.kind == .forward
         let target = isFollower ? waiter.payload.reference(as: Link.self) : waiter
         let targetWord = isFollower ? target.word.load(ordering: .acquiring) : word
         waiter.unlock(word)
+        // If it is not, another thread has it, and whatever was left in it.
+        guard isWaiting else { return }
 
-        if isOver {
-            detach(waiter)
-            return
-        }
         // Only what waits for the waiter could close a cycle. Looked for after both ends are in place, so
-        // that of two threads that close one cycle together at least one sees it; and before the cancel,
+        // that of two threads that close one cycle together at least one sees it; and before the cancels,
         // which would have to follow the cycle.
         guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else {
-            if isCancelled { cancel(waiter, for: waiter.takeCancel(for: target)) }
+            if let coldState = waiter.coldState {
+                cancelAgain(waiter.locked { waiter.phase == .waiting ? coldState.takeRequests() : [] })
+            }
             return
         }
         if isFollower {
-            detach(waiter)
-            _ = complete(target, .failure(DeferredError.cycle))
+            detachPending(waiter)
+            let word = target.lock()
+            guard target.phase == .source else { return target.unlock(word) }
+            finish(target, word, target.failure(.cycle), isAnswered: true)
         } else {
-            detach(waiter, settlingWith: .failure(DeferredError.cycle))
+            detachPending(waiter, isCyclic: true)
         }
     }
 
@@ -83,55 +80,59 @@ extension DrainLoop {
     private mutating func follow(_ inner: Link, by link: Link) {
         retainScope(with: link)
         follow(link, inner, from: .running)
-        if link.locked({ link.flags.remove(.cancelPending) != nil }) { cancel(link) }
+        if let coldState = link.coldState { cancelAgain(link.locked { coldState.takeRequests() }) }
     }
 
     /// Makes a source take the outcome of `other`, unless something else completes it first; fails it with
     /// `.cycle` if `other` waits for it. Returns false if it was settled.
     @discardableResult
     mutating func follow(_ source: Link, _ other: Link, from phase: Link.Phase = .source) -> Bool {
-        let follower = Link(.linking, .forward(to: source), source.made.of(.hidden))
+        let follower = Link(.waiting, .forward(to: source), source.made.of(.hidden))
         follower.upstream = Upstream(other)
         let coldState = source.ensureColdState()
-        let isPending = source.locked {
-            guard source.phase == phase else { return false }
+        let (isPending, isCancelled) = source.locked {
+            guard source.phase == phase else { return (false, false) }
             source.phase = .source
             source.hasFollowed = true
             coldState.following.append(follower)
-            return true
+            // The thread that runs the canceller cancels all that the source follows then.
+            return (true, source.flags.contains(.cancelled) && !source.flags.contains(.cancellerRuns))
         }
-        if Recording.isOn && isPending && phase == .source { Recording.follows(source, other) }
-        if isPending { enlist(follower, with: other) }
-        return isPending
+        guard isPending else { return false }
+        if Recording.isOn && phase == .source { Recording.follows(source, other) }
+        enlist(follower, with: other)
+        if isCancelled { cancelAgain([CancelRequest(follower, isForFollower: true)]) }
+        return true
     }
 
     /// Completes a source with the outcome of what it follows, and settles the follower. Returns false if the source was
     /// settled before.
     ///
-    /// In one critical section of the source. A cancel that comes up through the source therefore either notes itself in
-    /// the running follower, and then its note in the consumer stays, or finds the follower and the source settled.
+    /// In one critical section of the source, so that a cancel that comes up through the source finds both pending, and is
+    /// then left in the running follower, or both settled.
     mutating func complete(
         _ source: consuming Link, _ outcome: consuming Link.Payload, through follower: Link
     ) -> Bool {
         let word = source.lock()
         let followerWord = follower.lock()
-        let isPending = source.phase == .source
-        if isPending, source.flags.contains(.cancelled), !follower.flags.contains(.cancelPending) {
-            Link.forgetCancels(in: word)
-        }
+        // They have the follower as their root. Released after the lock.
+        let requests = follower.coldState?.takeRequests()
+        let isAnswered = follower.flags.contains(.wasMarked)
         finish(follower, followerWord, .value(()))
+        let isPending = source.phase == .source
         if isPending {
-            finish(source, word, outcome)
+            finish(source, word, outcome, isAnswered: isAnswered)
         } else {
             source.unlock(word)
         }
+        _ = consume requests
         return isPending
     }
 }
 
 extension Link {
-    /// Makes the only consumer of this link wait for `inner` in its place, and returns that consumer,
-    /// `linking` (L6).
+    /// Makes the only consumer of this link wait for `inner` in its place, and returns that consumer
+    /// (L6).
     ///
     /// Possible if this link has no other references and no cold state, and the consumer adopts its outcome.
     /// The finished steps of an asynchronous recursion are thus freed as it runs. Returns `nil` otherwise.
@@ -157,7 +158,6 @@ extension Link {
     private func startLinking(to inner: Link) -> Bool {
         locked {
             guard phase == .waiting, payload.kind == .adopt else { return false }
-            phase = .linking
             upstream = Upstream(inner)
             return true
         }

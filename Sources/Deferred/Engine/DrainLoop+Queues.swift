@@ -18,9 +18,10 @@ extension DrainLoop {
         let word = link.lock()
         // The payload stays in the link, where searches and descriptions find the queue.
         link.payload = payload
-        link.phase = .dispatched
+        let requests = link.becomeDispatched()
         link.activeThread = 0
         link.unlock(word)
+        _ = consume requests
         let submitted = Unmanaged.passRetained(link)
         queue.async { DrainLoop.runSubmitted(submitted, input, scope) }
     }
@@ -40,7 +41,7 @@ extension DrainLoop {
         } else {
             let word = link.lock()
             let step = link.startRunning(on: drainLoop.thread)
-            let isCancelled = link.flags.remove(.cancelPending) != nil
+            let isCancelled = link.takeCancellation()
             link.unlock(word)
             let result =
                 isCancelled

@@ -9,8 +9,7 @@ struct DrainLoop: ~Copyable {
         /// Notify the consumers of a settled link, which this loop has made `draining`.
         case drain(Link, ConsumerQueue, FinalizerScope?)
         /// Cancel the inputs that a settled list no longer needs.
-        case cancelInputs(ListState)
-        case cancel(Link)
+        case cancel([Link])
 
         /// Stores the thread that is to notify the consumers of the link; 0 while a pause suspends that.
         func setActiveThread(_ thread: UInt) {
@@ -27,6 +26,10 @@ struct DrainLoop: ~Copyable {
     private var next: (link: Link, consumers: ConsumerQueue)?
     /// Further jobs; created with the first of them.
     private var others: Jobs?
+    /// Whether a cancel is in progress on this loop; see `DrainLoop+Cancelling`.
+    var isCancelling = false
+    /// Whether that cancel is for several things at once.
+    var cancelsSeveral = false
 
     /// A queue of jobs, in the order in which they were enqueued.
     ///
@@ -35,6 +38,11 @@ struct DrainLoop: ~Copyable {
     private final class Jobs {
         @exclusivity(unchecked) private var jobs: [Job?] = []
         @exclusivity(unchecked) private var start = 0
+        /// Cancels that have yet to begin, the sources whose cancellers have yet to run, and the links that were detached.
+        @exclusivity(unchecked) var requests: ArraySlice<CancelRequest> = []
+        @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
+        @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
+        @exclusivity(unchecked) var detached: ArraySlice<Link> = []
 
         var isEmpty: Bool { jobs.isEmpty }
 
@@ -65,8 +73,7 @@ struct DrainLoop: ~Copyable {
 
     @inline(never)
     mutating func enqueue(_ job: consuming Job) {
-        let others = others ?? Jobs()
-        self.others = others
+        let others = ensureOthers()
         if let (link, consumers) = next.take() { others.append(.drain(link, consumers, nil)) }
         others.append(job)
     }
@@ -82,6 +89,28 @@ struct DrainLoop: ~Copyable {
     }
 
     private func dequeue() -> Job? { others?.removeFirst() }
+
+    @inline(never)
+    private mutating func ensureOthers() -> Jobs {
+        if let others { return others }
+        let fresh = Jobs()
+        others = fresh
+        return fresh
+    }
+
+    mutating func enqueue(_ request: CancelRequest) { ensureOthers().requests.append(request) }
+    /// Enqueues a source whose canceller is to run: before others if it only waits for its turn, so that none begins because
+    /// another has ended (C7).
+    mutating func enqueue(claimed source: Link, isWaiting: Bool) {
+        let others = ensureOthers()
+        if isWaiting { others.claimedWaiting.append(source) } else { others.claimed.append(source) }
+    }
+    mutating func enqueue(detached link: Link) { ensureOthers().detached.append(link) }
+    func dequeueDetached() -> Link? { others?.detached.popFirst() }
+    func dequeueRequest() -> CancelRequest? { others?.requests.popFirst() }
+    func dequeueClaimed() -> Link? {
+        others.flatMap { $0.claimedWaiting.popFirst() ?? $0.claimed.popFirst() }
+    }
 
     private var queued: Int { (next == nil ? 0 : 1) + (others?.count ?? 0) }
 
@@ -115,8 +144,7 @@ struct DrainLoop: ~Copyable {
             case .drain(let link, let consumers, let scope):
                 self.scope = consume scope
                 drain(link, consumers, queued, isOwned: true)
-            case .cancelInputs(let list): list.cancelInputs(in: &self)
-            case .cancel(let link): cancel(link)
+            case .cancel(let links): cancel(links)
             }
         }
     }
@@ -181,12 +209,14 @@ struct DrainLoop: ~Copyable {
     /// Continues to notify the consumers of `link` after a pause. The caller has made it `draining`.
     mutating func resume(
         _ link: Link, _ consumers: consuming ConsumerQueue, _ scope: consuming FinalizerScope?,
-        _ suspendedJobs: [Job]
+        _ suspendedJobs: consuming [Job]
     ) {
         for job in suspendedJobs {
             job.setActiveThread(thread)
             enqueue(job)
         }
+        // They retain scopes, which end with the jobs.
+        suspendedJobs = []
         consumers.forEach { $0.point(to: link) }
         self.scope = consume scope
         drain(link, consumers, 0, isOwned: false)

@@ -25,17 +25,6 @@ extension Link {
     func attach(_ consumer: Link) {
         if Recording.isOn { Recording.attached(consumer, to: self) }
         let word = lock()
-        if Link.isIdle(word), let lateDispatcher = coldState?.lateDispatcher {
-            unlock(word)
-            if !attachLate(consumer, lateDispatcher) { attach(consumer, lock()) }
-        } else {
-            attach(consumer, word)
-        }
-    }
-
-    /// Attaches a new link that no other thread can reach yet to this one, which is locked.
-    @inline(__always)
-    private func attach(_ consumer: Link, _ word: UInt) {
         if word & Word.settled == 0 {
             consumer.upstream = Upstream(self)
             unlock(Link.append(consumer, to: word))
@@ -60,7 +49,7 @@ extension Link {
         if Recording.isOn { return false }
         guard Link.isIdle(word.load(ordering: .relaxed)) else { return false }
         let word = lock()
-        let isIdle = Link.isIdle(word) && coldState?.lateDispatcher == nil
+        let isIdle = Link.isIdle(word)
         if isIdle { activeThread = Platform.currentThread }
         unlock(isIdle ? word | Word.draining : word)
         return isIdle

@@ -109,8 +109,8 @@ private struct DeadlockSearch {
         var upstream: [Link] = []
         let word = link.lock()
         switch link.phase {
-        case .settled, .running:
-            let isActive = link.phase == .running || word & Word.draining != 0
+        case .settled, .running, .detached:
+            let isActive = link.phase != .settled || word & Word.draining != 0
             let isHere = isActive && link.activeThread == thread
             link.unlock(word)
             return isHere ? .always : .never
@@ -118,7 +118,7 @@ private struct DeadlockSearch {
             // A cancel is about to run its step.
             link.unlock(word)
             return .never
-        case .waiting, .linking:
+        case .waiting:
             destination = link.payload.destination
             let waitsFor = link.upstream.retained()
             link.unlock(word)
@@ -150,7 +150,7 @@ private struct DeadlockSearch {
         while seen.insert(ObjectIdentifier(link)).inserted {
             let word = link.lock()
             switch link.phase {
-            case .running:
+            case .running, .detached:
                 let isHere = link.activeThread == thread
                 link.unlock(word)
                 return !isHere
@@ -162,7 +162,7 @@ private struct DeadlockSearch {
                 let destination = link.payload.destination
                 link.unlock(word)
                 return !(isOnMainQueue && destination?.isMainQueue ?? false)
-            case .waiting, .linking:
+            case .waiting:
                 let upstream = link.upstream.retained()
                 link.unlock(word)
                 guard let upstream, !upstream.isConsumed(besides: link) else { return true }

@@ -73,7 +73,7 @@ extension Link {
         let word = lock()
         let isNested = payload.kind == .adopt
         let phase = phase
-        let isAttached = phase == .waiting || phase == .linking
+        let isAttached = phase == .waiting
         let upstream = isAttached ? self.upstream.retained() : nil
         let destination = phase == .dispatched ? payload.destination : nil
         let following = phase == .source ? coldState?.following ?? [] : []
@@ -102,9 +102,9 @@ extension Link {
         case .dispatched:
             let name = destination.map { ", \($0.name)" } ?? ""
             snapshot.text = "its callback waits on its dispatcher\(name)"
-        case .running:
+        case .running, .detached:
             snapshot.text = "its callback runs"
-        case .waiting, .linking, .bypassed:
+        case .waiting, .bypassed:
             snapshot.text =
                 upstream == nil
                 ? "waits for its turn" : isNested ? "waits for a nested Deferred" : "waits"

@@ -43,7 +43,7 @@ extension Link {
         var loop = DrainLoop()
         activeThread = loop.thread
         unlock(Word.settled | Word.draining)
-        loop.resume(self, consumers, consume scope, suspendedJobs)
+        loop.resume(self, consumers, consume scope, consume suspendedJobs)
         return true
     }
 
@@ -58,8 +58,10 @@ extension Link {
         if flags.contains(.handled) { standIn.flags.insert(.handled) }
         // If nothing handles the failure, the other link reports it.
         flags.insert(.handled)
+        var suspendedJobs: [DrainLoop.Job] = []
+        if let coldState { swap(&suspendedJobs, &coldState.suspendedJobs) }
         var loop = DrainLoop()
         standIn.activeThread = loop.thread
-        loop.resume(standIn, consumers, coldState?.retainedScope.take(), coldState?.suspendedJobs ?? [])
+        loop.resume(standIn, consumers, coldState?.retainedScope.take(), consume suspendedJobs)
     }
 }

@@ -311,7 +311,7 @@ extension Link {
         guard word & Word.settled == 0, coldState.detachments >= coldState.nextSweep else {
             return unlock(word)
         }
-        var kept = 0
+        var kept: Int32 = 0
         var swept: Unmanaged<Link>?
         let consumers = ConsumerQueue(takenFrom: word)
         word &= Word.flags

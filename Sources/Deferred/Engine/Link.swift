@@ -7,11 +7,10 @@ internal import Synchronization
 /// 1. `Link+Word`: the lock, the flags and the list of consumers, in one word; `Payload`: a step or an outcome.
 /// 2. `Link+Attaching`, `DrainLoop+Delivering` and `DrainLoop`: a result moves down a chain.
 /// 3. `DrainLoop+Nesting` with `CycleSearch`: a callback returns a Deferred.
-/// 4. `DrainLoop+Cancelling`: a cancel moves up; `Link+CancelNotes`: one that comes late.
+/// 4. `DrainLoop+Cancelling`: a cancel moves up; `CancelRequest`: one that cannot take effect yet.
 /// 5. `DrainLoop+Queues` and `DispatchedStep`: steps on a queue, and on any other dispatcher.
 /// 6. `Link+Pausing`, `FinalizerScope`, `Abandonment`, `Producer`, `ListState`, `Link+Awaiting`.
-/// 7. The rest when a name leads there: `ColdState`, `GuaranteedWork`, `StoredClosure`, `Link+LateConsumers`,
-///    `Link+Deadlock` (what `wait()` refuses), `Link+Description`, `SpinLock`, `Platform`.
+/// 7. The rest when a name leads there: `ColdState`, `GuaranteedWork`, `StoredClosure`, `Link+Deadlock` (what `wait()` refuses), `Link+Description`, `SpinLock`, `Platform`.
 ///
 /// A link is created pending and settled once, with a value or an error. Until then it is either a *source*,
 /// which is completed explicitly, by a list, or by what it follows; or it *waits* for another link and has a
@@ -44,33 +43,30 @@ internal import Synchronization
 /// **A callback returns a pending Deferred, which is then resolved.**
 /// - `DrainLoop+Delivering`: `deliver`, `perform`. The step (`Payload`: `run`; `Payload+Outcome`: `nesting`)
 ///   returns a payload of the kind `wait`; `conclude` calls `wait`.
-/// - `DrainLoop+Nesting`: `wait` makes the link `linking`, with `adopt` as its step. (`bypass`: if nothing but one
+/// - `DrainLoop+Nesting`: `wait` makes the link `waiting`, with `adopt` as its step. (`bypass`: if nothing but one
 ///   adopting consumer refers to the link, that consumer waits in its place.) `enlist` appends it to the nested
-///   link's list (`append` in `Link+Word`) and makes it `waiting`.
+///   link's list (`append` in `Link+Word`).
 /// - `CycleSearch`: `waits(for:)`, if the link has consumers.
 /// - `resolve` as above, up to `deliver`, which finds that the link adopts the outcome: `take` copies it
 ///   (`Payload+Outcome`: `copy`), `finish` settles the link.
 ///
 /// **`last.cancel()` on three links.**
 /// - `Deferred+Control`: `cancel`.
-/// - `DrainLoop+Cancelling`: `cancel`, `cancelNow` (and `Abandonment.finishWaiting`). `DrainLoop.cancel` moves
-///   from a waiting link to its `upstream` (`Upstream.retained`, below) as long as `detach` finds that no other
+/// - `DrainLoop+Cancelling`: `cancel` (and `Abandonment.finishWaiting`), `begin`, `walk`, `climb`, which moves from a
+///   waiting link to its `upstream` (`Upstream.retained`, below) as long as `removeConsumer` finds that no other
 ///   consumer is there (`isAlone`, or `hasConsumer`, in `Link+Word`).
-/// - `DrainLoop+Cancelling`: `cancelSource` runs the source's canceller, if there is one; `cancelBareSource`
-///   settles the source.
+/// - `DrainLoop+Cancelling`: `cancelSource` settles the source, or claims its canceller for `runCanceller`.
 /// - `DrainLoop+Delivering`: `finish`. `DrainLoop`: `run`; the error moves down as in the first walk.
 ///
-/// Where `detach` finds another consumer, the link is detached and `runDetached` runs its step with
-/// `CancellationError`.
+/// Where `removeConsumer` finds another consumer, the link is detached (`beginDetached`) and `runDetached` runs its step
+/// with `CancellationError`.
 ///
 /// **`link.cancel()` while its callback runs, which then returns a pending Deferred.**
-/// - `DrainLoop+Cancelling`: `cancel` finds the link `running` (or comes up from a consumer of it, which it marks,
-///   too) and sets `cancelPending`.
-/// - `DrainLoop+Nesting`: `wait` makes it `linking`. `enlist` puts it into the nested link's list; `waits(for:)` looks for
-///   a cycle.
-/// - `Link+CancelNotes`: `takeCancel` removes the marks of the link and its consumers, since the cancel is for the nested
-///   link now; then `cancel`, as in the third walk. If the callback returns a value instead, the link settles with that, and
-///   a marked consumer receives `CancellationError`.
+/// - `DrainLoop+Cancelling`: `climb` finds the link `running`; `leave` leaves the request there, after `secure` has marked
+///   its root (`CancelRequest`).
+/// - `DrainLoop+Nesting`: `wait` makes it `waiting`. `enlist` puts it into the nested link's list; `waits(for:)` looks for
+///   a cycle; `takeRequests`, `cancelAgain`: the request begins again at its root, as in the third walk.
+/// - If the callback returns a value instead, `finish` takes the request out, and it begins again there.
 ///
 /// ## States
 ///
@@ -92,15 +88,13 @@ internal import Synchronization
 /// As a consumer of another link, a link has a `phase`, under its own lock:
 ///
 ///     source ───────────────────────────────► settled           completed, cancelled, abandoned
-///     waiting ──► running ──────────────────► settled           notified, or detached
-///                  │  ▲ └► dispatched ─► running                its step was submitted to a dispatcher
-///                  ▼  │
-///               linking ──► waiting                             its step returned a link to wait for
+///     waiting ──► running ──────────────────► settled           notified
+///        │         │ ▲ ▲└► dispatched ─► running                its step was submitted to a dispatcher
+///        │         ▼ │ │
+///        │       waiting                                        its step returned a link to wait for
+///        └──► detached ─► running                               a cancel has removed it from the list
 ///
-/// These are the common moves. The others: `waiting` or `linking` to `settled` for a link without a step, which
-/// adopts the outcome, observes it for a list, or is an await (`take`); `linking` to `running` if the nested link
-/// became idle in the meantime (`enlist`, `deliver`); `waiting` to `linking` for the consumer that waits in a link's
-/// place (`startLinking`); `running` to `source` for a detached link that follows a nested one (`follow(_:by:)`).
+/// `Documentation/Engine.md` lists all moves, and who makes them.
 ///
 /// The thread that moves a link from `waiting` to `running` owns the step, so that a drain loop and a cancel
 /// never both have it.
@@ -267,12 +261,12 @@ extension Link {
         case source
         /// In its upstream's list, or taken from it by a drain loop that has not notified it yet.
         case waiting
+        /// A cancel has detached it, and the thread of that is about to run its step with `CancellationError`.
+        case detached
         /// Its step was submitted to a dispatcher that has not begun it.
         case dispatched
         /// Its step runs, or a thread is about to run or settle it.
         case running
-        /// Its step returned a link, and it is being put into that one's list.
-        case linking
         /// It has its outcome.
         case settled
         /// It had no other references when it began to wait for another link, and its consumer now waits for
@@ -281,30 +275,25 @@ extension Link {
     }
 
     struct Flags: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
 
-        /// Cancelled while it could not be detached: remembered until it is dequeued, or until its callback
-        /// has run. Removed and acted upon by `deliver`, `DispatchedStep.begin`, `runSubmitted`, `enlist` and
-        /// `follow(_:by:)`. Also noted in a consumer whose cancel waits for an outcome further up; then removed by
-        /// `forgetCancels` if the cancel itself brought that outcome about, and by `takeCancel` if it is passed on.
+        /// It receives `CancellationError` in place of an outcome: unconditionally, or while its `cancelMark` is open.
+        /// Removed by `takeCancellation`, when it is dequeued or begins to run on its dispatcher.
         static let cancelPending = Flags(rawValue: 1)
         /// A source that was cancelled (`Resolver.isCancelled`).
         static let cancelled = Flags(rawValue: 2)
         /// The link of a Task that awaits, which is never a source, is in its upstream's list, or was.
-        static let isAttached = cancelled
-        /// The Task that awaits was cancelled before the outcome arrived. A source never has this flag in this sense.
-        static let awaitCancelled = dropsLateResult
+        static let isAttached = Flags(rawValue: 128)
+        /// The Task that awaits was cancelled before the outcome arrived.
+        static let awaitCancelled = Flags(rawValue: 256)
         /// A source that was cancelled: the first late result is dropped without a report (C2).
         static let dropsLateResult = Flags(rawValue: 4)
         /// Its failure was handled (U1).
         static let handled = Flags(rawValue: 8)
-        /// A source whose canceller runs: cancelling it again from inside does nothing (C1). Removed by
-        /// another thread that completes it meanwhile: the cancel has lost that race, and takes effect where
-        /// the chain then stands (C5).
+        /// A source whose canceller runs, or is about to: cancelling it again from inside does nothing (C1).
         static let cancellerRuns = Flags(rawValue: 32)
-        /// A follower whose source was settled while it was `linking`: it is detached as soon as it is in the
-        /// list.
-        static let detachesOnceLinked = Flags(rawValue: 64)
+        /// A follower that had a `cancelMark` when it was dequeued or detached: its outcome answers the cancel.
+        static let wasMarked = Flags(rawValue: 64)
         /// A source that does not pass its cancel on to what it follows.
         static let shielded = Flags(rawValue: 16)
     }
@@ -346,6 +335,8 @@ struct Upstream {
     /// A number that identifies upstream. Not to be dereferenced.
     var identity: UInt { bits & ~1 }
 
+    func isSame(as link: Link) -> Bool { identity == Upstream(link).identity }
+
     /// Whether upstream is a source that waits for nothing but its handles. Under the link's lock.
     ///
     /// Searches then need no weak reference to it, which would make every later retain and release of the
@@ -383,21 +374,18 @@ extension Link {
     /// Makes this consumer, in the list of `new`, point to that one if it points to `old`.
     func repoint(from old: Link, to new: Link) {
         locked {
-            guard phase == .waiting || phase == .linking, upstream.identity == Upstream(old).identity else {
-                return
-            }
-            upstream = Upstream(new)
+            if phase == .waiting, upstream.isSame(as: old) { upstream = Upstream(new) }
         }
     }
 
     /// Makes this consumer, in the list of a link that nothing need retain any more, point to nothing.
     func clearUpstream() {
-        locked { if phase == .waiting || phase == .linking { upstream = .none } }
+        locked { if phase == .waiting { upstream = .none } }
     }
 
     /// Makes this consumer, in the list of `link`, which is being drained, point to that one.
     func point(to link: Link) {
-        locked { if phase == .waiting || phase == .linking { upstream = Upstream(link) } }
+        locked { if phase == .waiting { upstream = Upstream(link) } }
     }
 }
 

@@ -194,7 +194,7 @@ final class ListState: Sendable {
         case .failure(let input): _ = loop.complete(link, input.payload.copy())
         case .error(let error): _ = loop.complete(link, .failure(error))
         }
-        if cancelsRemaining { loop.enqueue(.cancelInputs(self)) }
+        if cancelsRemaining { loop.enqueue(.cancel(takeInputsToCancel(in: &loop))) }
     }
 
     /// Detaches the list's Deferred, which is being cancelled. Returns false if it is about to settle.
@@ -214,16 +214,21 @@ final class ListState: Sendable {
         onStop?(self)
     }
 
-    /// Cancels the inputs still pending as far as this list consumes them, in their order (D3, D4).
-    func cancelInputs(in loop: inout DrainLoop) {
-        let observers = takeObservers()
+    /// Takes out the observers of the inputs still pending, which are cancelled with them as far as this list consumes them
+    /// (D3, D4).
+    func takeInputsToCancel(in loop: inout DrainLoop) -> [Link] {
         // An input that stands in the list twice is one consumer's, and its place is the first.
-        var seen: Set<UInt> = []
+        var seen: Set<UInt> = [0]
+        let observers = takeObservers()
+        var dropped: Set<ObjectIdentifier> = []
         for observer in observers {
+            // None for one that is settled, or only waits for the end of a pause.
             let input = observer.locked { observer.phase == .waiting ? observer.upstream.identity : 0 }
-            if input != 0, !seen.insert(input).inserted { loop.detach(observer) }
+            if seen.insert(input).inserted { continue }
+            dropped.insert(ObjectIdentifier(observer))
+            if input != 0 { loop.detach(observer) }
         }
-        for observer in observers { loop.cancel(observer) }
+        return dropped.isEmpty ? observers : observers.filter { !dropped.contains(ObjectIdentifier($0)) }
     }
 
     // MARK: Adding inputs one by one
@@ -257,12 +262,17 @@ final class ListState: Sendable {
         }
         var loop = DrainLoop()
         // Searched for after the observer is in both places, so that of two threads that close a cycle one sees it.
-        if !isDecided, !isCancelled, let link, input.closesCycle(with: link) {
-            loop.fail(observer, with: DeferredError.cycle)
-            return loop.run()
+        // The list fails, and the input with it: an error that is the list's own.
+        let isCyclic = !isDecided && !isCancelled && (link.map { input.closesCycle(with: $0) } ?? false)
+        if isCyclic {
+            state.withLock { state in
+                if state.link != nil, state.decision == nil { state.decision = .error(DeferredError.cycle) }
+            }
+            input.disownFailure()
+            loop.detachPending(input, isCyclic: true)
         }
-        guard isDecided || isCancelled else { return }
-        if isDecided { decide(in: &loop) }
+        guard isDecided || isCancelled || isCyclic else { return }
+        if !isCancelled { decide(in: &loop) }
         if isCancelled { loop.cancel(observer) }
         loop.run()
     }

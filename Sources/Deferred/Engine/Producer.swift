@@ -134,4 +134,7 @@ extension Link {
     func setCanceller(_ canceller: @escaping @Sendable (Producer) -> Void) {
         ensureColdState().canceller = canceller
     }
+
+    /// Sets the closure that says whether the work of a new source has yet to begin.
+    func setIsWaiting(_ isWaiting: @escaping @Sendable () -> Bool) { ensureColdState().isWaiting = isWaiting }
 }

@@ -1,88 +1,65 @@
 extension DeferredDiagnostic {
-    /// How a Deferred was created.
-    public enum Origin: Sendable, Hashable {
+    /// How a Deferred was created. Further ways may be added: a `switch` needs a `default`.
+    public struct Origin: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the function that created the Deferred, or nearly so.
+        public let description: String
+
+        private init(_ name: String) { description = name }
+
         /// In another way.
-        case other
+        public static let other = Origin("Deferred")
         /// `Deferred()` or `Deferred(canceller:)`.
-        case source
+        public static let source = Origin("Deferred()")
         /// `Deferred { resolver in … }` or `withResolver`.
-        case resolver
+        public static let resolver = Origin("withResolver")
         /// `resolved`, `rejected` or `Deferred(catching:)`.
-        case settled
+        public static let settled = Origin("resolved")
         /// `map`, with a callback alone.
-        case map
+        public static let map = Origin("map")
         /// `then`, with a callback alone.
-        case then
+        public static let then = Origin("then")
         /// `done`, with a callback alone.
-        case done
+        public static let done = Origin("done")
         /// `recover`.
-        case recover
+        public static let recover = Origin("recover")
         /// `orElse`.
-        case orElse
+        public static let orElse = Origin("orElse")
         /// `fail`.
-        case fail
+        public static let fail = Origin("fail")
+        /// `mapError`.
+        public static let mapError = Origin("mapError")
         /// `mapResult`.
-        case mapResult
+        public static let mapResult = Origin("mapResult")
         /// `thenResult`.
-        case thenResult
+        public static let thenResult = Origin("thenResult")
         /// `both`.
-        case both
+        public static let both = Origin("both")
         /// `always`.
-        case always
+        public static let always = Origin("always")
         /// `map(_:recover:)`, `then(_:orElse:)` or `done(_:fail:)`.
-        case pair
+        public static let pair = Origin("pair")
         /// `Deferred { try await … }`.
-        case task
+        public static let task = Origin("Task")
         /// `after`.
-        case after
+        public static let after = Origin("after")
         /// `timeout`.
-        case timeout
+        public static let timeout = Origin("timeout")
         /// `shielded()`.
-        case shielded
+        public static let shielded = Origin("shielded")
         /// `DeferredList`'s `results`, `values`, `first` or `completed`, and `gather`.
-        case list
+        public static let list = Origin("list")
         /// A Task that awaits a Deferred, by where that was made.
-        case awaiting
+        public static let awaiting = Origin("await")
         /// A thread in `wait`.
-        case blocking
-    }
-}
+        public static let blocking = Origin("wait")
 
-extension DeferredDiagnostic.Origin: CustomStringConvertible {
-    /// The name of the function that created the Deferred, or nearly so.
-    public var description: String {
-        switch self {
-        case .other: "Deferred"
-        case .source: "Deferred()"
-        case .resolver: "withResolver"
-        case .settled: "resolved"
-        case .map: "map"
-        case .then: "then"
-        case .done: "done"
-        case .recover: "recover"
-        case .orElse: "orElse"
-        case .fail: "fail"
-        case .mapResult: "mapResult"
-        case .thenResult: "thenResult"
-        case .both: "both"
-        case .always: "always"
-        case .pair: "pair"
-        case .task: "Task"
-        case .after: "after"
-        case .timeout: "timeout"
-        case .shielded: "shielded"
-        case .list: "list"
-        case .awaiting: "await"
-        case .blocking: "wait"
-        }
-    }
-
-    /// Returns whether a closure attached this way runs with such an outcome, or is bypassed.
-    func runs(onFailure isFailure: Bool) -> Bool {
-        switch self {
-        case .map, .then, .done: !isFailure
-        case .recover, .orElse, .fail: isFailure
-        default: true
+        /// Returns whether a closure attached this way runs with such an outcome, or is bypassed.
+        func runs(onFailure isFailure: Bool) -> Bool {
+            switch self {
+            case .map, .then, .done: !isFailure
+            case .recover, .orElse, .fail, .mapError: isFailure
+            default: true
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ extension DeferredDiagnostic.Location {
         @inlinable static var mapResult: OriginBits { OriginBits(19) }
         @inlinable static var thenResult: OriginBits { OriginBits(20) }
         @inlinable static var always: OriginBits { OriginBits(21) }
+        @inlinable static var mapError: OriginBits { OriginBits(22) }
         /// No position of a chain: a link that works for another one.
         @inlinable static var hidden: OriginBits { OriginBits(31) }
     }
@@ -61,5 +62,6 @@ extension DeferredDiagnostic.Location {
         .other, .source, .resolver, .settled, .map, .recover, .both, .pair, .task, .after, .timeout,
         .shielded,
         .list, .awaiting, .blocking, .then, .done, .orElse, .fail, .mapResult, .thenResult, .always,
+        .mapError,
     ]
 }

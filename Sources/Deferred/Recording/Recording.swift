@@ -209,6 +209,12 @@ extension Recording {
         return answer
     }
 
+    /// As `during(_:of:_:)`, for several links at once.
+    static func during<R>(_ activity: Activity, ofEach links: ArraySlice<Link>, _ body: () -> R) -> R {
+        guard let link = links.first else { return body() }
+        return during(activity, of: link) { during(activity, ofEach: links.dropFirst(), body) }
+    }
+
     /// Returns a finalizer that runs `finalizer` and records its start and end. It retains nothing of `link`.
     static func noting(_ finalizer: @escaping Finalizer, of link: Link) -> Finalizer {
         guard let subject = Subject(link) else { return finalizer }

@@ -26,29 +26,11 @@ extension Deferred {
         return deferred
     }
 
-    /// Returns a Deferred that is resolved with `value` after `delay`; as ``after(_:on:value:fileID:line:)``, without
-    /// the label.
-    ///
-    /// ```swift
-    /// let late = Deferred.after(.seconds(2), cachedPage)
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - delay: How long from now.
-    ///   - dispatcher: Keeps the time.
-    ///   - value: The value of the Deferred.
-    public static func after(
-        _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(), _ value: Value,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred {
-        after(delay, on: dispatcher, value: value, fileID: fileID, line: line)
-    }
-
     /// Returns a Deferred and a closure that starts its timer.
     fileprivate static func delayed(
         _ value: Value, _ fileID: StaticString, _ line: UInt
     ) -> (Deferred, start: (Duration, any DelayedDispatcher) -> Void) {
-        let timer = Timer()
+        let timer = DelayedCall()
         let (deferred, resolver) = withResolver(DeferredDiagnostic.Location(.after, fileID, line)) { _ in
             timer.stop()
         }

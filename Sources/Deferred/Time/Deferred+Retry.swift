@@ -120,20 +120,26 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
     let resolver: Resolver<Value>
 
     func attempt(_ number: Int) -> Deferred<Value> {
-        Deferred(following: { () throws -> Deferred<Value> in try body(number) })
-            .orElse { error throws -> Deferred<Value> in
-                if resolver.isCancelled {
-                    // A cancelled attempt is the last, whatever its error. If the cancel has settled the Deferred
-                    // already, this result is late and dropped silently; passed down this chain it could be
-                    // reported as unhandled.
-                    resolver.reject(error)
-                    throw CancellationError()
-                }
-                if error is CancellationError { throw error }
-                guard number < attempts, isWorthRetrying(error) else { throw error }
-                let pause = max(delay.next(number, error), .zero)
-                if let deadline, dispatcher.elapsed + pause > deadline { throw error }
-                return Deferred<Void>.running(after: pause, on: dispatcher) { attempt(number + 1) }
-            }
+        let made = Deferred(following: { () throws -> Deferred<Value> in try body(number) })
+        guard made.link.peekIfIdle() else { return made.orElse { try next(after: number, $0) } }
+        // No link is left for an attempt that fails at once.
+        guard case .failure(let error) = made.currentResult else { return made }
+        return Deferred(following: { () throws -> Deferred<Value> in try next(after: number, error) })
+    }
+
+    /// Waits for the next attempt, or throws if there is none.
+    private func next(after number: Int, _ error: any Error) throws -> Deferred<Value> {
+        if resolver.isCancelled {
+            // A cancelled attempt is the last, whatever its error. If the cancel has settled the Deferred
+            // already, this result is late and dropped silently; passed down this chain it could be
+            // reported as unhandled.
+            resolver.reject(error)
+            throw CancellationError()
+        }
+        if error is CancellationError { throw error }
+        guard number < attempts, isWorthRetrying(error) else { throw error }
+        let pause = max(delay.next(number, error), .zero)
+        if let deadline, dispatcher.elapsed + pause > deadline { throw error }
+        return Deferred<Void>.running(after: pause, on: dispatcher) { attempt(number + 1) }
     }
 }

@@ -29,20 +29,50 @@ extension Deferred {
         _ onTimeout: (@Sendable () throws -> Value)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        let timer = Timer()
-        let limited: Deferred<Value> = attach(
-            nil, DeferredDiagnostic.Location(.timeout, fileID, line)
-        ) { input in
-            let isInTime = timer.stop()
-            guard !isInTime, input.error is CancellationError else {
-                return input.copy()
-            }
+        limited(delay, dispatcher, fileID, line) { input in
+            guard input.error is CancellationError else { return input.copy() }
             return .catching {
                 guard let onTimeout else { throw DeferredError.timedOut }
                 return try onTimeout()
             }
         }
-        timer.set(delay, on: dispatcher) { limited.cancel() }
+    }
+
+    /// Limits how long to wait for the outcome; `onTimeout` receives what came of the cancel.
+    ///
+    /// ```swift
+    /// let lines = log.readAll().timeout(.seconds(5)) { outcome in (try? outcome.get()) ?? [] }
+    /// ```
+    ///
+    /// Behaves as ``timeout(_:on:_:fileID:line:)``, but the closure runs whenever the time was up first, also if a canceller
+    /// or an errback upstream made something else of the cancel.
+    ///
+    /// - Parameters:
+    ///   - delay: How long to wait, from now.
+    ///   - dispatcher: Keeps the time.
+    ///   - onTimeout: Runs when the time is up, with the value or error that the cancel led to, mostly a
+    ///     `CancellationError`; what it returns or throws is the outcome.
+    public func timeout(
+        _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        _ onTimeout: @escaping @Sendable (_ outcome: Result<Value, any Error>) throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        limited(delay, dispatcher, fileID, line) { input in .catching { try onTimeout(input.result()) } }
+    }
+
+    private func limited(
+        _ delay: Duration, _ dispatcher: any DelayedDispatcher, _ fileID: StaticString, _ line: UInt,
+        _ expired: @escaping @Sendable (_ input: borrowing Link.Payload) -> Link.Payload
+    ) -> Deferred<Value> {
+        let timer = DelayedCall()
+        // What is settled now is in time, also if a pause delays its consumers.
+        let isInTime = link.isSettled
+        let limited: Deferred<Value> = attach(
+            nil, DeferredDiagnostic.Location(.timeout, fileID, line)
+        ) { input in
+            timer.stop() ? input.copy() : expired(input)
+        }
+        if !isInTime { timer.set(delay, on: dispatcher) { limited.cancel() } }
         return limited
     }
 

@@ -12,16 +12,18 @@ public import Dispatch
 /// }
 /// ```
 ///
-/// The Deferred of a call that was replaced fails with `CancellationError`, which is never reported as unhandled.
-/// When this object is released, the latest call is cancelled. Safe from any thread.
+/// The Deferred of a call that was replaced fails with `CancellationError`, whatever its body returns, and also if that
+/// was running: a stale value is never delivered. It is never reported as unhandled. Releasing this object changes nothing
+/// for the latest call. Safe from any thread.
 public final class DeferredLatest: Sendable {
-    private struct State {
-        var count: UInt64 = 0
+    private struct Latest {
+        var number: UInt64 = 0
         /// Cancels the latest call, until that is settled.
-        var cancelLatest: (@Sendable () -> Void)?
+        var cancel: (@Sendable () -> Void)?
     }
 
-    private let state = SpinLocked(State())
+    /// Apart from this object, which the calls do not retain.
+    private let latest = SpinLocked(Latest())
     private let pause: Duration
     private let dispatcher: any DelayedDispatcher
 
@@ -37,8 +39,6 @@ public final class DeferredLatest: Sendable {
         self.pause = pause
         self.dispatcher = dispatcher
     }
-
-    deinit { cancel() }
 
     /// Cancels the call before, runs `body` after the pause unless a further call comes first, and returns the outcome
     /// of the Deferred that `body` returns.
@@ -70,36 +70,46 @@ public final class DeferredLatest: Sendable {
 
     /// Cancels the latest call, if it is not settled.
     public func cancel() {
-        let cancelLatest = state.withLock { $0.cancelLatest.take() }
+        let cancelLatest = latest.withLock { $0.cancel.take() }
         cancelLatest?()
     }
 
     private func start<T>(
         _ fileID: StaticString, _ line: UInt, _ attach: (Deferred<Void>) -> Deferred<T>
     ) -> Deferred<T> {
-        let timer = Timer()
+        let timer = DelayedCall()
         let (start, resolver) = Deferred<Void>.withResolver(
             canceller: { _ in timer.stop() }, fileID: fileID, line: line)
-        let result = attach(start)
-        let (number, cancelPrevious) = state.withLock { state in
-            let previous = state.cancelLatest
-            state.count += 1
-            state.cancelLatest = { result.cancel() }
-            return (state.count, previous)
+        let number = latest.withLock { latest in
+            latest.number += 1
+            return latest.number
         }
-        cancelPrevious?()
-        result.link.observe { [weak self] in self?.release(number) }
+        let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
+        let made = attach(start)
+        // A failure of a call that is replaced is not reported.
+        made.disownFailure()
+        let result: Deferred<T> = made.attach(nil, site) { [latest] input in
+            // A call that was replaced has no value (Q6).
+            let isLatest = latest.withLock { $0.number == number }
+            return isLatest ? input.copy() : .failure(CancellationError())
+        }
+        let cancelReplaced = latest.withLock { latest in
+            // Another thread may have made a further call meanwhile, which replaces this one.
+            var replaced: (@Sendable () -> Void)? = { result.cancel() }
+            if latest.number == number { swap(&latest.cancel, &replaced) }
+            return replaced
+        }
+        cancelReplaced?()
+        result.link.observe { [latest] in
+            // Releases a call that is settled.
+            let released = latest.withLock { $0.number == number ? $0.cancel.take() : nil }
+            _ = consume released
+        }
         if pause > .zero {
             timer.set(pause, on: dispatcher) { resolver.resolve() }
         } else {
             resolver.resolve()
         }
         return result
-    }
-
-    /// Releases a call that is settled.
-    private func release(_ number: UInt64) {
-        let released = state.withLock { $0.count == number ? $0.cancelLatest.take() : nil }
-        _ = consume released
     }
 }

@@ -6,14 +6,14 @@ public import Dispatch
 /// let keepAlive = RepeatingWork(every: .seconds(30)) { connection.ping() }
 /// connection.onData { keepAlive.reset() }     // no ping while data arrives
 /// …
-/// keepAlive.cancel()
+/// keepAlive.stop()
 /// ```
 ///
 /// It behaves as the Deferred of `Deferred.repeating(every:on:startsNow:_:)`, which is its ``deferred``; that form is
-/// enough if no run is postponed. The work continues until it fails or is cancelled, whether or not this object is
-/// kept.
+/// enough if no run is postponed or stopped. The work continues until it fails, is stopped or is cancelled, whether or
+/// not this object is kept.
 public final class RepeatingWork: DeferredConvertible {
-    /// Never succeeds: fails with the first failure of a run, or with `CancellationError`.
+    /// Resolved after ``stop()``; fails with the first failure of a run, or with `CancellationError`.
     public let deferred: Deferred<Void>
     private let schedule: RepeatingSchedule
 
@@ -56,10 +56,14 @@ public final class RepeatingWork: DeferredConvertible {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         } else {
-            deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in
-                schedule.next { try run($0).thenReturn(.continue) }
-            }
+            deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in schedule.next(run) }
         }
+    }
+
+    /// From one run to the next. Setting it starts a new interval, as ``reset()`` does; less than zero counts as zero.
+    public var interval: Duration {
+        get { schedule.interval }
+        set { schedule.reset(every: newValue) }
     }
 
     /// Starts a new interval: the next run is one interval from now, and later runs at whole intervals after it.
@@ -67,6 +71,129 @@ public final class RepeatingWork: DeferredConvertible {
     /// A run in progress is not affected. Safe from any thread, also from inside a run.
     public func reset() { schedule.reset() }
 
+    /// Ends the work without a failure: lets the run in progress end, starts no further one, and resolves ``deferred``,
+    /// which this returns: at once, if no run is in progress.
+    @discardableResult
+    public func stop() -> Deferred<Void> {
+        schedule.stop()
+        return deferred
+    }
+
     /// Stops the timer, or cancels what the run in progress returned; no further run starts.
     public func cancel() { deferred.cancel() }
+}
+
+/// Computes when the next run of a repeating body is due, and waits for it.
+///
+/// The runs are due at whole intervals after the start, which `reset()` moves to the present.
+final class RepeatingSchedule: Sendable {
+    private struct State {
+        var interval: Duration
+        var start: Duration
+        /// The number of intervals that had passed at the last run; -1 before a first run at once.
+        var last: Int128
+        /// The number of the interval at whose end the next run is due.
+        var due: Int128 = 0
+        /// The wait for the next run.
+        var wait: PostponableWait?
+        var isStopped = false
+
+        /// Returns when the next run is due: at the end of the first interval that has not passed. (Of work that is
+        /// stopped, the wait ends at once, and no run begins.)
+        mutating func dueTime(at time: Duration) -> Duration {
+            let length = interval.attosecondCount
+            if isStopped { return .zero }
+            guard length > 0 else {
+                due = last + 1
+                return time
+            }
+            // Never the last one again: a timer may expire a little early.
+            due = max(last, (time - start).attosecondCount / length) + 1
+            return start + Duration(attosecondCount: due * length)
+        }
+    }
+
+    private let dispatcher: any DelayedDispatcher
+    private let state: SpinLocked<State>
+
+    init(every interval: Duration, on dispatcher: any DelayedDispatcher, startsNow: Bool) {
+        self.dispatcher = dispatcher
+        state = SpinLocked(
+            State(interval: interval, start: dispatcher.elapsed, last: startsNow ? -1 : 0))
+    }
+
+    var interval: Duration { state.withLock { $0.interval } }
+
+    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher. It
+    /// receives the number of intervals since the last run. Returns whether there is to be another run.
+    func next(
+        _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
+    ) -> Deferred<AsyncLoop.Next> {
+        let run: @Sendable () throws -> Deferred<AsyncLoop.Next> = { [self] in
+            guard let count = beginRun(at: dispatcher.elapsed) else { return .resolved(.end) }
+            return try body(count).thenReturn(.continue)
+        }
+        let (isStopped, isFirst) = state.withLock { ($0.isStopped, $0.last < 0) }
+        if isStopped || isFirst { return Deferred(following: run) }
+        let wait = PostponableWait(on: dispatcher, #fileID, #line)
+        // Attached before the timer is set, so that the body runs on the dispatcher.
+        let result = wait.deferred.then(run)
+        wait.start { [self] now in
+            state.withLock { state in
+                state.wait = wait
+                return state.dueTime(at: now)
+            }
+        }
+        return result
+    }
+
+    /// Moves the start to the present, so that the next run is due after one interval.
+    func reset(every newInterval: Duration? = nil) {
+        let now = dispatcher.elapsed
+        let wait = state.withLock { state in
+            if let newInterval { state.interval = max(newInterval, .zero) }
+            // A run that is about to begin does not count intervals since the old start.
+            (state.start, state.last, state.due) = (max(state.start, now), 0, 0)
+            return state.wait
+        }
+        // Computed from the start that is the latest by then, also if another thread resets (Q-f).
+        wait?.move { [self] now in state.withLock { $0.dueTime(at: now) } }
+    }
+
+    /// Has no further run begin.
+    func stop() {
+        let wait = state.withLock { state in
+            state.isStopped = true
+            return state.wait
+        }
+        wait?.end()
+    }
+
+    /// Records a run, and returns the number of intervals since the last one; nil if no further run is to begin.
+    private func beginRun(at time: Duration) -> Int? {
+        let (count, wait) = state.withLock { state -> (Int?, PostponableWait?) in
+            let wait = state.wait.take()
+            if state.isStopped { return (nil, wait) }
+            let length = state.interval.attosecondCount
+            let passed = (time - state.start).attosecondCount
+            let present = length == 0 ? state.due : max(state.due, passed / length)
+            let count = present - state.last
+            state.last = present
+            return (Int(clamping: max(count, 1)), wait)
+        }
+        // Released outside of the lock.
+        _ = consume wait
+        return count
+    }
+}
+
+extension Duration {
+    fileprivate var attosecondCount: Int128 {
+        Int128(components.seconds) * 1_000_000_000_000_000_000 + Int128(components.attoseconds)
+    }
+
+    fileprivate init(attosecondCount count: Int128) {
+        let (seconds, attoseconds) = count.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
+        self.init(secondsComponent: Int64(clamping: seconds), attosecondsComponent: Int64(attoseconds))
+    }
 }

@@ -17,15 +17,6 @@ public struct RetryDelay: Sendable {
         RetryDelay(flaw: delay < .zero ? "delay must not be negative, is \(delay)" : nil) { _, _ in delay }
     }
 
-    /// Returns a delay that is the same each time, in seconds.
-    public static func seconds(_ count: Double) -> RetryDelay {
-        if count.isFinite { return .constant(Duration(clampedSeconds: count)) }
-        return RetryDelay(flaw: "delay must be a number, is \(count)") { _, _ in .zero }
-    }
-
-    /// Returns a delay that is the same each time, in milliseconds.
-    public static func milliseconds(_ count: Double) -> RetryDelay { .seconds(count / 1000) }
-
     /// Returns a delay that is `first` at first, then `factor` times as long from one attempt to the next, but never more
     /// than `maximum`.
     ///

@@ -53,18 +53,9 @@ extension URLRequest {
             setValue(nil, forHTTPHeaderField: name)
         }
     }
-
-    /// The address as errors name it.
-    var errorURL: URL { url?.withoutUserInfo ?? URL(fileURLWithPath: "/") }
 }
 
 extension URL {
-    /// Whether it can be fetched here.
-    var isHTTP: Bool {
-        let scheme = scheme?.lowercased()
-        return scheme == "http" || scheme == "https"
-    }
-
     fileprivate func hasSameOrigin(as other: URL) -> Bool {
         scheme?.lowercased() == other.scheme?.lowercased() && host?.lowercased() == other.host?.lowercased()
             && effectivePort == other.effectivePort

@@ -26,11 +26,11 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
         var link: Deferred<Void>?
     }
 
-    private let pending: SpinLocked<Work>
+    private let pending: Locked<Work>
 
     /// Creates a data source of a subclass, which overrides ``execute()`` and ``stop()``.
     public override init() {
-        pending = SpinLocked(Work())
+        pending = Locked(Work())
         super.init()
     }
 
@@ -39,7 +39,7 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
     /// - Parameter body: Runs on the queue's thread, once, unless the operation is cancelled before. If the
     ///   operation is cancelled after that, the Deferred is cancelled, unless it has other consumers.
     public init(awaiting body: @escaping @Sendable () throws -> Deferred<Value>) {
-        pending = SpinLocked(Work(body: body))
+        pending = Locked(Work(body: body))
         super.init()
     }
 

@@ -21,7 +21,7 @@ protocol RequestObserver: AnyObject, Sendable {
 /// - *decided*: there is an outcome, from the work or from a cancel, whichever came first (O2);
 /// - *idle*: the work has returned, if it was started at all, and so has what stops it because of a cancel;
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
-open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
+open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     // Sound as `@unchecked Sendable`: what changes in this class is in `lifecycle`, behind a lock. A subclass is
     // responsible for its own variables.
 
@@ -46,7 +46,7 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         }
     }
 
-    private let lifecycle = SpinLocked(Lifecycle())
+    private let lifecycle = Locked(Lifecycle())
 
     override init() {
         super.init()
@@ -95,6 +95,7 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     ) -> Deferred<Value> {
         let (source, resolver) = Deferred<Value>.withResolver(
             canceller: { [weak self] _ in self?.cancelRequest() }, fileID: fileID, line: line)
+        source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.isStarted } ?? false }
         let isAccepted = lifecycle.withLock { lifecycle in
             guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
             lifecycle.requestedAt = .now
@@ -109,13 +110,14 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         }
         var delivered = source
         if let dispatcher {
-            let delivery = Delivery(for: self, on: dispatcher, of: queue)
+            let delivery = Delivery(to: dispatcher, of: queue) { [weak self] in self?.noteDispatched() }
             // The outcome that was decided, also where the link is cancelled while it waits for its dispatcher.
             let deliver = { @Sendable [weak self] (result: Result<Value, any Error>) throws -> Value in
                 try (self?.decidedOutcome ?? result).get()
             }
             delivered = source.mapResult(on: delivery, deliver, fileID: fileID, line: line)
         }
+        hasRequest(delivered)
         // Cancelled before it was requested: the Deferred ends at once, and the operation is added for those that
         // depend on it.
         settle()
@@ -135,6 +137,11 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
 
     private var decidedOutcome: Result<Value, any Error>? { lifecycle.withLock { $0.outcome } }
 
+    /// Whether its Deferred has been cancelled, also if the canceller has not been called yet.
+    final var isBeingCancelled: Bool {
+        isCancelled || lifecycle.withLock { $0.resolver }?.isCancelled == true
+    }
+
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
     final var requestedAt: ContinuousClock.Instant? { lifecycle.withLock { $0.requestedAt } }
 
@@ -153,6 +160,9 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
     /// Stops what this module itself does for the operation, because of a cancel, before the Deferred is settled;
     /// perhaps while `work()` is running, and more than once.
     func cutShort() {}
+
+    /// Called once, with the Deferred that the request returns.
+    func hasRequest(_ request: Deferred<Value>) {}
 
     /// Called once, after the outcome has been decided, with the error if it is a failure; before the Deferred is
     /// settled.
@@ -297,4 +307,42 @@ open class RequestOperation<Value: Sendable>: Operation, @unchecked Sendable {
         for dependency in dependencies { removeDependency(dependency) }
     }
     #endif
+}
+
+/// Dispatches one request's outcome to the dispatcher that was named, and notifies the operation when the work has
+/// run, or was released without having run.
+private struct Delivery: Dispatcher {
+    private let target: any Dispatcher
+    private let onEnd: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - queue: Where the operation runs. It is executing there until the outcome has been delivered; if all
+    ///     the operations of a queue waited for further ones of the same queue, none would finish. So its callbacks
+    ///     run on that queue's underlying dispatch queue, as part of this operation.
+    ///   - onEnd: May be called twice.
+    init(to dispatcher: any Dispatcher, of queue: OperationQueue?, onEnd: @escaping @Sendable () -> Void) {
+        if let wanted = dispatcher as? OperationQueue, wanted === queue {
+            target = wanted.underlyingQueue ?? .global()
+        } else {
+            target = dispatcher
+        }
+        self.onEnd = onEnd
+    }
+
+    func dispatch(_ work: @escaping @Sendable () -> Void) {
+        let token = Token(onEnd: onEnd)
+        target.dispatch {
+            work()
+            token.onEnd()
+        }
+    }
+
+    /// Notifies the operation when the work that retains it is released.
+    private final class Token: Sendable {
+        let onEnd: @Sendable () -> Void
+
+        init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+
+        deinit { onEnd() }
+    }
 }

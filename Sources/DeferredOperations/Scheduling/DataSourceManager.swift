@@ -12,7 +12,14 @@ internal import Foundation
 /// host is below its limit, the one with the highest `queuePriority`; among equals the one requested first. A data
 /// source counts until its operation has finished, the synchronous part of its chain included.
 public final class DataSourceManager: Sendable {
-    private let scheduler: RequestScheduler
+    // An operation is added to the queue, which has no limit of its own, when fewer than the limit are executing. One that is
+    // cancelled before that is added at once, beyond the limit, because only the queue can make it finish. Decisions are made
+    // in `ScheduledRequests`, under the lock; they are carried out after it has been released.
+    private let requests: Locked<ScheduledRequests>
+    private let use = NetworkUse()
+    private let queue = OperationQueue()
+    /// Runs an operation when the dependencies of a request have finished.
+    private let dependencyQueue = OperationQueue()
 
     /// Creates a manager.
     ///
@@ -21,7 +28,12 @@ public final class DataSourceManager: Sendable {
     ///   - limitPerHost: How many of these may be transfers from one host; nil for as many as `limit`. Only data sources
     ///     for URLs have a host.
     public init(limit: Int = 4, limitPerHost: Int? = nil) {
-        scheduler = RequestScheduler(limit: max(1, limit), limitPerHost: limitPerHost.map { max(1, $0) })
+        requests = Locked(
+            ScheduledRequests(limit: max(1, limit), limitPerHost: limitPerHost.map { max(1, $0) }))
+    }
+
+    deinit {
+        use.end()
     }
 
     /// Runs a data source as soon as the limits allow, and returns a Deferred with its outcome, as
@@ -35,44 +47,142 @@ public final class DataSourceManager: Sendable {
         _ source: RequestOperation<Value>, deliveringOn dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        guard scheduler.acceptsRequests else {
+        if requests.withLock({ $0.isStopped }) {
             return .rejected(DataSourceError.managerStopped, fileID: fileID, line: line)
         }
         return source.request(
-            deliveringOn: dispatcher, withPlaceIn: nil, observer: scheduler, fileID, line,
-            submit: scheduler.schedule)
+            deliveringOn: dispatcher, withPlaceIn: nil, observer: self, fileID, line, submit: schedule)
+    }
+
+    private func schedule(_ source: any ScheduledOperation) {
+        let unfinished = source.dependencies.filter { !$0.isFinished }
+        // A subclass may override it, so it is read without the lock.
+        let priority = source.queuePriority
+        let number = requests.withLock { $0.add(source, priority, isReady: unfinished.isEmpty) }
+        if !unfinished.isEmpty {
+            let notification = BlockOperation { [weak self] in self?.change { $0.becomeReady(number) } }
+            for dependency in unfinished { notification.addDependency(dependency) }
+            dependencyQueue.addOperation(notification)
+        }
+        // Cancelled, or the manager stopped, before it was added.
+        if requests.withLock({ $0.isStopped }) { source.cancel() }
+        if source.isCancelled { requestWasCancelled(source) }
+        change { _ in }
+    }
+
+    /// Makes a change, then starts the requests that it allows, and notifies observers of changes.
+    private func change(_ body: (inout ScheduledRequests) -> Void) {
+        let (admitted, stopped) = requests.withLock {
+            requests -> ([any ScheduledOperation], [Resolver<Void>]?) in
+            let wasInUse = requests.underWay > 0
+            body(&requests)
+            let admitted = requests.admit()
+            // Under the lock, so that notifications are in the order of the changes; listeners run elsewhere.
+            if wasInUse != (requests.underWay > 0) { use.note(!wasInUse) }
+            guard requests.isStopped, requests.operations.isEmpty else { return (admitted, nil) }
+            defer { requests.stopResolvers = [] }
+            return (admitted, requests.stopResolvers)
+        }
+        for operation in admitted { operation.enter(queue) }
+        if let stopped {
+            use.end()
+            for resolver in stopped { resolver.resolve() }
+        }
     }
 
     /// How many may execute at once. A lower limit leaves those that are executing.
     public var limit: Int {
-        get { scheduler.limit }
-        set { scheduler.limit = max(1, newValue) }
+        get { requests.withLock { $0.limit } }
+        set { change { $0.limit = max(1, newValue) } }
     }
 
     /// How many may execute at once from one host; nil for as many as ``limit``.
     public var limitPerHost: Int? {
-        get { scheduler.limitPerHost }
-        set { scheduler.limitPerHost = newValue.map { max(1, $0) } }
+        get { requests.withLock { $0.limitPerHost } }
+        set { change { $0.limitPerHost = newValue.map { max(1, $0) } } }
     }
 
     /// How many are executing.
-    public var underWay: Int { scheduler.underWay }
+    public var underWay: Int { requests.withLock { $0.underWay } }
 
     /// How many wait for the limits or for a dependency.
-    public var waiting: Int { scheduler.waiting }
+    public var waiting: Int { requests.withLock { $0.waiting } }
 
     /// Whether anything is executing, as the network indicator of a status bar shows it.
-    public var isNetworkInUse: Bool { scheduler.underWay > 0 }
+    public var isNetworkInUse: Bool { underWay > 0 }
 
     /// A stream of ``isNetworkInUse``: its present value, and each change. Ends when the manager has stopped or is
     /// deallocated.
-    public var networkUse: AsyncStream<Bool> { scheduler.networkUse.stream() }
+    public var networkUse: AsyncStream<Bool> { use.stream() }
 
     /// Cancels all data sources, those that are executing and those that wait, and accepts no more. Returns a Deferred
     /// that is resolved when all of them have finished.
     ///
     /// Further calls return another Deferred that is resolved at the same time.
     public func stop() -> Deferred<Void> {
-        scheduler.stop()
+        let (stopped, resolver) = Deferred<Void>.withResolver()
+        let operations = requests.withLock { requests in
+            requests.isStopped = true
+            requests.stopResolvers.append(resolver)
+            return requests.operations
+        }
+        for operation in operations { operation.cancel() }
+        change { _ in }
+        return stopped
+    }
+}
+
+extension DataSourceManager: RequestObserver {
+    func requestWasCancelled(_ operation: Operation) {
+        requests.withLock { $0.leave(operation) }?.enter(queue)
+    }
+
+    func requestHasFinished(_ operation: Operation) {
+        change { $0.remove(operation) }
+    }
+}
+
+/// Notifies listeners of whether the network is in use: of the present state, and of each change.
+///
+/// Sound as `@unchecked Sendable`: the variables are accessed only on `queue`.
+final class NetworkUse: @unchecked Sendable {
+    private var isInUse = false
+    private var hasEnded = false
+    private(set) var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
+    private var nextListener = 0
+    /// Listeners are notified here: in order, and without delaying the caller.
+    let queue = DispatchQueue(label: "DeferredOperations.NetworkUse")
+
+    /// Returns a stream of the present state and of each change.
+    func stream() -> AsyncStream<Bool> {
+        let (stream, continuation) = AsyncStream<Bool>.makeStream()
+        queue.async { [self] in
+            let number = nextListener
+            nextListener += 1
+            continuation.onTermination = { [weak self] _ in
+                self?.queue.async { [weak self] in self?.listeners[number] = nil }
+            }
+            // A handler that is set after the end is not called; `yield` reports that end.
+            if case .terminated = continuation.yield(hasEnded ? false : isInUse) { return }
+            if hasEnded { continuation.finish() } else { listeners[number] = continuation }
+        }
+        return stream
+    }
+
+    /// Notifies the listeners of a change.
+    func note(_ isInUse: Bool) {
+        queue.async { [self] in
+            self.isInUse = isInUse
+            for listener in listeners.values { listener.yield(isInUse) }
+        }
+    }
+
+    /// Ends all streams.
+    func end() {
+        queue.async { [self] in
+            hasEnded = true
+            for listener in listeners.values { listener.finish() }
+            listeners = [:]
+        }
     }
 }

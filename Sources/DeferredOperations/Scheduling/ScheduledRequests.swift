@@ -1,9 +1,22 @@
 internal import Deferred
 internal import Foundation
 
-/// A request of a ``DataSourceManager`` that has not finished.
-struct ScheduledRequest {
-    enum Status {
+/// An operation of a ``DataSourceManager``.
+protocol ScheduledOperation: Operation {
+    /// The host that counts; nil for none.
+    var host: String? { get }
+    /// Whether a cancel of it is on its way: one cancel may reach many requests, and none starts because another has ended
+    /// (C7).
+    var isBeingCancelled: Bool { get }
+    func enter(_ queue: OperationQueue)
+}
+
+/// The requests of a ``DataSourceManager`` that have not finished, and which of them is next.
+///
+/// A value; the manager keeps it behind its lock. What it removes is still retained by the caller, so that
+/// nothing of the user's is deallocated under that.
+struct ScheduledRequests {
+    private enum Status {
         /// It waits for its dependencies.
         case dependent
         /// It waits until fewer are executing.
@@ -13,31 +26,25 @@ struct ScheduledRequest {
         case leaving
     }
 
-    let operation: Operation
-    let host: String
-    let priority: Int
-    var status: Status
-    /// Adds the operation to a queue.
-    let enter: @Sendable (OperationQueue) -> Void
-}
+    private struct Request {
+        let operation: any ScheduledOperation
+        let host: String
+        let priority: Operation.QueuePriority
+        var status: Status
+    }
 
-/// The requests of a ``DataSourceManager``, and which of them is next.
-///
-/// A value; ``RequestScheduler`` keeps it behind its lock. What it removes is still retained by the caller, so that
-/// nothing of the user's is deallocated under that.
-struct ScheduledRequests {
     var limit: Int
     var limitPerHost: Int?
     var isStopped = false
     var stopResolvers: [Resolver<Void>] = []
     private(set) var underWay = 0
 
-    private var requests: [Int: ScheduledRequest] = [:]
+    private var requests: [Int: Request] = [:]
     private var nextNumber = 0
     private var numbers: [ObjectIdentifier: Int] = [:]
     private var underWayPerHost: [String: Int] = [:]
     /// The numbers of waiting requests by priority and host; those that no longer wait are skipped.
-    private var queues: [Int: [String: NumberQueue]] = [:]
+    private var queues: [Int: [String: ArraySlice<Int>]] = [:]
 
     init(limit: Int, limitPerHost: Int?) {
         self.limit = limit
@@ -48,32 +55,30 @@ struct ScheduledRequests {
 
     var waiting: Int { requests.values.count { $0.status == .waiting || $0.status == .dependent } }
 
-    mutating func add(_ request: ScheduledRequest) -> Int {
-        let number = nextNumber
+    mutating func add(
+        _ operation: any ScheduledOperation, _ priority: Operation.QueuePriority, isReady: Bool
+    ) -> Int {
         nextNumber += 1
-        requests[number] = request
-        numbers[ObjectIdentifier(request.operation)] = number
-        if request.status == .waiting { enqueue(number, request) }
-        return number
+        requests[nextNumber] = Request(
+            operation: operation, host: operation.host ?? "", priority: priority, status: .dependent)
+        numbers[ObjectIdentifier(operation)] = nextNumber
+        if isReady { becomeReady(nextNumber) }
+        return nextNumber
     }
 
     mutating func becomeReady(_ number: Int) {
         guard let request = requests[number], request.status == .dependent else { return }
         requests[number]?.status = .waiting
-        enqueue(number, request)
-    }
-
-    private mutating func enqueue(_ number: Int, _ request: ScheduledRequest) {
-        queues[request.priority, default: [:]][request.host, default: NumberQueue()].append(number)
+        queues[request.priority.rawValue, default: [:]][request.host, default: []].append(number)
     }
 
     /// Marks the request of a cancelled operation as leaving, and returns it; nil if it is executing already.
-    mutating func leave(_ operation: Operation) -> ScheduledRequest? {
+    mutating func leave(_ operation: Operation) -> (any ScheduledOperation)? {
         guard let number = numbers[ObjectIdentifier(operation)], let request = requests[number],
             request.status == .waiting || request.status == .dependent
         else { return nil }
         requests[number]?.status = .leaving
-        return request
+        return request.operation
     }
 
     mutating func remove(_ operation: Operation) {
@@ -81,20 +86,19 @@ struct ScheduledRequests {
             let request = requests.removeValue(forKey: number), request.status == .underWay
         else { return }
         underWay -= 1
-        underWayPerHost[request.host, default: 0] -= 1
-        if underWayPerHost[request.host] == 0 { underWayPerHost[request.host] = nil }
+        let left = underWayPerHost[request.host, default: 1] - 1
+        underWayPerHost[request.host] = left == 0 ? nil : left
     }
 
     /// Returns the requests that may execute now; none after a stop, because those that wait are about to be
     /// cancelled.
-    mutating func admit() -> [ScheduledRequest] {
-        guard !isStopped else { return [] }
-        var admitted: [ScheduledRequest] = []
-        while underWay < limit, let number = takeNext(), let request = requests[number] {
+    mutating func admit() -> [any ScheduledOperation] {
+        var admitted: [any ScheduledOperation] = []
+        while !isStopped, underWay < limit, let number = takeNext(), let request = requests[number] {
             requests[number]?.status = .underWay
             underWay += 1
             underWayPerHost[request.host, default: 0] += 1
-            admitted.append(request)
+            admitted.append(request.operation)
         }
         return admitted
     }
@@ -104,12 +108,10 @@ struct ScheduledRequests {
         for priority in queues.keys.sorted(by: >) {
             var next: (host: String, number: Int)?
             for host in Array(queues[priority, default: [:]].keys) {
-                guard
-                    let number = queues[priority]?[host]?.first(where: { requests[$0]?.status == .waiting })
-                else {
-                    queues[priority]?[host] = nil
-                    continue
-                }
+                var waiting = queues[priority]?[host].take() ?? []
+                while let number = waiting.first, !mayStart(number) { waiting.removeFirst() }
+                guard let number = waiting.first else { continue }
+                queues[priority]?[host] = waiting
                 if hasRoom(host), next.map({ number < $0.number }) ?? true { next = (host, number) }
             }
             if let next {
@@ -120,30 +122,13 @@ struct ScheduledRequests {
         return nil
     }
 
+    private func mayStart(_ number: Int) -> Bool {
+        guard let request = requests[number] else { return false }
+        return request.status == .waiting && !request.operation.isBeingCancelled
+    }
+
     private func hasRoom(_ host: String) -> Bool {
         guard let limitPerHost, !host.isEmpty else { return true }
         return underWayPerHost[host, default: 0] < limitPerHost
-    }
-}
-
-/// Numbers, first in first out.
-struct NumberQueue {
-    private var numbers: [Int] = []
-    private var start = 0
-
-    mutating func append(_ number: Int) { numbers.append(number) }
-
-    /// The first number for which `isWanted` is true; those before it are dropped.
-    mutating func first(where isWanted: (Int) -> Bool) -> Int? {
-        while start < numbers.count, !isWanted(numbers[start]) { removeFirst() }
-        return start < numbers.count ? numbers[start] : nil
-    }
-
-    mutating func removeFirst() {
-        start += 1
-        if start >= 64, start * 2 >= numbers.count {
-            numbers.removeSubrange(..<start)
-            start = 0
-        }
     }
 }

@@ -1,4 +1,9 @@
+internal import Deferred
 internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
 
 /// The pieces of a body between the transfer that they come from and their consumer.
 ///
@@ -6,101 +11,96 @@ internal import Foundation
 /// its own lock, and calls the consumer with `deliver()` when it has released that. A transfer that can pause does so
 /// when the file has `pauseByteCount` bytes; `onRoom` is called once the consumer has taken them all.
 ///
-/// Sound as `@unchecked Sendable`: the variables are accessed only under `lock`; the consumer and `onRoom` are called
-/// when it has been released.
-final class StreamBuffer: @unchecked Sendable {
+/// The consumer and `onRoom` are called when the lock has been released.
+final class StreamBuffer: Sendable {
     /// What a consumer receives.
     enum Taken {
         case pieces([Data])
         case end((any Error)?)
     }
 
-    private let limit: Int
+    private struct State {
+        var bytes: ByteQueue
+        var isOver = false
+        var isPaused = false
+        var error: (any Error)?
+        /// The waiting consumers, first in first out; more than one only if several loops share a body.
+        var consumers: [@Sendable (Taken) -> Void] = []
+        var onRoom: (@Sendable () -> Void)?
+        /// The request's Deferred, retained until its failure has been thrown to a reader: it is not reported before (U1).
+        var request: Deferred<StreamDataSource.Summary>?
+        var wasThrown = false
+
+        /// Takes the waiting bytes in memory, or as many out of the file; and `onRoom`, if it is to be called.
+        mutating func take() -> (taken: Taken, onRoom: (@Sendable () -> Void)?)? {
+            do {
+                if let pieces = try bytes.take() {
+                    guard isPaused, bytes.overflowByteCount == 0 else { return (.pieces(pieces), nil) }
+                    isPaused = false
+                    return (.pieces(pieces), onRoom)
+                }
+            } catch {
+                isOver = true
+                self.error = error
+                bytes.removeAll()
+            }
+            return isOver ? (.end(error), nil) : nil
+        }
+    }
+
     private let pauseByteCount: Int64
-    private let lock = NSLock()
-    private var pieces: [Data] = []
-    private var byteCount = 0
-    private var overflow: OverflowFile?
-    private var isOpen = false
-    private var isOver = false
-    private var isPaused = false
-    private var error: (any Error)?
-    /// The waiting consumers, first in first out; more than one only if several loops share a body.
-    private var consumers: [(Taken) -> Void] = []
-    private var onRoom: (@Sendable () -> Void)?
+    private let state: Locked<State>
 
     init(limit: Int, pauseByteCount: Int64) {
-        self.limit = limit
         self.pauseByteCount = pauseByteCount
+        state = Locked(State(bytes: ByteQueue(limit: limit)))
     }
 
     /// Whether the body has ended for the transfer.
-    var hasEnded: Bool { lock.withLock { isOver } }
+    var hasEnded: Bool { state.withLock { $0.isOver } }
 
     /// Whether the body was cancelled. Bytes that were taken are then discarded.
-    var isCancelled: Bool { lock.withLock { error is CancellationError } }
+    var isCancelled: Bool { state.withLock { $0.error is CancellationError } }
 
     // MARK: The transfer
 
     /// Sets the closure that is called when a paused transfer may continue.
     func setOnRoom(_ onRoom: @escaping @Sendable () -> Void) {
-        lock.withLock { self.onRoom = onRoom }
+        state.withLock { $0.onRoom = onRoom }
     }
 
-    func append(_ piece: Data) throws {
-        try lock.withLock {
-            guard !isOver, !piece.isEmpty else { return }
-            if byteCount < limit, overflow?.isEmpty ?? true {
-                pieces.append(piece)
-                byteCount += piece.count
-            } else {
-                let file = try overflow ?? OverflowFile()
-                overflow = file
-                try file.append(piece)
-            }
-        }
-    }
-
-    /// Whether the transfer is to pause, if it can; if so, `onRoom` will be called.
-    func pauseIfFull() -> Bool {
-        lock.withLock {
-            guard !isOver, let overflow, overflow.byteCount >= pauseByteCount else { return false }
-            isPaused = true
+    /// Adds a piece. Returns whether the transfer is to pause, if it can; if so, `onRoom` will be called.
+    func append(_ piece: Data, mayPause: Bool) throws -> Bool {
+        try state.withLock { state in
+            guard !state.isOver, !piece.isEmpty else { return false }
+            try state.bytes.append(piece)
+            guard mayPause, state.bytes.overflowByteCount >= pauseByteCount else { return false }
+            state.isPaused = true
             return true
         }
     }
 
-    /// Allows delivery to the consumer: the answer has been accepted.
-    func open() {
-        lock.withLock { isOpen = true }
-    }
-
     /// Ends the body; the first call counts, or a cancel after it. After a cancel, waiting bytes are dropped.
     func end(_ error: (any Error)?) {
-        let onRoom = lock.withLock { () -> (@Sendable () -> Void)? in
-            guard !isOver || error is CancellationError else { return nil }
-            isOver = true
-            self.error = error
-            if error is CancellationError || !isOpen { dropAll() }
-            return self.onRoom.take()
+        let ended = state.withLock {
+            state -> ((@Sendable () -> Void)?, Deferred<StreamDataSource.Summary>?)? in
+            guard !state.isOver || error is CancellationError else { return nil }
+            state.isOver = true
+            state.error = error
+            if error is CancellationError { state.bytes.removeAll() }
+            return (state.onRoom.take(), error == nil ? state.request.take() : nil)
         }
-        _ = consume onRoom
-    }
-
-    /// Under the lock.
-    private func dropAll() {
-        pieces = []
-        byteCount = 0
-        overflow = nil
+        // Released without the lock.
+        _ = consume ended
     }
 
     /// Calls the consumers that wait, as far as there is something for them.
     func deliver() {
         while true {
-            let call = lock.withLock {
-                () -> (consumer: (Taken) -> Void, taken: Taken, onRoom: (@Sendable () -> Void)?)? in
-                guard !consumers.isEmpty, let (taken, onRoom) = takeAll() else { return nil }
-                return (consumers.removeFirst(), taken, onRoom)
+            let call = state.withLock {
+                state -> (consumer: (Taken) -> Void, taken: Taken, onRoom: (@Sendable () -> Void)?)? in
+                guard !state.consumers.isEmpty, let (taken, onRoom) = state.take() else { return nil }
+                return (state.consumers.removeFirst(), taken, onRoom)
             }
             guard let call else { return }
             call.onRoom?()
@@ -111,10 +111,10 @@ final class StreamBuffer: @unchecked Sendable {
     // MARK: The consumer
 
     /// Calls `consumer` once with the next bytes: at once, or from `deliver()`.
-    func take(_ consumer: @escaping (Taken) -> Void) {
-        let call = lock.withLock { () -> (taken: Taken, onRoom: (@Sendable () -> Void)?)? in
-            let call = takeAll()
-            if call == nil { consumers.append(consumer) }
+    func take(_ consumer: @escaping @Sendable (Taken) -> Void) {
+        let call = state.withLock { state -> (taken: Taken, onRoom: (@Sendable () -> Void)?)? in
+            let call = state.take()
+            if call == nil { state.consumers.append(consumer) }
             return call
         }
         guard let call else { return }
@@ -122,31 +122,103 @@ final class StreamBuffer: @unchecked Sendable {
         consumer(call.taken)
     }
 
-    /// Takes the waiting bytes in memory, or as many out of the file. Under the lock.
-    private func takeAll() -> (taken: Taken, onRoom: (@Sendable () -> Void)?)? {
-        if isOpen, !pieces.isEmpty {
-            defer {
-                pieces = []
-                byteCount = 0
-            }
-            return (.pieces(pieces), onRoomIfDrained())
+    /// Notes the Deferred whose failure readers of the body may receive.
+    func note(_ request: Deferred<StreamDataSource.Summary>) {
+        let late = state.withLock { state -> Deferred<StreamDataSource.Summary>? in
+            if state.wasThrown { return request }
+            state.request = request
+            return nil
         }
-        if isOpen, let overflow, !overflow.isEmpty {
-            do {
-                let piece = try overflow.take(upTo: limit)
-                return (.pieces([piece]), onRoomIfDrained())
-            } catch {
-                isOver = true
-                self.error = error
-                dropAll()
-            }
-        }
-        return isOver ? (.end(error), nil) : nil
+        late?.fail { _ in }
     }
 
-    private func onRoomIfDrained() -> (@Sendable () -> Void)? {
-        guard isPaused, overflow?.isEmpty ?? true else { return nil }
-        isPaused = false
-        return onRoom
+    /// Notes that a reader receives the failure: it counts as handled (U1).
+    func handleFailure() {
+        let request = state.withLock { state in
+            state.wasThrown = true
+            return state.request.take()
+        }
+        request?.fail { _ in }
     }
+}
+
+/// Passes the body on to a ``StreamBuffer``.
+///
+/// When that is full, the transfer pauses, if it can continue later: the length of the body is known, and the server
+/// supports ranges and sends a validator.
+///
+/// Sound as `@unchecked Sendable`: the variables are accessed under the transfer's lock, and by its completion after
+/// that.
+final class StreamSink: TransferSink, @unchecked Sendable {
+    private let buffer: StreamBuffer
+    private let request: URLRequest
+    let onHead: (@Sendable (HTTPURLResponse) -> Void)?
+    private(set) var byteCount: Int64 = 0
+    /// The answer that the body began with.
+    private(set) var response: HTTPURLResponse?
+    private var total: Int64?
+    /// For `If-Range`; nil if the body can't be continued.
+    private var validator: String?
+
+    init(
+        _ buffer: StreamBuffer, for request: URLRequest, onHead: @escaping @Sendable (HTTPURLResponse) -> Void
+    ) {
+        self.buffer = buffer
+        self.request = request
+        self.onHead = onHead
+    }
+
+    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+        switch question {
+        case .prepare: .request(request)
+        case .begin(let answer): try begin(answer)
+        case .completed: requestForRest().map { .request($0) } ?? .complete
+        case .unsatisfiable, .failed: .nothing
+        }
+    }
+
+    private func begin(_ answer: TransferStateMachine.Answer) throws -> TransferStateMachine.Reply {
+        let (response, part) = (answer.response, answer.part)
+        let tag = ResumeRecord.validator(of: response)
+        guard byteCount > 0 else {
+            self.response = response
+            total = answer.announced
+            validator = mayContinue(response) ? tag : nil
+            return .body(before: 0, total: total)
+        }
+        // The rest of a body, after a pause.
+        guard response.statusCode == 206, part?.bytes?.lowerBound == byteCount, part?.total == total,
+            tag == nil || tag == validator
+        else {
+            throw DataSourceError.malformedResponse(
+                request.errorURL, reason: "the resource has changed while it was being read")
+        }
+        return .body(before: byteCount, total: total)
+    }
+
+    private func mayContinue(_ response: HTTPURLResponse) -> Bool {
+        response.statusCode == 200 && total != nil && !response.hasContentEncoding
+            && request.httpMethod == "GET" && request.value(forHTTPHeaderField: "Range") == nil
+            && response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() == "bytes"
+    }
+
+    func receive(_ data: Data) throws -> Bool {
+        byteCount += Int64(data.count)
+        return try buffer.append(data, mayPause: validator != nil && byteCount < total ?? 0)
+    }
+
+    private func requestForRest() -> URLRequest? {
+        guard let validator, let total, byteCount < total else { return nil }
+        var rest = request
+        rest.setValue(RequestedRange(first: byteCount, last: nil).header, forHTTPHeaderField: "Range")
+        rest.setValue(validator, forHTTPHeaderField: "If-Range")
+        return rest
+    }
+
+    func deliver() { buffer.deliver() }
+
+    func finish() {}
+
+    /// Does nothing: the received bytes stay for the consumer, unless the buffer's `end(_:)` drops them.
+    func discard() -> PartFile? { nil }
 }

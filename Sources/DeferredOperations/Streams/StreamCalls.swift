@@ -29,28 +29,18 @@ final class StreamCalls: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Makes the calls until the buffer is empty, and has it continue when there is more.
-    ///
-    /// A loop, so that a dispatcher that runs its work within `dispatch` costs no stack.
+    /// Makes the next calls as soon as there are pieces.
     func begin() {
-        while true {
-            let submission = Submission()
-            buffer.take { [self] taken in
-                if let submitting {
-                    submitting.async { [self] in submit(taken, submission) }
-                } else {
-                    submit(taken, submission)
-                }
-            }
-            guard submission.end() else { return }
+        buffer.take { [self] taken in
+            if let submitting { submitting.async { [self] in submit(taken) } } else { submit(taken) }
         }
     }
 
-    private func submit(_ taken: StreamBuffer.Taken, _ submission: Submission) {
-        let receipt = Receipt(onEnd)
+    private func submit(_ taken: StreamBuffer.Taken) {
+        let token = Token(onEnd)
         dispatcher.dispatch { [self] in
-            receipt.sign()
-            if consume(taken), !submission.passToSubmitter() { begin() }
+            token.disarm()
+            if consume(taken) { begin() }
         }
     }
 
@@ -71,38 +61,15 @@ final class StreamCalls: Sendable {
         }
     }
 
-    /// Decides who takes the next batch: the work, or the call of `begin()` that it runs inside.
-    private final class Submission: Sendable {
-        private enum State { case submitting, passed, ended }
-        private let state = SpinLocked(State.submitting)
-
-        /// Called by the work. Returns true if the submitting call has not returned yet and will continue.
-        func passToSubmitter() -> Bool {
-            state.withLock { state in
-                guard state == .submitting else { return false }
-                state = .passed
-                return true
-            }
-        }
-
-        /// Called when the submitting call has returned. Returns true if the work has passed the next batch to it.
-        func end() -> Bool {
-            state.withLock { state in
-                defer { state = .ended }
-                return state == .passed
-            }
-        }
-    }
-
     /// Ends the calls if the dispatcher releases its work without running it.
-    private final class Receipt: Sendable {
-        private let onEnd: SpinLocked<(@Sendable ((any Error)?) -> Void)?>
+    private final class Token: Sendable {
+        private let onEnd: Locked<(@Sendable ((any Error)?) -> Void)?>
 
         init(_ onEnd: @escaping @Sendable ((any Error)?) -> Void) {
-            self.onEnd = SpinLocked(onEnd)
+            self.onEnd = Locked(onEnd)
         }
 
-        func sign() {
+        func disarm() {
             let released = onEnd.withLock { $0.take() }
             _ = consume released
         }

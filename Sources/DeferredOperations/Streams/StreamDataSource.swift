@@ -46,6 +46,12 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         public let response: HTTPURLResponse
         /// How long the body was, after decompression.
         public let byteCount: Int64
+
+        /// Creates a summary, for a subclass that finishes with one of its own.
+        public init(response: HTTPURLResponse, byteCount: Int64) {
+            self.response = response
+            self.byteCount = byteCount
+        }
     }
 
     /// The status and the headers, available before the body: when an answer with an accepted status has arrived, and
@@ -68,16 +74,13 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         return Body(buffer, cancel: { [weak self] in self?.cancel() })
     }
 
-    /// Whether the body has ended for the transfer; pieces of it may still wait for their consumer.
-    final var hasBodyEnded: Bool { buffer.hasEnded }
-
-    private let headResolver: SpinLocked<Resolver<HTTPURLResponse>?>
+    private let headResolver: Locked<Resolver<HTTPURLResponse>?>
     private let buffer: StreamBuffer
     private let deliversCalls: Bool
     private let dispatcher: (any Dispatcher)?
-    private let calls = SpinLocked<(@Sendable (Data) throws -> Void)?>(nil)
+    private let calls: Locked<(@Sendable (Data) throws -> Void)?>
     /// The outcome of the transfer, while calls are still being made.
-    private let summary = SpinLocked<Summary?>(nil)
+    private let summary = Locked<Summary?>(nil)
 
     /// Creates a data source for a request: any method, headers and body.
     ///
@@ -95,29 +98,34 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
         onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
+        (head, headResolver) = Self.makeHead()
         buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
-        let (head, resolver) = Deferred<HTTPURLResponse>.withResolver()
-        // Handled here, so that nothing is reported where only the request is used.
-        head.fail { _ in }
-        self.head = head
-        headResolver = SpinLocked(resolver)
         self.dispatcher = dispatcher
+        calls = Locked(onPiece)
         deliversCalls = onPiece != nil
         super.init(request, options: options, session: session)
-        calls.withLock { $0 = onPiece }
     }
 
     /// Creates a data source for a plain `GET`.
-    public convenience init(
+    public init(
         _ url: URL, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
         options: TransferOptions = .init(),
         session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
         onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
-        self.init(
-            URLRequest(url: url), bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount,
-            options: options, session: session,
-            on: dispatcher, onPiece: onPiece)
+        (head, headResolver) = Self.makeHead()
+        buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
+        self.dispatcher = dispatcher
+        calls = Locked(onPiece)
+        deliversCalls = onPiece != nil
+        super.init(URLRequest(url: url), options: options, session: session)
+    }
+
+    private static func makeHead() -> (Deferred<HTTPURLResponse>, Locked<Resolver<HTTPURLResponse>?>) {
+        let (head, resolver) = Deferred<HTTPURLResponse>.withResolver()
+        // Handled here, so that nothing is reported where only the request is used.
+        head.fail { _ in }
+        return (head, Locked(resolver))
     }
 
     deinit {
@@ -127,30 +135,29 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
-        let request = try checkedRequest()
-        let sink = StreamSink(buffer, for: request, isValidated: options.validateResponse != nil) {
-            [weak self] in
-            self?.resolveHead($0)
-        }
         buffer.setOnRoom { [weak self] in self?.unpause() }
         if let onPiece = calls.withLock({ $0.take() }) {
             StreamCalls(buffer, on: dispatcher, onPiece) { [weak self] in self?.callsHaveEnded($0) }.begin()
         }
-        try transfer(request, into: sink) { [self] result in
-            switch result {
-            case .success(let response):
-                let response = sink.response ?? response
-                resolveHead(response)
-                let summary = Summary(response: response, byteCount: sink.byteCount)
-                self.summary.withLock { $0 = summary }
-                buffer.end(nil)
-                buffer.deliver()
-                if !deliversCalls { finish(with: .success(summary)) }
-            case .failure(let error):
-                end(error)
-                if !deliversCalls { finish(with: .failure(error)) }
-            }
-        }
+        try transfer(
+            into: { StreamSink(buffer, for: $0) { [weak self] in self?.resolveHead($0) } },
+            outcome: { [self] result, sink in
+                switch result {
+                case .success(let last):
+                    end(Summary(response: sink.response ?? last, byteCount: sink.byteCount))
+                case .failure(let error):
+                    end(error)
+                    if !deliversCalls { finish(with: .failure(error)) }
+                }
+            })
+    }
+
+    private func end(_ summary: Summary) {
+        resolveHead(summary.response)
+        self.summary.withLock { $0 = summary }
+        buffer.end(nil)
+        buffer.deliver()
+        if !deliversCalls { finish(with: .success(summary)) }
     }
 
     /// The last call has returned, or one has thrown, or there will be none.
@@ -161,6 +168,10 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         } else if let summary = summary.withLock({ $0 }) {
             finish(with: .success(summary))
         }
+    }
+
+    final override func hasRequest(_ request: Deferred<Summary>) {
+        if !deliversCalls { buffer.note(request) }
     }
 
     final override func hasDecided(_ failure: (any Error)?) {
@@ -176,5 +187,84 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
 
     private func resolveHead(_ response: HTTPURLResponse) {
         headResolver.withLock { $0.take() }?.resolve(response)
+    }
+}
+
+extension StreamDataSource {
+    /// The body of an answer, in pieces as they come.
+    ///
+    /// For one consumer: several loops would each get some of the pieces.
+    public struct Body: AsyncSequence, Sendable {
+        private let buffer: StreamBuffer
+        private let cancel: @Sendable () -> Void
+
+        init(_ buffer: StreamBuffer, cancel: @escaping @Sendable () -> Void) {
+            self.buffer = buffer
+            self.cancel = cancel
+        }
+
+        /// Returns an iterator. When it is released before the end, the transfer is cancelled.
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(Iteration(buffer, cancel: cancel))
+        }
+
+        /// Iterates over the pieces.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private let iteration: Iteration
+            private var batch: ArraySlice<Data> = []
+
+            fileprivate init(_ iteration: Iteration) { self.iteration = iteration }
+
+            /// Returns the next piece, which is not empty, or nil at the end of the body.
+            ///
+            /// - Throws: What the transfer fails with; `CancellationError` if the Task is cancelled, which cancels the
+            ///   transfer.
+            public mutating func next() async throws -> Data? {
+                if batch.isEmpty { batch = try await iteration.nextBatch()[...] }
+                // Also after the wait: a cancel may have come between the taking of the pieces and this.
+                if !batch.isEmpty { try iteration.checkCancellation() }
+                return batch.popFirst()
+            }
+        }
+    }
+
+    /// A loop over the body; releasing it cancels the transfer, unless that has ended.
+    fileprivate final class Iteration: Sendable {
+        private let buffer: StreamBuffer
+        private let cancel: @Sendable () -> Void
+
+        init(_ buffer: StreamBuffer, cancel: @escaping @Sendable () -> Void) {
+            self.buffer = buffer
+            self.cancel = cancel
+        }
+
+        deinit {
+            if !buffer.hasEnded { cancel() }
+        }
+
+        /// Throws if the Task or the transfer was cancelled: no further piece is delivered.
+        func checkCancellation() throws {
+            if Task.isCancelled { cancel() }
+            if Task.isCancelled || buffer.isCancelled { throw CancellationError() }
+        }
+
+        /// The pieces that have come; none at the end.
+        func nextBatch() async throws -> [Data] {
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    buffer.take { [buffer] taken in
+                        switch taken {
+                        case .pieces(let pieces): continuation.resume(returning: pieces)
+                        case .end(nil): continuation.resume(returning: [])
+                        case .end(let error?):
+                            buffer.handleFailure()
+                            continuation.resume(throwing: error)
+                        }
+                    }
+                }
+            } onCancel: {
+                cancel()
+            }
+        }
     }
 }

@@ -25,26 +25,22 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
         _ request: URLRequest, decoder: JSONDecoder = JSONDecoder(), options: TransferOptions = .init(),
         session: TransferSession = .shared
     ) {
-        var request = request
-        if request.value(forHTTPHeaderField: "Accept") == nil {
-            request.setValue("application/json", forHTTPHeaderField: "Accept")
-        }
         self.decoder = decoder
-        super.init(request, options: options, session: session)
+        super.init(request.acceptingJSON, options: options, session: session)
     }
 
     /// Creates a data source for a plain `GET`.
-    public convenience init(
+    public init(
         _ url: URL, decoder: JSONDecoder = JSONDecoder(), options: TransferOptions = .init(),
         session: TransferSession = .shared
     ) {
-        self.init(URLRequest(url: url), decoder: decoder, options: options, session: session)
+        self.decoder = decoder
+        super.init(URLRequest(url: url).acceptingJSON, options: options, session: session)
     }
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
-        let sink = MemorySink(urlRequest)
-        try transfer(try checkedRequest(), into: sink) { [self] result in
+        try transfer(into: { MemorySink($0) }) { [self] result, sink in
             finish(with: Result { try decoded(sink.data, try result.get()) })
         }
     }
@@ -88,5 +84,16 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
             }
         }
         return "at \(text): "
+    }
+}
+
+extension URLRequest {
+    /// This request, with an `Accept` header.
+    fileprivate var acceptingJSON: URLRequest {
+        var request = self
+        if value(forHTTPHeaderField: "Accept") == nil {
+            request.setValue("application/json", forHTTPHeaderField: "Accept")
+        }
+        return request
     }
 }

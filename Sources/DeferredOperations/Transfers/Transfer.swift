@@ -5,127 +5,75 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// One transfer: a request, the redirects and challenges that it meets, and the body of the last answer,
-/// which a sink receives.
-///
-/// Calls come from three sides: the session's delegate queue, the timer, and the caller that starts or stops the
-/// transfer. Each takes the lock, checks that the transfer is still in the phase that the call is about,
-/// and moves on; the call that moves it to `concluding` has decided how it ends. The end itself is on the
-/// transfer's own queue, or a global one: the session's must neither wait nor run callbacks of the outcome.
-///
-///     idle ── start ──> running ── conclude ──> concluding ── queue ──> over
-///       └────────────────── stop, from anywhere ─────────────────────────┘
+/// Executes a ``TransferStateMachine``: passes it what the session, the timers, the sink and the user's closures report, and
+/// performs the actions that it returns, under one lock.
 ///
 /// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of the
-/// user's is: closures run on the transfer's queue, and what the transfer no longer needs (``Leftovers``) is
-/// cancelled and released when the lock has been released.
+/// user's is: closures run on the transfer's queue, and timers are cancelled when the lock has been released. The end is on
+/// that queue, or on a global one after a failure, which does not wait for a closure that never returns. The session's
+/// queue neither waits nor runs callbacks.
 ///
-/// Sound as `@unchecked Sendable`: `state` and the sink are touched only under `lock`; the rest never
-/// changes.
+/// Sound as `@unchecked Sendable`: `storage` changes in `deinit` only.
 final class Transfer: @unchecked Sendable {
-    enum Phase { case idle, running, concluding, over }
+    typealias Machine = TransferStateMachine
 
-    /// How the body that is being received is used.
-    enum BodyUse {
-        /// It is the one wanted.
-        case sink
-        /// It is kept until the answer has been validated.
-        case staged(StagedAnswer)
-        /// Its first bytes become part of an error.
-        case sample(Data)
-        case ignored
-    }
-
-    /// An object, so that it can be released elsewhere than the transfer.
-    ///
-    /// Sound as `@unchecked Sendable`: it is accessed only under the transfer's lock.
-    final class State: @unchecked Sendable {
-        let options: TransferOptions
+    struct Core {
+        var machine: Machine
         let sink: any TransferSink
-        var phase = Phase.idle
-        var request: URLRequest
-        /// Counts the requests; what a closure decides about an earlier one is ignored.
-        var round = 0
-        /// The present task; events of others are ignored.
+        /// The present task.
         var task: URLSessionTask?
-        var response: HTTPURLResponse?
-        var bodyUse = BodyUse.ignored
-        /// How much of the present body has been received, and how much was announced.
-        var received: Int64 = 0
-        var announced: Int64?
-        var redirectCount = 0
-        var challengeCount = 0
-        /// The streams that have been sent as the body, and can't be sent again. Kept until the end, since they
-        /// may be of a class of the user's.
-        var sentStreams: [InputStream] = []
+        /// What has arrived of an answer that is not accepted yet.
+        var stage: ByteQueue?
+        var body = UploadBody()
         /// Cancels what a closure of the user's has returned and has not been settled.
         var cancelQuestion: (@Sendable () -> Void)?
-        /// Whether a closure of the user's is taking its time: silence does not count.
-        var waitsForUser = false
-        /// Whether the transfer waits for `unpause()`.
-        var isPaused = false
-        /// Whether the head of the answer is being validated, and whether the body has ended meanwhile.
-        var isValidating = false
-        var hasValidated = false
-        var hasAnswerEnded = false
-        /// Why the body has ended early while the head was being validated.
-        var answerFailure: (any Error)?
-        var progress = TransferProgress()
+        var silenceTimer: (any DelayedWork)?
+        var totalTimer: (any DelayedWork)?
+        var metrics = TransferMetrics()
         var isReporting = false
         /// When the user was last notified of the progress.
         var reported: ContinuousClock.Instant?
-        var metrics = TransferMetrics()
-        var wasHeard = false
-        var silentTicks = 0
-        var silenceTimer: (any DelayedWork)?
-        var totalTimer: (any DelayedWork)?
-        /// The time limit that has passed before the start.
-        var passedLimit: DataSourceError.TimeLimit?
-        /// Receives the outcome, once; not if the transfer is stopped. A success on `queue`, a failure on a global one.
-        var completion: (@Sendable (Result<HTTPURLResponse, any Error>, TransferMetrics) -> Void)?
-
-        init(_ request: URLRequest, _ options: TransferOptions, _ sink: any TransferSink) {
-            self.request = request
-            self.options = options
-            self.sink = sink
-        }
+        var outcome: Result<HTTPURLResponse, any Error>?
+        /// The sink's file, to be closed without the lock.
+        var discarded: PartFile?
+        /// Receives the outcome, once; not if the transfer is stopped.
+        var completion: (@Sendable (Result<HTTPURLResponse, any Error>) -> Void)?
     }
 
-    let lock: TransferLock
     /// Nil in `deinit` only.
-    private var storage: State?
-    var state: State { storage! }
-    var sink: any TransferSink { state.sink }
-    var options: TransferOptions { state.options }
+    private var storage: Locked<Core>?
+    var core: Locked<Core> { storage! }
     let session: TransferSession
     let queue = DispatchQueue(label: "DeferredOperations.Transfer", target: .global())
 
-    /// - Parameter lock: The transfer's own; a test passes one that it observes.
     init(
         _ request: URLRequest, _ options: TransferOptions, _ session: TransferSession,
-        into sink: any TransferSink, lock: TransferLock = TransferLock()
+        into sink: any TransferSink
     ) {
-        storage = State(request, options, sink)
+        storage = Locked(Core(machine: Machine(request, options), sink: sink))
         self.session = session
-        self.lock = lock
     }
 
     deinit {
-        // The last reference to the transfer may be released on one of the session's queues, where all transfers wait.
-        // What the user's closures capture is released on the transfer's own: the block has the last reference to it.
-        let remains = Unmanaged.passRetained(state)
+        // The last reference may be released on one of the session's queues, where all transfers wait. What the user's
+        // closures capture is released on the transfer's own: the block has the last reference to it.
+        let rest = Unmanaged.passRetained(core)
         storage = nil
-        queue.async { remains.release() }
+        queue.async { rest.release() }
     }
 
-    var metrics: TransferMetrics { lock.withLock { state.metrics } }
-
-    /// Whether `task` is what the transfer waits for.
-    func isWaiting(for task: URLSessionTask) -> Bool {
-        lock.withLock { state.phase == .running && state.task === task }
+    var metrics: TransferMetrics {
+        core.withLock { core in
+            var metrics = core.metrics
+            metrics.received = core.machine.received
+            return metrics
+        }
     }
 
-    // MARK: Starting and stopping
+    /// Whether what began in that round may still decide something.
+    func isCurrent(_ round: Int) -> Bool { core.withLock { $0.machine.round == round } }
+
+    // MARK: Starting and ending
 
     /// Starts the transfer, unless it has been stopped.
     ///
@@ -133,111 +81,302 @@ final class Transfer: @unchecked Sendable {
     ///   the transfer is stopped.
     func start(
         requestedAt: ContinuousClock.Instant?,
-        completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>, TransferMetrics) -> Void
+        completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>) -> Void
     ) {
-        let request = lock.withLock { () -> URLRequest? in
-            guard state.phase == .idle else { return nil }
-            state.phase = .running
-            state.completion = completion
-            state.metrics.requested = requestedAt
-            state.metrics.started = .now
-            return state.request
+        let begun = core.withLock { core -> (options: TransferOptions, silence: Duration?, url: URL)? in
+            run(.start, &core)
+            guard case .preparing = core.machine.state else { return nil }
+            core.completion = completion
+            core.metrics.requested = requestedAt
+            core.metrics.started = .now
+            return (core.machine.options, core.machine.silence, core.machine.url)
         }
-        guard let request else { return }
-        startTimers(for: request)
-        lock.withLock {
-            // A time limit may have ended the transfer, or sent a request to a mirror.
-            guard isCurrent(0) else { return }
-            if let limit = state.passedLimit { return fail(DataSourceError.timedOut(url, limit)) }
-            resend(request)
+        guard let begun else { return }
+        startTimers(begun.options, begun.silence)
+        do {
+            if let form = begun.options.uploadForm { try write(form, for: begun.url) }
+            handle(.prepared)
+        } catch {
+            handle(.failed(error, .closure))
         }
+    }
+
+    /// Writes a form to a file, which is removed when the transfer ends.
+    private func write(_ form: MultipartForm, for url: URL) throws {
+        let file = try TemporaryFile()
+        core.withLock { $0.body.form = file }
+        try form.write(to: file, for: url) { core.withLock { $0.machine.state.phase != .preparing } }
     }
 
     /// Ends the transfer; its completion is not called. When this returns nothing more is written, and what was
     /// written has been removed, the file at its destination included if this transfer had put it there.
     func stop() {
-        let (leftovers, completion) = lock.withLock {
-            // First, so that it has been removed when the server notices the end of the connection.
-            sink.discard()
-            let leftovers = state.phase == .over ? nil : end()
-            return (leftovers, state.completion.take())
-        }
-        leftovers?.cancel(session)
-        // Its captures are released outside the lock.
-        _ = consume completion
+        release(
+            core.withLock { core in
+                run(.stop, &core)
+                return Self.takeRest(&core)
+            })
     }
 
-    /// Ends the transfer with `result`. Under the lock; the transfer is running.
-    ///
-    /// A success follows the closures of the user's that are running on the transfer's queue. A failure does not wait
-    /// for them: one that never returns is ended by a time limit.
-    func conclude(_ result: Result<HTTPURLResponse, any Error>) {
-        let leftovers = end()
-        state.phase = .concluding
-        let ending = if case .success = result { queue } else { DispatchQueue.global() }
-        ending.async { [self] in
-            leftovers.cancel(session)
-            let outcome: Result<HTTPURLResponse, any Error>? = lock.withLock {
-                guard state.phase == .concluding else { return nil }
-                state.phase = .over
+    /// Ends the transfer with the outcome that is decided, unless it has been stopped.
+    private func conclude() {
+        let (rest, outcome, progress) = core.withLock { core in
+            run(.concluded, &core)
+            let progress = core.outcome?.isSuccess == true ? core.machine.options.onProgress : nil
+            let last = core.machine.progress
+            return (Self.takeRest(&core), core.outcome.take(), { progress?(last) })
+        }
+        let completion = rest.completion
+        release(rest)
+        guard let outcome else { return }
+        progress()
+        completion?(outcome)
+    }
+
+    /// What a transfer no longer needs, to be cancelled and released without the lock: timers and closures are the user's.
+    private struct Rest {
+        let timers: [any DelayedWork]
+        let discarded: PartFile?
+        let form: TemporaryFile?
+        let completion: (@Sendable (Result<HTTPURLResponse, any Error>) -> Void)?
+    }
+
+    private static func takeRest(_ core: inout Core) -> Rest {
+        core.metrics.ended = core.metrics.ended ?? .now
+        return Rest(
+            timers: [core.silenceTimer.take(), core.totalTimer.take()].compactMap { $0 },
+            discarded: core.discarded.take(), form: core.body.form.take(), completion: core.completion.take())
+    }
+
+    private func release(_ rest: Rest) {
+        for timer in rest.timers { timer.cancel() }
+        rest.discarded?.close()
+        rest.form?.remove()
+    }
+
+    // MARK: Events and actions
+
+    func handle(_ event: Machine.Event, of round: Int? = nil) {
+        core.withLock { run(event, of: round, &$0) }
+    }
+
+    /// Receives the head of an answer.
+    func receive(_ response: HTTPURLResponse, of round: Int) {
+        core.withLock { core in
+            guard core.machine.round == round else { return }
+            core.metrics.responded = .now
+            core.metrics.firstByte = nil
+            run(.head(response), of: round, &core)
+        }
+    }
+
+    /// Receives the next piece of the body.
+    func receive(_ data: Data, of round: Int) {
+        let sink = core.withLock { core in
+            if core.machine.round == round, core.metrics.firstByte == nil { core.metrics.firstByte = .now }
+            run(.bytes(data), of: round, &core)
+            return core.sink
+        }
+        sink.deliver()
+    }
+
+    /// Receives the end of a task, with its response if that was not delivered before.
+    func complete(_ response: HTTPURLResponse?, _ error: (any Error)?, of round: Int) {
+        // A stream may be of a class of the user's.
+        let stream = core.withLock { $0.machine.round == round ? $0.body.stream : nil }
+        let failure =
+            stream.flatMap { UploadBody.failure(of: $0) }
+            ?? error.map { response == nil ? DescriptorShortage.named($0) : $0 }
+        core.withLock { core in
+            if failure == nil, let response, case .requesting = core.machine.state {
+                core.metrics.responded = .now
+                run(.head(response), of: round, &core)
+            }
+            run(.completed(failure), of: round, &core)
+        }
+    }
+
+    /// Has the machine handle an event, and performs its actions. An action that has the machine handle another event is the
+    /// last one.
+    func run(_ event: Machine.Event, of round: Int? = nil, _ core: inout Core) {
+        for action in core.machine.handle(event, of: round) { perform(action, &core) }
+    }
+
+    private func perform(_ action: Machine.Action, _ core: inout Core) {
+        switch action {
+        case .deliver(let data): deliver(data, &core)
+        case .stage(let data): stage(data, &core)
+        case .consult(let question): run(.sinkReplied(core.sink.replyOrFailure(to: question)), &core)
+        case .send(let request): send(request, &core)
+        case .drop: drop(&core)
+        case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
+        case .suspend: if let task = core.task { session.control.async { task.suspend() } }
+        case .resume: if let task = core.task { session.control.async { task.resume() } }
+        case .validate(let response): validate(response, &core)
+        case .accept(let response): accept(response, &core)
+        case .askRedirect(let redirect): ask(about: redirect, &core)
+        case .askCredentials(let challenge): ask(about: challenge, &core)
+        case .verify(let check): verify(check, &core)
+        case .report: reportProgress(&core)
+        case .conclude(let result):
+            core.metrics.ended = .now
+            (result.isSuccess ? queue : .global()).async { [self] in conclude() }
+        case .close(let result): close(result, &core)
+        case .discard:
+            core.discarded = core.sink.discard()
+            core.body.form?.remove()
+        }
+    }
+
+    private func deliver(_ data: Data, _ core: inout Core) {
+        do {
+            if try core.sink.receive(data) { run(.full, &core) }
+        } catch {
+            run(.failed(error, .transfer), &core)
+        }
+        reportProgress(&core)
+    }
+
+    private func stage(_ data: Data, _ core: inout Core) {
+        if core.stage == nil { core.stage = ByteQueue(limit: 1 << 20) }
+        do { try core.stage?.append(data) } catch { run(.failed(error, .transfer), &core) }
+    }
+
+    /// Passes what is staged to the sink, on the transfer's queue. The lock is taken for each piece, so that a cancel waits
+    /// for one of them at most.
+    private func flush(_ round: Int) {
+        var isMore = true
+        while isMore {
+            isMore = core.withLock { core in
+                guard core.machine.round == round else { return false }
                 do {
-                    let response = try result.get()
-                    try sink.finish()
-                    return .success(response)
+                    guard let pieces = try core.stage?.take() else {
+                        run(.flushed, of: round, &core)
+                        return false
+                    }
+                    for piece in pieces { _ = try core.sink.receive(piece) }
                 } catch {
-                    sink.discard()
-                    return .failure(error)
+                    run(.failed(error, .transfer), of: round, &core)
+                }
+                return true
+            }
+        }
+        core.withLock { $0.sink }.deliver()
+    }
+
+    private func drop(_ core: inout Core) {
+        core.stage = nil
+        if let task = core.task.take() { session.control.async { task.cancel() } }
+        if let cancel = core.cancelQuestion.take() { DispatchQueue.global().async(execute: cancel) }
+    }
+
+    private func close(_ result: Result<HTTPURLResponse, any Error>, _ core: inout Core) {
+        core.outcome = result
+        if case .success = result {
+            do { return try core.sink.finish() } catch { core.outcome = .failure(error) }
+        }
+        core.discarded = core.sink.discard()
+    }
+
+    // MARK: Tasks
+
+    /// Sends a request, whose body may be a stream: that is made and opened on the transfer's queue, since it may be of a
+    /// class of the user's.
+    private func send(_ request: URLRequest, _ core: inout Core) {
+        let round = core.machine.round
+        let options = core.machine.options
+        let hasBody = request.httpMethod != "GET" && request.httpMethod != "HEAD"
+        let make = hasBody ? options.makeBodyStream : nil
+        core.body.stream = nil
+        guard make != nil || request.httpBodyStream != nil else {
+            let file = hasBody ? core.body.form?.url ?? options.uploadFile : nil
+            return begin(Sent(request: request, file: file), round)
+        }
+        queue.async { [self] in
+            do {
+                let stream = try make?() ?? request.httpBodyStream
+                let sentBefore = self.core.withLock { $0.body.sentStreams }
+                if let stream { try UploadBody.open(stream, unlessIn: sentBefore, for: request.errorURL) }
+                let isWanted = self.core.withLock { core in
+                    guard core.machine.round == round else { return false }
+                    core.body.stream = stream
+                    if let stream { core.body.sentStreams.append(stream) }
+                    return true
+                }
+                var sent = request
+                sent.httpBodyStream = stream
+                if isWanted { begin(Sent(request: sent, file: nil), round) }
+            } catch {
+                handle(.failed(error, .closure), of: round)
+            }
+        }
+    }
+
+    /// A request on its way to the session's queue.
+    ///
+    /// Sound as `@unchecked Sendable`: the sender does not use the body stream any more.
+    private struct Sent: @unchecked Sendable {
+        var request: URLRequest
+        let file: URL?
+    }
+
+    /// Makes the task and starts it, on the session's queue.
+    private func begin(_ sent: Sent, _ round: Int) {
+        session.control.async { [self] in
+            guard isCurrent(round) else { return }
+            if let file = sent.file {
+                // It may have gone since the first request.
+                do { try file.checkUpload(to: sent.request.errorURL) } catch {
+                    return handle(.failed(error, .closure), of: round)
                 }
             }
-            guard let outcome else { return }
-            if case .success = outcome { reportFinalProgress() }
-            let (completion, metrics) = lock.withLock { (state.completion.take(), state.metrics) }
-            completion?(outcome, metrics)
+            var sent = sent
+            sent.request.timeoutInterval = TransferSession.foundationTimeout
+            sent.request.url = sent.request.url?.asSent
+            let task: URLSessionTask =
+                if let file = sent.file {
+                    session.session.uploadTask(with: sent.request, fromFile: file)
+                } else {
+                    session.session.dataTask(with: sent.request)
+                }
+            let isWanted = self.core.withLock { core in
+                guard core.machine.round == round else { return false }
+                core.task = task
+                core.metrics.requestCount += 1
+                return true
+            }
+            guard isWanted else { return task.cancel() }
+            session.router.add(self, round, for: task)
+            task.resume()
         }
     }
 
-    /// Continues after a failure with another request, if the sink has a mirror, or ends. Under the lock; the transfer
-    /// is running.
-    func fail(_ error: any Error, from cause: FailureCause = .transfer) {
-        guard let next = sink.request(after: error, from: cause) else {
-            return conclude(.failure(error))
-        }
-        state.redirectCount = 0
-        state.challengeCount = 0
-        state.hasValidated = false
-        resend(next)
+    /// Makes another stream for the present request, because Foundation itself repeats it.
+    func makeBodyStream(_ use: @escaping @Sendable (InputStream?) -> Void) {
+        let make = core.withLock { $0.machine.options.makeBodyStream }
+        queue.async { use(try? make?()) }
     }
 
-    /// Resources that a transfer no longer needs, to be cancelled and released outside of the lock: timers and closures
-    /// are the user's.
-    struct Leftovers: Sendable {
-        let timers: [any DelayedWork]
-        let task: URLSessionTask?
-        let cancelQuestion: (@Sendable () -> Void)?
-
-        func cancel(_ session: TransferSession) {
-            for timer in timers { timer.cancel() }
-            if let task { session.control.async { task.cancel() } }
-            if let cancelQuestion { DispatchQueue.global().async(execute: cancelQuestion) }
-        }
-    }
-
-    /// Detaches the task, the timers and the question. Under the lock.
-    private func end() -> Leftovers {
-        state.phase = .over
-        state.metrics.ended = .now
-        return Leftovers(
-            timers: [state.silenceTimer.take(), state.totalTimer.take()].compactMap { $0 },
-            task: state.task.take(), cancelQuestion: state.cancelQuestion.take())
+    /// Has a redirect that will not be followed, or perhaps not, delivered like any other answer; false if its
+    /// body is not wanted.
+    ///
+    /// - Parameter deliver: Makes the session deliver it. Called in order with cancels of the task: after one,
+    ///   swift-corelibs-foundation ends the process for it.
+    func takesRedirect(
+        _ response: HTTPURLResponse, of round: Int, deliver: @escaping @Sendable () -> Void
+    ) -> Bool {
+        guard core.withLock({ $0.machine.wantsBody(of: response) }) else { return false }
+        session.control.async { [self] in if isCurrent(round) { deliver() } }
+        return true
     }
 }
 
-/// The lock of a transfer; a class with a subclass in the tests, which runs what another thread might do as soon as the lock
-/// has been released.
-///
-/// Sound as `@unchecked Sendable`: `NSLock` is thread-safe.
-class TransferLock: @unchecked Sendable {
-    private let lock = NSLock()
+extension TransferSink {
+    fileprivate func replyOrFailure(to question: Transfer.Machine.Question) -> Transfer.Machine.Reply {
+        do { return try reply(to: question) } catch { return .failed(error) }
+    }
+}
 
-    func withLock<R>(_ body: () throws -> R) rethrows -> R { try lock.withLock(body) }
+extension Result {
+    fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }

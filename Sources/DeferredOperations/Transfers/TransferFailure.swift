@@ -16,6 +16,13 @@ struct TransferFailure {
 
     /// Returns the error to report; `CancellationError` for a cancel (O3).
     func error(for error: any Error) -> any Error {
+        if let error = error as? UploadBody.Failure {
+            return DataSourceError.invalidRequest(url, reason: error.description)
+        }
+        if error is DescriptorShortage {
+            return DataSourceError.cannotConnect(
+                url, reason: "too many open files: this process may have no more")
+        }
         guard let error = error as? URLError else {
             return DataSourceError.connectionLost(url, reason: error.localizedDescription)
         }
@@ -69,5 +76,17 @@ struct TransferFailure {
         if mentions("chunk", "hexadecimal") { return .malformedResponse(url, reason: reason) }
         if mentions("closed", "partial") { return .truncated(url, received: received, expected: expected) }
         return .connectionLost(url, reason: reason)
+    }
+}
+
+/// The process has no file descriptor left, where libcurl says that it cannot connect or find the host.
+struct DescriptorShortage: Error {
+    /// Returns the error of a task, or this in its place if that is so now.
+    static func named(_ error: any Error) -> any Error {
+        guard (error as? URLError)?.code != .cancelled else { return error }
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        let isShort = descriptor < 0 && (errno == EMFILE || errno == ENFILE)
+        if descriptor >= 0 { close(descriptor) }
+        return isShort ? DescriptorShortage() : error
     }
 }

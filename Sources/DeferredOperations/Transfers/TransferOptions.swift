@@ -9,14 +9,14 @@ public import FoundationNetworking
 public struct TransferOptions: Sendable {
     /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``. A redirect
     /// whose status is accepted is not followed.
-    public var acceptedStatuses = Set(200..<300)
+    public var acceptedStatuses: Set<Int>
 
     /// The largest body that is accepted, in bytes after decompression; nil for no limit. A body that is announced as
     /// larger, or is larger, is ``DataSourceError/tooLarge(_:limit:)``, and the rest of it is not read.
     public var maximumByteCount: Int64?
 
     /// How much of the body of an answer whose status is not accepted is kept in the error, in bytes.
-    public var errorByteCount = 4096
+    public var errorByteCount: Int
 
     /// The longest time in which nothing arrives: after it, a transfer fails with ``DataSourceError/timedOut(_:_:)``, at the
     /// latest an eighth of that time later. Nil is the request's `timeoutInterval`, which is 60 s unless it was set.
@@ -28,13 +28,13 @@ public struct TransferOptions: Sendable {
     public var totalTimeout: Duration?
 
     /// Measures the time of the two limits. The work that it runs is short.
-    public var timer: any DelayedDispatcher = DispatchQueue.global(qos: .utility)
+    public var timer: any DelayedDispatcher
 
     /// How many redirects are followed.
     ///
     /// Credentials in the request's headers (`Authorization`, `Cookie`) are not sent to another host, port or scheme. A
     /// `POST` becomes a `GET` after 301, 302 and 303; after 307 and 308 the method and the body are sent again.
-    public var maximumRedirectCount = 20
+    public var maximumRedirectCount: Int
 
     /// A file to send as the body, in place of the request's own.
     public var uploadFile: URL?
@@ -68,7 +68,7 @@ public struct TransferOptions: Sendable {
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
     /// Called when the server answers 401, for a request with credentials; with nil in the Deferred, the 401 is the answer.
-    /// Runs on a queue of the transfer's own, at most three times for one transfer. While its Deferred is pending,
+    /// Runs on a queue of the transfer's own, at most three times for one request. While its Deferred is pending,
     /// ``silenceTimeout`` does not count, and ``totalTimeout`` does. A request for anything but `http` or `https` is
     /// ``DataSourceError/invalidRequest(_:reason:)``. When the transfer ends, the Deferred is cancelled, unless it has other
     /// consumers.
@@ -108,8 +108,42 @@ public struct TransferOptions: Sendable {
     /// moved into place, use its `verify`.
     public var validateResponse: (@Sendable (HTTPURLResponse) throws -> Void)?
 
-    /// Creates options with the default values.
-    public init() {}
+    /// Creates options with these values.
+    public init(
+        acceptedStatuses: Set<Int> = Set(200..<300),
+        maximumByteCount: Int64? = nil,
+        errorByteCount: Int = 4096,
+        silenceTimeout: Duration? = nil,
+        totalTimeout: Duration? = nil,
+        timer: any DelayedDispatcher = DispatchQueue.global(qos: .utility),
+        maximumRedirectCount: Int = 20,
+        uploadFile: URL? = nil,
+        uploadForm: MultipartForm? = nil,
+        makeBodyStream: (@Sendable () throws -> InputStream)? = nil,
+        ifModifiedSince: Date? = nil,
+        ifNoneMatch: String? = nil,
+        onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+        onChallenge: (@Sendable (AuthenticationChallenge) throws -> Deferred<URLRequest?>)? = nil,
+        onRedirect: (@Sendable (TransferRedirect) throws -> Deferred<TransferRedirect.Decision>)? = nil,
+        validateResponse: (@Sendable (HTTPURLResponse) throws -> Void)? = nil
+    ) {
+        self.acceptedStatuses = acceptedStatuses
+        self.maximumByteCount = maximumByteCount
+        self.errorByteCount = errorByteCount
+        self.silenceTimeout = silenceTimeout
+        self.totalTimeout = totalTimeout
+        self.timer = timer
+        self.maximumRedirectCount = maximumRedirectCount
+        self.uploadFile = uploadFile
+        self.uploadForm = uploadForm
+        self.makeBodyStream = makeBodyStream
+        self.ifModifiedSince = ifModifiedSince
+        self.ifNoneMatch = ifNoneMatch
+        self.onProgress = onProgress
+        self.onChallenge = onChallenge
+        self.onRedirect = onRedirect
+        self.validateResponse = validateResponse
+    }
 }
 
 /// The progress of a transfer.
@@ -140,8 +174,16 @@ public struct AuthenticationChallenge: Sendable {
     public let request: URLRequest
     /// The answer: status 401, with `WWW-Authenticate` among its headers.
     public let response: HTTPURLResponse
-    /// 1 for the first challenge of a transfer, 2 if the request with credentials was refused, and so on.
+    /// 1 for the first challenge, 2 if the request with credentials was refused, and so on. What the library requests of its
+    /// own accord (the rest of a body, a mirror) counts anew.
     public let attempt: Int
+
+    /// Creates a challenge, for a test of a closure that answers it.
+    public init(request: URLRequest, response: HTTPURLResponse, attempt: Int = 1) {
+        self.request = request
+        self.response = response
+        self.attempt = attempt
+    }
 
     /// Returns the request with a name and password (the Basic scheme).
     public func answered(user: String, password: String) -> URLRequest {
@@ -156,5 +198,78 @@ public struct AuthenticationChallenge: Sendable {
     }
 }
 
-typealias ChallengeHandler = @Sendable (AuthenticationChallenge) throws -> Deferred<URLRequest?>
-typealias RedirectHandler = @Sendable (TransferRedirect) throws -> Deferred<TransferRedirect.Decision>
+/// A server that sends the client on to another address; see ``TransferOptions/onRedirect``.
+public struct TransferRedirect: Sendable {
+    /// What was asked for.
+    public let request: URLRequest
+    /// The answer: status 301, 302, 303, 307 or 308, with a `Location`.
+    public let response: HTTPURLResponse
+    /// The request that follows: without credentials if that is to another host, port or scheme, and as a `GET`
+    /// after 303, or 301 and 302 to a `POST`.
+    public let next: URLRequest
+    /// 1 for the first redirect. What the library requests of its own accord (the rest of a body, a mirror) counts anew.
+    public let count: Int
+
+    /// Creates a redirect, for a test of a closure that decides about it.
+    public init(request: URLRequest, response: HTTPURLResponse, next: URLRequest, count: Int = 1) {
+        self.request = request
+        self.response = response
+        self.next = next
+        self.count = count
+    }
+
+    /// What to do about a redirect.
+    public enum Decision: Sendable {
+        /// Send ``TransferRedirect/next``.
+        case follow
+        /// Take the redirect itself as the answer: a failure with its status, and the first bytes of its body.
+        /// (For a success, add the status to ``TransferOptions/acceptedStatuses``.)
+        case stop
+        /// Send another request. It counts as a redirect.
+        case change(URLRequest)
+    }
+}
+
+/// Records when a transfer reached each stage.
+public struct TransferMetrics: Sendable {
+    /// When the operation was requested.
+    public var requested: ContinuousClock.Instant?
+    /// When the queue started it.
+    public var started: ContinuousClock.Instant?
+    /// When the head of the (last) answer had arrived.
+    public var responded: ContinuousClock.Instant?
+    /// When the first byte of the body had arrived.
+    public var firstByte: ContinuousClock.Instant?
+    /// When it had succeeded or failed.
+    public var ended: ContinuousClock.Instant?
+    /// How many requests were sent: one, and one more for every redirect and every answered challenge.
+    public var requestCount: Int
+    /// How many bytes of the body were received, after decompression; without those that a resumed download had
+    /// already.
+    public var received: Int64
+
+    /// Creates metrics with these figures.
+    public init(
+        requested: ContinuousClock.Instant? = nil, started: ContinuousClock.Instant? = nil,
+        responded: ContinuousClock.Instant? = nil, firstByte: ContinuousClock.Instant? = nil,
+        ended: ContinuousClock.Instant? = nil, requestCount: Int = 0, received: Int64 = 0
+    ) {
+        self.requested = requested
+        self.started = started
+        self.responded = responded
+        self.firstByte = firstByte
+        self.ended = ended
+        self.requestCount = requestCount
+        self.received = received
+    }
+
+    /// How long it waited for its queue, from ``requested`` to ``started``.
+    public var waitingTime: Duration? { Self.time(from: requested, to: started) }
+    /// How long it took after that, from ``started`` to ``ended``.
+    public var transferTime: Duration? { Self.time(from: started, to: ended) }
+
+    private static func time(from: ContinuousClock.Instant?, to: ContinuousClock.Instant?) -> Duration? {
+        guard let from, let to else { return nil }
+        return to - from
+    }
+}

@@ -31,7 +31,7 @@ public final class TransferSession: Sendable {
     let session: URLSession
     let pacer: TransferPacer?
     /// Why no request can be sent: a parameter is invalid.
-    let flaw: String?
+    let fault: String?
 
     /// Creates a session that is configured like ``shared`` and takes in at most so many bytes per second.
     ///
@@ -68,7 +68,7 @@ public final class TransferSession: Sendable {
         configuration.httpMaximumConnectionsPerHost = 10_000
         let pacer = limit.map { TransferPacer(bytesPerSecond: $0) }
         self.pacer = pacer
-        flaw = limit.flatMap { $0 < 1 ? "bytesPerSecond must be 1 or more, is \($0)" : nil }
+        fault = limit.flatMap { $0 < 1 ? "bytesPerSecond must be 1 or more, is \($0)" : nil }
         router = TransferRouter(pacer)
         session = URLSession(configuration: configuration, delegate: router, delegateQueue: DelegateQueue())
     }
@@ -103,4 +103,154 @@ private final class DelegateQueue: OperationQueue, @unchecked Sendable {
         block()
     }
     #endif
+}
+
+/// Limits how many bytes of bodies a session takes in per second, over all its transfers.
+///
+/// The delegate's call is delayed after each piece of a body for as long as the piece takes at that rate.
+/// Nothing is read from the network meanwhile, so that TCP slows the servers down, and no memory is used.
+final class TransferPacer: Sendable {
+    private let bytesPerSecond: Double
+    /// When the bytes taken so far are due at the rate.
+    private let due = Locked(ContinuousClock.now)
+    private let delayedCalls: Locked<Int>
+
+    /// How often a delayed call checks whether its transfer is still running, in seconds.
+    private static let checkInterval = 0.05
+
+    init(bytesPerSecond: Int64) {
+        self.bytesPerSecond = Double(max(1, bytesPerSecond))
+        #if canImport(FoundationNetworking)
+        delayedCalls = Self.allDelayedCalls
+        #else
+        delayedCalls = Locked(0)
+        #endif
+    }
+
+    #if canImport(FoundationNetworking)
+    /// One queue serves all sessions of a process, so that a delay is one of all of them.
+    private static let allDelayedCalls = Locked(0)
+    #endif
+
+    /// Whether a delegate's call is delayed that keeps the transfers of `session` from receiving anything: they are not
+    /// silent.
+    static func isDelaying(_ session: TransferSession) -> Bool {
+        #if canImport(FoundationNetworking)
+        allDelayedCalls.withLock { $0 > 0 }
+        #else
+        session.pacer.map { $0.delayedCalls.withLock { $0 > 0 } } ?? false
+        #endif
+    }
+
+    /// Calls `receive` with `byteCount` bytes that have arrived, and returns when they are due, or when `isWanted` returns
+    /// false.
+    func pace(_ byteCount: Int, while isWanted: () -> Bool, _ receive: () -> Void) {
+        delayedCalls.withLock { $0 += 1 }
+        defer { delayedCalls.withLock { $0 -= 1 } }
+        receive()
+        let end = due.withLock { due in
+            due = max(due, .now) + .seconds(Double(byteCount) / bytesPerSecond)
+            return due
+        }
+        while true {
+            let left = (end - .now) / .seconds(1)
+            guard left > 0, isWanted() else { return }
+            Thread.sleep(forTimeInterval: min(left, Self.checkInterval))
+        }
+    }
+}
+
+/// The delegate of a session: passes each call to the transfer whose task it is about.
+///
+/// It has a table of transfers because swift-corelibs-foundation ignores a task's own delegate.
+final class TransferRouter: NSObject, URLSessionDataDelegate {
+    private let transfers = Locked<[Int: (transfer: Transfer, round: Int)]>([:])
+    private let pacer: TransferPacer?
+
+    init(_ pacer: TransferPacer?) { self.pacer = pacer }
+
+    func add(_ transfer: Transfer, _ round: Int, for task: URLSessionTask) {
+        transfers.withLock { $0[task.taskIdentifier] = (transfer, round) }
+    }
+
+    private func transfer(of task: URLSessionTask) -> (transfer: Transfer, round: Int)? {
+        transfers.withLock { $0[task.taskIdentifier] }
+    }
+
+    /// Passes on the end of a task. Further calls about it are ignored.
+    private func complete(_ task: URLSessionTask, _ response: URLResponse?, _ error: (any Error)?) {
+        let ended = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        ended?.transfer.complete(response as? HTTPURLResponse, error, of: ended?.round ?? 0)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        // Foundation would drop the body of a 307, keep credentials, and misread a relative location:
+        // `Transfer` makes the next request itself, from this answer.
+        #if canImport(FoundationNetworking)
+        if let (transfer, round) = transfer(of: task),
+            transfer.takesRedirect(response, of: round, deliver: { completionHandler(nil) })
+        {
+            return
+        }
+        // The whole answer has been read, so this is taken as the end of the task. The handler is not called:
+        // with a task that is being cancelled at the same time, swift-corelibs-foundation ends the process
+        // for it.
+        complete(task, response, nil)
+        DispatchQueue.global().async { task.cancel() }
+        #else
+        completionHandler(nil)
+        #endif
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let response = response as? HTTPURLResponse {
+            if let (transfer, round) = transfer(of: dataTask) { transfer.receive(response, of: round) }
+        }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        guard let (transfer, round) = transfer(of: dataTask) else { return }
+        guard let pacer else { return transfer.receive(data, of: round) }
+        pacer.pace(data.count, while: { transfer.isCurrent(round) }) { transfer.receive(data, of: round) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        if let (transfer, round) = transfer(of: task) { transfer.handle(.sent(totalBytesSent), of: round) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        // Foundation itself repeats a request if a reused connection turns out to be closed.
+        guard let (transfer, _) = transfer(of: task) else { return completionHandler(nil) }
+        transfer.makeBodyStream(completionHandler)
+    }
+
+    #if canImport(FoundationNetworking)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        // Asked only after the whole of a 401 has been read. The default handling never completes the task
+        // when there are no credentials to try, so this is taken as its end. The handler cancels the task, so
+        // it may not be called from here.
+        complete(task, task.response, nil)
+        DispatchQueue.global().async { completionHandler(.cancelAuthenticationChallenge, nil) }
+    }
+    #endif
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        complete(task, task.response, error)
+    }
 }

@@ -22,6 +22,12 @@ open class URLDataSource: TransferDataSource<URLDataSource.Response>, @unchecked
         /// Status and headers; its `url` is where the body came from, after redirects.
         public let response: HTTPURLResponse
 
+        /// Creates a response, for a subclass that finishes with one of its own: from a cache, for example.
+        public init(data: Data, response: HTTPURLResponse) {
+            self.data = data
+            self.response = response
+        }
+
         /// Whether the server answered 304 to a conditional request.
         public var isNotModified: Bool { response.statusCode == 304 }
     }
@@ -42,9 +48,8 @@ open class URLDataSource: TransferDataSource<URLDataSource.Response>, @unchecked
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
-        let sink = MemorySink(urlRequest)
-        try transfer(try checkedRequest(), into: sink) { [self] result in
-            finish(with: result.map { Response(data: sink.data, response: $0) })
+        try transfer(into: { MemorySink($0) }) { [self] result, sink in
+            finish(with: Result { Response(data: sink.data, response: try result.get()) })
         }
     }
 }

@@ -44,13 +44,8 @@ extension MulticastDelegate {
         _ site: CallSite, _ body: @escaping Poll<Delegate, Answer>.Body
     ) -> Deferred<[Answer]> {
         let poll = Poll<Delegate, Answer>(registry, site)
-        let answering = AnsweringDispatcher()
-        let collected = answering.receive(
-            from: DeferredList(poll.answers).values(fileID: site.fileID, line: site.line).mapResult(
-                { result in
-                    answering.note()
-                    return try result.get().compactMap { $0 }
-                }, fileID: site.fileID, line: site.line))
+        let collected = DeferredList(poll.answers).values(fileID: site.fileID, line: site.line)
+            .map({ $0.compactMap { $0 } }, fileID: site.fileID, line: site.line)
         poll.ask(body)
         return collected
     }

@@ -142,7 +142,6 @@ extension MulticastDelegate {
             )
         }
         guard !ballots.isEmpty else { return .resolved(otherwise, fileID: site.fileID, line: site.line) }
-        let answering = AnsweringDispatcher()
         let first = DeferredList(ballots, consumeErrors: true, cancelsRemaining: true)
             .first(fileID: site.fileID, line: site.line)
         // `Undecided` is for the steps below alone: if they are cancelled at the moment when it arrives, nothing
@@ -152,7 +151,6 @@ extension MulticastDelegate {
         let result =
             first.mapResult(
                 { first in
-                    answering.note()
                     do {
                         return try first.get().value.get()
                     } catch is Undecided {
@@ -162,7 +160,6 @@ extension MulticastDelegate {
                 fileID: site.fileID,
                 line: site.line
             )
-        _ = answering.receive(from: result)
         poll.ask(body)
         return result
     }

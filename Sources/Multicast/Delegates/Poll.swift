@@ -36,17 +36,12 @@ struct Poll<Delegate, Answer: Sendable> {
                 continue
             }
             guard let dispatcher = registration.dispatcher else { continue }
-            let handle = DispatcherHandle(dispatcher)
             dispatcher.dispatch { [listener = registration.listener, weak registry, site] in
-                AnsweringDispatcher.$current.withValue(handle) {
-                    Self.put(body, to: listener, in: registry, resolver, site)
-                }
+                Self.put(body, to: listener, in: registry, resolver, site)
             }
         }
         for (registration, resolver) in zip(registrations, resolvers) where !registration.isDispatched {
-            AnsweringDispatcher.$current.withValue(nil) {
-                Self.put(body, to: registration.listener, in: registry, resolver, site)
-            }
+            Self.put(body, to: registration.listener, in: registry, resolver, site)
         }
     }
 

@@ -42,8 +42,7 @@ struct Respondent: Sendable {
 final class DispatcherReference: @unchecked Sendable {
     private var dispatcher: (any Dispatcher)?
     private let isWeakWhileWorking: Bool
-    /// The weak reference; also for results that are settled on the dispatcher, see `AnsweringDispatcher`.
-    let handle: DispatcherHandle
+    private let handle: DispatcherHandle
 
     init(_ dispatcher: any Dispatcher) {
         self.dispatcher = dispatcher
@@ -64,4 +63,24 @@ final class DispatcherReference: @unchecked Sendable {
             work()
         }
     }
+}
+
+/// A dispatcher that is not kept alive, if it is an object.
+///
+/// Sound as `@unchecked Sendable`: neither property is written after the initialiser, but by the runtime, which
+/// synchronises weak references.
+private final class DispatcherHandle: @unchecked Sendable {
+    private let value: (any Dispatcher)?
+    private weak var object: AnyObject?
+
+    init(_ dispatcher: any Dispatcher) {
+        if type(of: dispatcher) is AnyClass {
+            value = nil
+            object = dispatcher as AnyObject
+        } else {
+            value = dispatcher
+        }
+    }
+
+    var dispatcher: (any Dispatcher)? { value ?? object as? any Dispatcher }
 }

@@ -34,7 +34,6 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
     private var position = 0
     /// Nil while `body` changes it, so that a collection is changed in place.
     private var answer: Answer?
-    private let answering = AnsweringDispatcher()
 
     init(
         _ registry: ListenerRegistry, _ initial: consuming Answer, _ site: CallSite, _ body: @escaping Body
@@ -49,8 +48,7 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
     /// Asks the delegates and returns a Deferred with the result.
     func ask() -> Deferred<Answer> {
         let (deferred, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        _ = answering.receive(from: deferred)
-        AnsweringDispatcher.$current.withValue(nil) { proceed(resolver) }
+        proceed(resolver)
         return deferred
     }
 
@@ -78,12 +76,9 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
             if let submission, submission.passToSubmitter() { return }
             position += 1
             let inner = Submission()
-            let handle = dispatcher.handle
             dispatcher.submit { [self, listener = respondent.listener] in
                 guard inner.begin() else { return }
-                AnsweringDispatcher.$current.withValue(handle) {
-                    if put(to: listener, resolver) { proceed(resolver, within: inner) }
-                }
+                if put(to: listener, resolver) { proceed(resolver, within: inner) }
             }
             guard inner.end() else { return }
             isPassed = true
@@ -100,7 +95,6 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
             step = try body(&current, MulticastDelegate<Delegate>.delegate(of: listener, object))
             answer = current
         } catch {
-            answering.note()
             resolver.reject(error, fileID: site.fileID, line: site.line)
             return false
         }
@@ -147,14 +141,12 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
             answer = last
             resolve(resolver)
         case .failure(let error):
-            answering.note()
             resolver.reject(error, fileID: site.fileID, line: site.line)
         }
         return false
     }
 
     private func resolve(_ resolver: Resolver<Answer>) {
-        answering.note()
         resolver.resolve(answer.take()!, fileID: site.fileID, line: site.line)
     }
 }

@@ -9,22 +9,32 @@ struct CancellableFIFOTests {
         var random = Generator(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1)
         var line = CancellableFIFO<Int>()
         var model: [(ticket: UInt64, element: Int)] = []
+        var taken = model
         for number in 0..<2000 {
-            switch random.next() % 5 {
+            switch random.next() % 7 {
             case 0, 1:
                 model.append((line.append(number), number))
             case 2:
-                #expect(
-                    line.popFirst() == (model.isEmpty ? nil : model.removeFirst().element), "seed \(seed)")
+                let first = model.isEmpty ? nil : model.removeFirst()
+                #expect(line.popFirst()?.element == first?.element, "seed \(seed)")
+                if let first { taken.append(first) }
+            case 3:
+                taken.append((line.reserve(), number))
+            case 4:
+                // Returned, or inserted late: to the position of its ticket.
+                guard let item = taken.indices.randomElement(using: &random).map({ taken.remove(at: $0) })
+                else { continue }
+                line.insert(item.element, at: item.ticket)
+                model.insert(item, at: model.firstIndex { $0.ticket > item.ticket } ?? model.count)
             default:
                 let ticket = model.randomElement(using: &random)?.ticket ?? 7
                 let index = model.firstIndex { $0.ticket == ticket }
                 #expect(line.remove(ticket) == index.map { model.remove(at: $0).element }, "seed \(seed)")
                 #expect(line.remove(ticket) == nil, "seed \(seed)")
             }
-            #expect(line.count == model.count)
+            #expect(line.count == model.count && line.elements == model.map(\.element), "seed \(seed)")
         }
-        while let next = line.popFirst() { #expect(next == model.removeFirst().element) }
+        while let next = line.popFirst() { #expect(next.element == model.removeFirst().element) }
         #expect(model.isEmpty)
     }
 

@@ -84,6 +84,44 @@ struct DeferredCacheTests {
         #expect(try successResult(of: second) == 5)
     }
 
+    @Test("Q7: a request that is made while the only one who asked is cancelled does not go on")
+    func cancelledWhileMade() throws {
+        let (cache, server) = (DeferredCache<String, Int>(), Server())
+        let asked = SpinLocked<Deferred<Int>?>(nil)
+        let outer = Deferred<Void>()
+        let first = outer.then { () -> Deferred<Int> in
+            cache.value(for: "a") {
+                // The caller's own Deferred does not exist yet; another one that asks meanwhile does.
+                asked.withLock { $0 }?.cancel()
+                return server.request()
+            }
+        }
+        asked.withLock { $0 = first }
+        outer.resolve()
+        #expect(try failureResult(of: first) is CancellationError)
+        #expect(try failureResult(of: server.requests[0]) is CancellationError)
+        #expect(cache.underWayCount == 0)
+    }
+
+    @Test("Q7: the value of a request that was forgotten is never kept, and a later one is")
+    func forgottenIsNotKept() throws {
+        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), on: clock), Server())
+        let stale = cache.value(for: "a") { server.request() }
+        cache.forget("a")
+        let fresh = cache.value(for: "a") { server.request() }
+        #expect(server.requests.count == 2)
+        server.requests[1].resolve(2)
+        server.requests[0].resolve(1)
+        #expect(try successResult(of: stale) == 1 && successResult(of: fresh) == 2)
+        #expect(try successResult(of: cache.value(for: "a") { server.request() }) == 2)
+        #expect(cache.keptCount == 1)
+        let last = cache.value(for: "b") { server.request() }
+        cache.forgetAll()
+        server.requests[2].resolve(3)
+        #expect(try successResult(of: last) == 3)
+        #expect(cache.keptCount == 0 && clock.scheduled.isEmpty)
+    }
+
     @Test("a failure is passed to all who shared the request and is not kept, thrown or returned")
     func failure() throws {
         let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), on: clock), Server())

@@ -127,6 +127,54 @@ struct DeferredSemaphoreTests {
         #expect(lock.tryAcquire() != nil)
     }
 
+    @Test("Q1: tryAcquire does not overtake those who wait, where a permit is free and is yet to be granted")
+    func tryAcquireInside() throws {
+        let lock = DeferredLock()
+        let held = lock.tryAcquire()
+        let first = lock.acquire().done { permit in
+            // Granted after this callback, to the one that waits.
+            permit.release()
+            #expect(lock.tryAcquire() == nil)
+            log.add("first")
+        }
+        let second = lock.syncRun { log.add("second") }
+        held?.release()
+        #expect(log.all == ["first", "second"])
+        try successResult(of: first)
+        try successResult(of: second)
+    }
+
+    @Test("Q1, Q5: those who wait get their permits though the semaphore's handle was released")
+    func releasedHandle() throws {
+        var semaphore: DeferredSemaphore? = DeferredSemaphore(1)
+        let gate = Deferred<Void>()
+        let runs = (0..<3).map { number in
+            semaphore!.run { () -> Deferred<Void> in
+                log.add("\(number)")
+                return number == 0 ? gate : .resolved()
+            }
+        }
+        semaphore = nil
+        gate.resolve()
+        #expect(log.all == ["0", "1", "2"])
+        for run in runs { try successResult(of: run) }
+    }
+
+    @Test("Q2: a permit for a waiter that is being cancelled passes to the next")
+    func cancelledWaiter() throws {
+        let lock = DeferredLock()
+        let held = SpinLocked(lock.tryAcquire())
+        let order = Deferred<Void>(canceller: { _ in held.withLock { $0.take() }?.release() })
+        // Cancelling `first` cancels `order`, too, whose canceller releases the permit meanwhile.
+        let first = gather(order, lock.syncRun { log.add("first") })
+        let second = lock.syncRun { log.add("second") }
+        first.cancel()
+        #expect(log.all.last == "second")
+        #expect(try failureResult(of: first) is CancellationError)
+        try successResult(of: second)
+        #expect(!lock.isLocked)
+    }
+
     @Test("C5: a permit whose receiver was cancelled is released")
     func lostPermit() throws {
         let lock = DeferredLock()

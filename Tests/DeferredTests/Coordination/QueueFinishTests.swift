@@ -158,44 +158,6 @@ struct QueueFinishTests {
         #expect(queue.count == 1)
     }
 
-    @Test("C5: an element that its cancelled worker did not receive comes next, also if full or finished")
-    func putBack() throws {
-        let queue = DeferredQueue<Int>(size: 1)
-        try queue.put(2)
-        queue.putBack(1)
-        #expect(queue.count == 2)
-        #expect(throws: DeferredError.queueOverflow(size: 1)) { try queue.put(3) }
-        queue.finish()
-        queue.putBack(0)
-        #expect((0..<3).map { _ in queue.tryGet() } == [0, 1, 2])
-        #expect(try failureResult(of: queue.get()) as? DeferredError == .finished)
-    }
-
-    @Test("C5: an element that its cancelled worker did not receive is delivered to another that waits")
-    func putBackForWaiter() throws {
-        let cancelled = queue.get()
-        let waiting = queue.get()
-        cancelled.cancel()
-        queue.putBack(1)
-        #expect(try successResult(of: waiting) == 1)
-        #expect(queue.count == 0 && queue.waitingCount == 0)
-    }
-
-    @Test("A2: a worker that waits is freed with its queue")
-    func releasedQueue() throws {
-        weak var watched: SharedLog<String>?
-        weak var watchedQueue: DeferredQueue<Int>?
-        do {
-            let queue = DeferredQueue<Int>()
-            let object = SharedLog<String>()
-            (watched, watchedQueue) = (object, queue)
-            queue.run { object.add("\($0)") }.fail { _ in }
-            try queue.put(1)
-            #expect(object.all == ["1"])
-        }
-        #expect(watched == nil && watchedQueue == nil)
-    }
-
     @Test("T1: each element is delivered or refused, once, while threads put and another finishes")
     func finishRace() async {
         for _ in 0..<50 {

@@ -9,6 +9,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
     typealias Handle = any Position
     typealias Trigger = Resolver<Datum>
 
+    var pass: () -> Void = {}
     private let dispatcher = QueueingDispatcher()
     /// The number of closures that the engine retains.
     private(set) var liveClosures = 0
@@ -102,6 +103,19 @@ final class EngineMachine: Machine, @unchecked Sendable {
             return OfList(gather(inputs[0].plain, inputs[1].plain, line: UInt(id))) {
                 .values([$0.0, $0.1])
             }
+        }
+    }
+
+    func limitedList(
+        _ id: Int, _ count: Int, _ limit: Int, _ rule: ListRule, _ body: @escaping (Int) -> Handle?
+    ) -> Handle {
+        let held = Held(self, body)
+        let list = DeferredList(
+            0..<count, limit: limit, { held.body($0)?.plain ?? .resolved(.number(0)) }, line: UInt(id))
+        switch rule {
+        case .first: return OfList(list.first(line: UInt(id))) { .place($0.index, $0.value) }
+        case .results: return OfList(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }
+        case .values, .gather: return OfList(list.values(line: UInt(id))) { .values($0) }
         }
     }
 
@@ -358,16 +372,14 @@ private final class QueueingDispatcher: Dispatcher, @unchecked Sendable {
     func dispatch(_ work: @escaping @Sendable () -> Void) { self.work.append(work) }
 
     func runNext() -> Bool {
-        guard !work.isEmpty else { return false }
-        let next = work.removeFirst()
+        guard let next = take() else { return false }
         next()
         return true
     }
 
-    func dropNext() -> Bool {
-        guard !work.isEmpty else { return false }
-        let next = work.removeFirst()
-        _ = consume next
-        return true
-    }
+    func dropNext() -> Bool { take() != nil }
+
+    /// Not inlined: the optimiser would release the work while the array is being changed.
+    @inline(never)
+    private func take() -> (@Sendable () -> Void)? { work.isEmpty ? nil : work.removeFirst() }
 }

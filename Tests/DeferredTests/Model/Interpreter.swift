@@ -5,9 +5,16 @@ final class Interpreter<M: Machine> {
     let machine: M
     private(set) var trace: [StepTrace] = []
     private(set) var comparableSteps = 0
-    private var handles: [Int: M.Handle] = [:]
+    /// The callbacks of each Deferred that have run, in order; and whether two of one ran at the same time (F4).
+    private(set) var consumersThatRan: [Int: [Int]] = [:]
+    private(set) var hasOverlapped = false
+    private var running: Set<Int> = []
+    /// Whether one thread may release a handle that another uses.
+    var sharesHandles = false
+    private(set) var handles: [Int: M.Handle] = [:]
     private var resolvers: [Int: M.Trigger] = [:]
-    private var events: [ModelEvent] = []
+    /// What has been seen since the step began.
+    private(set) var events: [ModelEvent] = []
 
     init(_ machine: M) { self.machine = machine }
 
@@ -20,6 +27,11 @@ final class Interpreter<M: Machine> {
             if isUndetermined() { break }
             comparableSteps += 1
         }
+        releaseEverything { step($0) }
+    }
+
+    /// Releases all handles, resolvers and work, each in a call of `step`.
+    func releaseEverything(_ step: (() -> Void) -> Void) {
         // A release may run callbacks, which create handles.
         var hadWork = true
         while !handles.isEmpty || !resolvers.isEmpty || hadWork {
@@ -48,11 +60,14 @@ final class Interpreter<M: Machine> {
 
     private func log(_ event: ModelEvent) { events.append(event) }
 
-    private func perform(_ actions: [ModelAction]) {
-        for action in actions { perform(action) }
+    func perform(_ actions: [ModelAction]) {
+        for action in actions {
+            machine.pass()
+            perform(action)
+        }
     }
 
-    private func perform(_ action: ModelAction) {
+    func perform(_ action: ModelAction) {
         switch action {
         case .source(let id, let kind, let canceller):
             let run = canceller.map { canceller in
@@ -96,6 +111,12 @@ final class Interpreter<M: Machine> {
                 if keep { handles[id] = list }
             }
 
+        case .limitedList(let id, let inputs, let limit, let rule):
+            handles[id] = machine.limitedList(id, inputs.count, limit, rule) { [self] index in
+                guard let input = handles[inputs[index]], machine.isPlain(input) else { return nil }
+                return input
+            }
+
         case .cancelList(let inputs):
             let inputs = inputs.compactMap { handles[$0] }.filter { machine.isPlain($0) }
             withExtendedLifetime(inputs) { machine.cancelList(inputs) }
@@ -117,6 +138,7 @@ final class Interpreter<M: Machine> {
 
     private func with(_ id: Int, _ body: (M.Handle) -> Void) {
         guard let handle = handles[id] else { return }
+        if sharesHandles { machine.pass() }
         withExtendedLifetime(handle) { body(handle) }
     }
 
@@ -154,6 +176,7 @@ final class Interpreter<M: Machine> {
         log(.canceller(id))
         perform(canceller.actions)
         if let outcome = canceller.fires {
+            machine.pass()
             let fired = machine.fire(resolver, outcome, at: id)
             log(.fired(id, fired))
         }
@@ -189,6 +212,13 @@ final class Interpreter<M: Machine> {
             if !machine.isPlain(handle), callback.form == .fail || callback.form == .trap { return }
             let body = { [self] (outcome: ModelOutcome) -> CallbackAnswer<M.Handle> in
                 log(.ran(id, outcome))
+                // A callback that a cancel has detached runs at once, in no order.
+                let isInOrder = callback.dispatcher == nil && outcome != .failure(.cancelled)
+                if isInOrder {
+                    consumersThatRan[target, default: []].append(id)
+                    if !running.insert(target).inserted { hasOverlapped = true }
+                }
+                defer { if isInOrder { running.remove(target) } }
                 if case .value = outcome { return run(callback.onValue, outcome, callback.isNested) }
                 return run(callback.onFailure, outcome, callback.isNested)
             }
@@ -206,6 +236,7 @@ final class Interpreter<M: Machine> {
         _ body: ScriptedBody, _ outcome: ModelOutcome, _ isNested: Bool
     ) -> CallbackAnswer<M.Handle> {
         perform(body.actions)
+        machine.pass()
         switch body.answer {
         case .value(let number): return .outcome(.value(.number(number)))
         case .error(let number): return .outcome(.failure(.test(number)))

@@ -5,6 +5,9 @@ protocol Machine: AnyObject {
     associatedtype Trigger
     typealias CallbackBody = (ModelOutcome) -> CallbackAnswer<Handle>
 
+    /// Called before each action: lets other threads act.
+    var pass: () -> Void { get }
+
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle
     func sourceWithResolver(_ id: Int, canceller: ((Trigger) -> Void)?) -> (Handle, Trigger)
     func settled(_ id: Int, _ outcome: ModelOutcome) -> Handle
@@ -27,6 +30,10 @@ protocol Machine: AnyObject {
     func finally(_ handle: Handle, id: Int, acts: Bool, _ finalizer: @escaping (ModelOutcome) -> Void)
     func list(_ id: Int, _ inputs: [Handle], _ rule: ListRule, _ options: ListOptions) -> Handle
     func cancelList(_ inputs: [Handle])
+    /// - Parameter body: Returns the input of an index; nil for one that is resolved.
+    func limitedList(
+        _ id: Int, _ count: Int, _ limit: Int, _ rule: ListRule, _ body: @escaping (Int) -> Handle?
+    ) -> Handle
 
     func cancel(_ handle: Handle)
     func pause(_ handle: Handle)

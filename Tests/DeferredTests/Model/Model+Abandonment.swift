@@ -10,7 +10,7 @@ extension Model {
         node.state = .running
         guard abandonmentDepth < Model.greatestDepth else { return waitingAbandonments.append(node) }
         abandonmentDepth += 1
-        inDrainLoop { settle(node, .failure(.abandoned), [], in: $0) }
+        inDrainLoop { fail(node, .abandoned, in: $0) }
         if abandonmentDepth == Model.greatestDepth { finishAll() }
         abandonmentDepth -= 1
     }
@@ -24,7 +24,7 @@ extension Model {
 
     private func finishAll() {
         while let node = waitingAbandonments.popLast() {
-            inDrainLoop { settle(node, .failure(.abandoned), [], in: $0) }
+            inDrainLoop { fail(node, .abandoned, in: $0) }
         }
     }
 }

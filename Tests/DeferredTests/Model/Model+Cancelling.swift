@@ -1,66 +1,207 @@
-/// C1-C5.
+/// C1-C5, C7.
+///
+/// A cancel is a request with a root, the node on which `cancel()` was called. It walks up from the root, link by link, and
+/// takes effect where the chain stands: it fails a source, detaches a consumer, or marks one that is about to be
+/// notified. If it meets a callback or a canceller that runs, it stays there, and begins again at its root when that
+/// has ended. Until it takes effect, its root receives no outcome but `CancellationError`.
 extension Model {
-    func cancel(_ handle: Handle) {
+    func cancel(_ handle: Handle) { cancelAsOne([handle]) }
+
+    /// Cancels several as one (C7).
+    func cancelAsOne(_ handles: [Handle]) {
         finishWaitingAbandonments()
-        inDrainLoop { cancel(handle.node, in: $0) }
+        inDrainLoop { cancel(handles.map(\.node), in: $0) }
     }
 
-    func cancel(_ node: Node, in loop: DrainLoop) {
-        switch node.state {
-        case .settled:
-            break
-        case .dispatched, .running:
-            node.cancelIsPending = true
-        case .source:
-            cancelSource(node, in: loop)
-        case .waiting(let upstream):
-            if node.isShield {
-                // It stays attached, and remains a consumer.
-                _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
-            } else if upstream.outcome != nil {
-                // It has not been dequeued: when it is, or at once, says C5.
-                node.cancelIsPending = true
-            } else if upstream.attached.contains(where: { $0 !== node }) {
-                upstream.attached.removeAll { $0 === node }
-                _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+    /// Cancels nodes, unless a cancel is in progress on this loop, which then comes to them.
+    ///
+    /// All are reached before a canceller runs, and all cancellers have run before what was detached is notified (C7).
+    func cancel(_ roots: [Node], in loop: DrainLoop) {
+        for root in roots where root.outcome == nil { root.isCancelRequested = true }
+        loop.roots += roots
+        if loop.isCancelling { return }
+        loop.isCancelling = true
+        loop.cancelsSeveral = roots.count > 1
+        var isFirst = true
+        while true {
+            if !isFirst { pass() }
+            isFirst = false
+            if !loop.roots.isEmpty {
+                request(loop.roots.removeFirst(), in: loop)
+            } else if !loop.claimed.isEmpty {
+                runCanceller(of: loop.claimed.removeFirst(), in: loop)
+            } else if !loop.detached.isEmpty {
+                _ = deliver(loop.detached.removeFirst(), .failure(.cancelled), from: Model.nowhere, in: loop)
             } else {
-                if case .running = upstream.state { node.cancelIsPending = true }
-                cancel(upstream, in: loop)
+                break
+            }
+        }
+        loop.isCancelling = false
+    }
+
+    /// Walks up from `root` until the request takes effect, or can stay with what runs.
+    private func request(_ root: Node, in loop: DrainLoop) {
+        var node = root
+        while root.outcome == nil, root.isCancelRequested {
+            switch node.state {
+            case .settled:
+                // A follower that has been detached meanwhile.
+                root.isCancelRequested = false
+            case .detached where node.cancellerThread == currentThread():
+                // The same cancel, or one from within it.
+                root.isCancelRequested = false
+            case .running, .detached:
+                return leave(root, in: node)
+            case .dispatched:
+                node.cancelIsPending = true
+                root.isCancelRequested = false
+            case .source:
+                return cancelSource(node, root, in: loop)
+            case .waiting(let upstream):
+                if upstream.outcome != nil, !node.isShield {
+                    // A list cancels pending inputs only.
+                    root.isCancelRequested = false
+                    if case .observer = node.work { return }
+                    failBeforeDequeued(node, upstream, in: loop)
+                } else if node.isShield {
+                    // It stays attached, and remains a consumer.
+                    root.isCancelRequested = false
+                    _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+                } else if upstream.attached.contains(where: { $0 !== node }) {
+                    upstream.attached.removeAll { $0 === node }
+                    root.isCancelRequested = false
+                    if node.isCancelledFollower { node.isCancelRequested = false }
+                    node.state = .detached
+                    node.cancellerThread = currentThread()
+                    loop.detached.append(node)
+                } else {
+                    node = upstream
+                    pass()
+                    if node.outcome != nil { node = root }
+                }
             }
         }
     }
 
+    /// C5: a link that has not been dequeued receives the error when it is, or at once.
+    private func failBeforeDequeued(_ node: Node, _ upstream: Node, in loop: DrainLoop) {
+        if choose(2) == 0 {
+            node.cancelIsPending = true
+        } else {
+            upstream.attached.removeAll { $0 === node }
+            failDetached(node, in: loop)
+        }
+    }
+
+    /// Notifies a link of the error that nothing upstream notifies any more.
+    private func failDetached(_ node: Node, in loop: DrainLoop) {
+        node.state = .running
+        pass()
+        _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+    }
+
     private static var nowhere: Node { Node(0, .settled) }
 
-    private func cancelSource(_ node: Node, in loop: DrainLoop) {
-        if node.isInCanceller { return }
+    private func leave(_ root: Node, in node: Node) {
+        if !node.requests.contains(where: { $0 === root }) { node.requests.append(root) }
+    }
+
+    /// Takes the requests out of a node in which they wait. They have no effect any more.
+    func endRequests(in node: Node) {
+        for root in node.requests { root.isCancelRequested = false }
+        node.requests = []
+    }
+
+    /// Begins each request anew that waited in `node`, in place of `operation` if that was a cancel of `node` itself.
+    func repeatRequests(in node: Node, _ loop: DrainLoop) {
+        let roots = node.requests
+        node.requests = []
+        for root in roots {
+            if root === node, node.outcome != nil {
+                root.isCancelRequested = false
+            } else if root.isCancelRequested {
+                pass()
+                cancel([root], in: loop)
+            }
+        }
+    }
+
+    /// Fails a node that nothing completes any more; a cancel that meets it counts (C5).
+    func fail(_ node: Node, _ fault: Fault, in loop: DrainLoop) {
+        let isCancelled =
+            !node.requests.isEmpty || node.isCancelRequested || node.cancelIsPending || node.isCancelled
+        endRequests(in: node)
+        settle(node, .failure(isCancelled ? .cancelled : fault), [], in: loop)
+    }
+
+    private func cancelSource(_ node: Node, _ root: Node, in loop: DrainLoop) {
+        if node.isInCanceller, node.cancellerThread == currentThread(), root === node {
+            root.isCancelRequested = false
+            return
+        }
+        leave(root, in: node)
+        if node.isClaimed { return }
         if let list = node.list {
             node.isCancelled = true
+            endRequests(in: node)
             settle(node, .failure(.cancelled), [], in: loop)
-            loop.queue.append(.cancelInputs(list))
+            if loop.cancelsSeveral {
+                cancel(inputsToCancel(of: list), in: loop)
+            } else {
+                loop.queue.append(.cancelInputs(list))
+            }
             return
         }
         if !node.isCancelled {
             node.isCancelled = true
             node.dropsLateResult = true
-            if let canceller = node.canceller {
-                node.canceller = nil
-                node.isInCanceller = true
-                let followed = node.following.count
-                canceller(Trigger(self, node, counts: false))
-                node.isInCanceller = false
-                if node.following.count > followed {
-                    undetermined = "a canceller made its Deferred follow another"
-                }
-            }
         }
-        guard node.outcome == nil else { return }
-        if node.following.count > 1 { undetermined = "cancelled while it follows two" }
-        if let follower = node.following.first {
-            cancel(follower, in: loop)
+        if node.canceller != nil {
+            node.isClaimed = true
+            loop.claimed.append(node)
         } else {
-            settle(node, .failure(.cancelled), [], in: loop)
+            endCancel(of: node, in: loop)
         }
+    }
+
+    /// Fails a source that has no canceller, or none that has completed it; or cancels what it follows.
+    private func endCancel(of node: Node, in loop: DrainLoop) {
+        if node.following.isEmpty {
+            endRequests(in: node)
+            settle(node, .failure(.cancelled), [], in: loop)
+            return
+        }
+        if node.following.count > 1 { loop.cancelsSeveral = true }
+        for follower in node.following where !follower.isCancelRequested {
+            follower.isCancelledFollower = true
+            cancel([follower], in: loop)
+        }
+    }
+
+    private func runCanceller(of node: Node, in loop: DrainLoop) {
+        guard node.outcome == nil, let canceller = node.canceller else { return }
+        node.canceller = nil
+        node.isInCanceller = true
+        node.cancellerThread = currentThread()
+        let followed = node.following.count
+        canceller(Trigger(self, node, counts: false))
+        pass()
+        node.isInCanceller = false
+        node.isClaimed = false
+        if node.following.count > followed {
+            undetermined = "a canceller made its Deferred follow another"
+        }
+        if node.outcome == nil { endCancel(of: node, in: loop) }
+    }
+
+    /// Completes a source. What its canceller brings about answers the cancels that wait there (C1); another outcome
+    /// leaves them to take effect below it (C5).
+    func complete(
+        _ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope] = [], isAnswer: Bool, in loop: DrainLoop
+    ) {
+        if isAnswer { endRequests(in: node) }
+        settle(node, outcome, scopes, in: loop)
+        repeatRequests(in: node, loop)
     }
 
     /// Stops waiting. It will not be notified.
@@ -78,16 +219,21 @@ extension Model {
         if list.node.pauses > 0 && !list.node.attached.isEmpty && list.options.cancelsRemaining {
             undetermined = "\"once settled, and its own callbacks have run\": a pause suspends those"
         }
+        cancel(inputsToCancel(of: list), in: loop)
+    }
+
+    private func inputsToCancel(of list: List) -> [Node] {
         let observers = list.observers
         list.observers = []
         var seen: [Node] = []
-        for observer in observers {
-            guard case .waiting(let input) = observer.state, input.outcome == nil else { continue }
-            if seen.contains(where: { $0 === input }) { detach(observer) } else { seen.append(input) }
-        }
-        for observer in observers {
-            guard case .waiting(let input) = observer.state, input.outcome == nil else { continue }
-            cancel(observer, in: loop)
+        return observers.filter { observer in
+            guard case .waiting(let input) = observer.state, input.outcome == nil else { return false }
+            if seen.contains(where: { $0 === input }) {
+                detach(observer)
+                return false
+            }
+            seen.append(input)
+            return true
         }
     }
 }

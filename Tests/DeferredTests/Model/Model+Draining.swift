@@ -10,7 +10,12 @@ extension Model {
         if case .failure = outcome { noteFailure(of: node) }
         let following = node.following
         node.following = []
-        for follower in following { detach(follower) }
+        // A cancel reaches all that the node followed (C7), unless its canceller has answered it.
+        let wasCancelled = node.isCancelled && !node.isClaimed
+        for follower in following {
+            if wasCancelled { follower.work = .ignore } else { detach(follower) }
+        }
+        if wasCancelled { cancel(following, in: loop) }
 
         join(node, scopes)
         openScope(of: node, outcome)
@@ -47,12 +52,17 @@ extension Model {
     func drain(_ node: Node, in loop: DrainLoop, from start: Int? = nil) {
         let start = start ?? loop.queue.count
         node.drainingHasBegun = true
-        while !node.attached.isEmpty {
+        while true {
+            pass()
+            if node.attached.isEmpty { break }
             if node.pauses > 0 { return suspend(node, in: loop, from: start) }
             let consumer = node.attached.removeFirst()
             guard consumer.waits(for: node), let outcome = node.outcome else { continue }
-            if consumer.cancelIsPending {
-                consumer.cancelIsPending = false
+            let isCancelled =
+                (consumer.cancelIsPending || consumer.isCancelRequested) && !consumer.observesSettledList
+            consumer.cancelIsPending = false
+            consumer.isCancelRequested = false
+            if isCancelled {
                 _ = deliver(consumer, .failure(.cancelled), from: node, in: loop)
             } else if deliver(consumer, outcome, from: node, in: loop) {
                 node.isHandled = true
@@ -91,6 +101,9 @@ extension Model {
         switch work {
         case .nothing:
             preconditionFailure("what waits has something to do")
+        case .ignore:
+            consumer.state = .settled
+            return false
         case .adopt:
             settle(consumer, outcome, scopes, in: loop)
             return true
@@ -104,23 +117,36 @@ extension Model {
             consumer.state = .settled
             return receive(outcome, at: index, list, scopes, in: loop)
         case .forward(let target):
+            let wasCancelled = consumer.isCancelledFollower
+            pass()
             consumer.state = .settled
+            endRequests(in: consumer)
             target.following.removeAll { $0 === consumer }
             guard target.isSource else { return false }
-            settle(target, outcome, scopes, in: loop)
+            let isAnswer =
+                wasCancelled || target.isInCanceller && target.cancellerThread == currentThread()
+            complete(target, outcome, scopes, isAnswer: isAnswer, in: loop)
             return true
         }
     }
 
     private func submit(_ work: Work, in loop: DrainLoop) {
+        // Submitted, it receives the error of the cancel that has detached it; others meanwhile have nothing to add.
+        var work = work
+        if work.callback.dispatcher != nil, !work.node.requests.isEmpty {
+            endRequests(in: work.node)
+            work.outcome = .failure(.cancelled)
+        }
         switch work.callback.dispatcher {
         case nil, .inline:
-            conclude(work.node, call(work, work.outcome), in: loop)
+            let answer = call(work, work.outcome)
+            pass()
+            conclude(work.node, answer, in: loop)
         case .dropping:
             // Not reported unless something waits for it (U1).
             work.node.isHandled = true
             release(work.node)
-            settle(work.node, .failure(.abandoned), [], in: loop)
+            settle(work.node, .failure(work.outcome.isCancelled ? .cancelled : .abandoned), [], in: loop)
         case .manual:
             work.node.state = .dispatched
             works.append(work)
@@ -130,6 +156,7 @@ extension Model {
     func runWork() -> Bool {
         guard !works.isEmpty else { return false }
         let work = works.removeFirst()
+        pass()
         var outcome = work.outcome
         if work.node.cancelIsPending {
             work.node.cancelIsPending = false
@@ -137,16 +164,20 @@ extension Model {
             leaveOpen(work.upstream)
         }
         work.node.state = .running
-        inDrainLoop { conclude(work.node, call(work, outcome), in: $0) }
+        let answer = call(work, outcome)
+        pass()
+        inDrainLoop { conclude(work.node, answer, in: $0) }
         return true
     }
 
     func dropWork() -> Bool {
         guard !works.isEmpty else { return false }
         let work = works.removeFirst()
-        if work.node.cancelIsPending { undetermined = "a dispatcher released a cancelled callback" }
+        pass()
+        let isCancelled = work.node.cancelIsPending || work.outcome.isCancelled
+        let fault = isCancelled ? Fault.cancelled : .abandoned
         work.node.isHandled = true
-        inDrainLoop { settle(work.node, .failure(.abandoned), [], in: $0) }
+        inDrainLoop { settle(work.node, .failure(fault), [], in: $0) }
         release(work.node)
         return true
     }
@@ -174,34 +205,44 @@ extension Model {
 
     private func conclude(_ node: Node, _ answer: CallbackAnswer<Handle>, in loop: DrainLoop) {
         switch answer {
-        case .outcome(let outcome): settle(node, outcome, [], in: loop)
+        case .outcome(let outcome): conclude(node, with: outcome, in: loop)
         case .handle(let handle): wait(node, for: handle.node, in: loop)
         }
+    }
+
+    private func conclude(_ node: Node, with outcome: ModelOutcome, in loop: DrainLoop) {
+        settle(node, outcome, [], in: loop)
+        repeatRequests(in: node, loop)
     }
 
     /// L4, L5.
     private func wait(_ node: Node, for inner: Node, in loop: DrainLoop) {
         if inner === node || reaches(inner, node) {
-            if node.attached.contains(where: { $0.cancelIsPending }) {
-                undetermined = "a callback with cancelled consumers closes a cycle"
-            }
-            return settle(node, .failure(.cycle), [], in: loop)
+            return fail(node, .cycle, in: loop)
         }
         if let outcome = inner.outcome, !inner.isDraining, inner.pauses == 0 {
+            // The callback's result counts, though it was cancelled while it ran.
+            node.isCancelRequested = false
+            node.requests.removeAll { $0 === node }
             inner.isHandled = true
-            return settle(node, outcome, [], in: loop)
+            return conclude(node, with: outcome, in: loop)
         }
         checkDetermined(inner)
         node.state = .waiting(for: inner)
         node.work = .adopt
-        inner.attached.append(node)
-        guard node.cancelIsPending else { return }
-        // The cancel was for the callback's result; it does not apply to later consumers.
-        for consumer in node.attached { consumer.cancelIsPending = false }
-        if inner.outcome == nil {
+        // Another thread may settle the one or cancel the other before the one waits for the other.
+        pass()
+        guard node.waits(for: inner) else { return }
+        if let outcome = inner.outcome, !inner.isDraining, inner.pauses == 0 {
+            let isCancelled = node.cancelIsPending || node.isCancelRequested
             node.cancelIsPending = false
-            cancel(node, in: loop)
+            node.isCancelRequested = false
+            if !isCancelled { inner.isHandled = true }
+            _ = deliver(node, isCancelled ? .failure(.cancelled) : outcome, from: inner, in: loop)
+        } else {
+            inner.attached.append(node)
         }
+        repeatRequests(in: node, loop)
     }
 
     /// Returns whether `node` waits for `target`, directly or indirectly.
@@ -210,7 +251,7 @@ extension Model {
         switch node.state {
         case .waiting(let upstream): next = upstream.outcome == nil ? [upstream] : []
         case .source: next = node.following + (node.list?.observers ?? [])
-        case .dispatched, .running, .settled: next = []
+        case .detached, .dispatched, .running, .settled: next = []
         }
         return next.contains { $0 === target || reaches($0, target) }
     }

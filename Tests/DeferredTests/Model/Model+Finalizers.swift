@@ -38,7 +38,10 @@ extension Model {
             undetermined = "finalizers that act end together, and Z2 leaves their order open"
         }
         for scope in ended {
-            for finalizer in scope.finalizers.reversed() { finalizer.body(scope.outcome) }
+            for finalizer in scope.finalizers.reversed() {
+                pass()
+                finalizer.body(scope.outcome)
+            }
         }
     }
 }

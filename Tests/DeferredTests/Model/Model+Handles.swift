@@ -82,14 +82,18 @@ extension Model {
             reports.append(.notFireable(made: handle.node.made, at: site))
             return false
         }
-        return fire(handle.node, outcome, site, first: site)
+        return fire(handle.node, outcome, site, first: site, isOwn: false)
     }
 
     func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
-        fire(resolver.node, outcome, site, first: resolver.counts ? site : Comparison.anySite)
+        let first = resolver.counts ? site : Comparison.anySite
+        return fire(resolver.node, outcome, site, first: first, isOwn: !resolver.counts)
     }
 
-    private func fire(_ node: Node, _ outcome: ModelOutcome, _ site: Int, first: Int) -> Bool {
+    /// - Parameter isOwn: Whether this comes through the resolver of the canceller.
+    private func fire(
+        _ node: Node, _ outcome: ModelOutcome, _ site: Int, first: Int, isOwn: Bool
+    ) -> Bool {
         guard node.outcome == nil else {
             if node.dropsLateResult {
                 node.dropsLateResult = false
@@ -99,7 +103,8 @@ extension Model {
             return false
         }
         node.firedFirst = first
-        inDrainLoop { settle(node, outcome, [], in: $0) }
+        let isAnswer = isOwn || node.isInCanceller && node.cancellerThread == currentThread()
+        inDrainLoop { complete(node, outcome, isAnswer: isAnswer, in: $0) }
         return true
     }
 
@@ -118,11 +123,16 @@ extension Model {
     private func follow(_ node: Node, _ other: Node) {
         guard node.isSource else { return }
         if other === node || reaches(other, node) {
-            return inDrainLoop { settle(node, .failure(.cycle), [], in: $0) }
+            return inDrainLoop { fail(node, .cycle, in: $0) }
         }
         let follower = make(node.made, .waiting(for: other), .forward(to: node))
-        node.following.append(follower)
         attach(follower, to: other)
+        // Until this call returns, the follower is a consumer, also of one that is settled meanwhile.
+        pass()
+        guard follower.waits(for: other) else { return }
+        guard node.isSource else { return detach(follower) }
+        node.following.append(follower)
+        if node.isCancelled && !node.isClaimed { inDrainLoop { cancel([follower], in: $0) } }
     }
 
     func attach(

@@ -26,16 +26,55 @@ extension Model {
         return handle
     }
 
+    /// D5.
+    func limitedList(
+        _ id: Int, _ count: Int, _ limit: Int, _ rule: ListRule, _ body: @escaping (Int) -> Handle?
+    ) -> Handle {
+        let node = make(id, .source)
+        let list = List(node, rule, ListOptions(), count: count)
+        (list.body, list.free, list.isStarting) = (body, limit, false)
+        node.list = list
+        let handle = Handle(self, node, isPlain: false)
+        inDrainLoop { startInputs(of: list, in: $0) }
+        return handle
+    }
+
+    /// Starts inputs while there is room. L5: one that waits for the list itself fails it.
+    func startInputs(of list: List, in loop: DrainLoop) {
+        if list.isStarting { return }
+        list.isStarting = true
+        defer { list.isStarting = false }
+        while list.free > 0, list.begun < list.outcomes.count, list.node.outcome == nil, !list.isDecided {
+            let index = list.begun
+            list.begun += 1
+            list.free -= 1
+            let input = list.body?(index) ?? settled(0, .value(.number(0)))
+            pass()
+            if list.node.outcome != nil { return cancel([input.node], in: loop) }
+            if input.node === list.node || reaches(input.node, list.node) {
+                return fail(list.node, .cycle, in: loop)
+            }
+            // The failure of an input belongs to the list's own link.
+            let link = make(list.node.made, .waiting(for: input.node), .adopt)
+            let observer = make(list.node.made, .waiting(for: link), .observer(list, index))
+            link.attached = [observer]
+            list.observers.append(observer)
+            attach(link, to: input.node)
+        }
+    }
+
     func cancelList(_ inputs: [Handle]) {
-        for input in inputs { cancel(input) }
+        cancelAsOne(inputs)
     }
 
     /// Whether the failure counts as handled because of this.
     func receive(_ outcome: ModelOutcome, at index: Int, _ list: List, _ scopes: [Scope], in loop: DrainLoop)
         -> Bool
     {
-        guard list.node.outcome == nil else { return list.options.consumeErrors }
+        guard list.node.outcome == nil, !list.isDecided else { return list.options.consumeErrors }
         list.outcomes[index] = outcome
+        list.free += 1
+        if list.body != nil { loop.queue.append(.startInputs(list)) }
         let isComplete = !list.outcomes.contains(nil)
         switch (list.rule, outcome) {
         case (.values, .failure), (.gather, .failure):
@@ -51,6 +90,9 @@ extension Model {
     }
 
     private func decide(_ list: List, _ outcome: ModelOutcome, _ scopes: [Scope], in loop: DrainLoop) {
+        list.isDecided = true
+        pass()
+        guard list.node.outcome == nil else { return }
         settle(list.node, outcome, scopes, in: loop)
         if list.options.cancelsRemaining && !list.isStarting { loop.queue.append(.cancelInputs(list)) }
     }

@@ -18,7 +18,7 @@ extension Model {
 
     private func decideIsStuck(_ node: Node, _ known: inout [ObjectIdentifier: Bool]) -> Bool {
         switch node.state {
-        case .running:
+        case .running, .detached:
             return true
         case .settled:
             // A new consumer is notified after the earlier ones, unless a pause suspends it.

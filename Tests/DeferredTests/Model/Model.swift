@@ -18,6 +18,8 @@ final class Model: Machine {
             case waiting(for: Node)
             /// Submitted to its dispatcher.
             case dispatched
+            /// A cancel has detached it: it is about to receive the cancellation.
+            case detached
             /// Its callback runs.
             case running
             case settled
@@ -26,6 +28,8 @@ final class Model: Machine {
         /// The work to do when it is notified.
         enum Work {
             case nothing
+            /// Continues to be a consumer, and does nothing with the outcome.
+            case ignore
             case callback(Callback, CallbackBody)
             case adopt
             case observer(List, Int)
@@ -51,12 +55,23 @@ final class Model: Machine {
         var canceller: ((Trigger) -> Void)?
         var isCancelled = false
         var isInCanceller = false
+        /// The thread that runs its canceller, or that has detached it.
+        var cancellerThread = 0
         var dropsLateResult = false
         /// The links through which it follows others.
         var following: [Node] = []
         var list: List?
 
+        /// It receives `CancellationError` instead of the outcome when it is dequeued.
         var cancelIsPending = false
+        /// A cancel that began here has not taken effect yet.
+        var isCancelRequested = false
+        /// The roots of the cancels that wait here for a callback or a canceller to end, or for what a source follows.
+        var requests: [Node] = []
+        /// Its canceller runs, or is about to.
+        var isClaimed = false
+        /// It follows for a source, and the cancel of that one began again with it.
+        var isCancelledFollower = false
         var isShield = false
         /// Its failure counts as handled.
         var isHandled = false
@@ -84,6 +99,11 @@ final class Model: Machine {
             if case .waiting(let upstream) = state { upstream === other } else { false }
         }
 
+        /// Whether it receives for a list that has been settled: a cancel of it has no meaning any more.
+        var observesSettledList: Bool {
+            if case .observer(let list, _) = work { list.node.outcome != nil } else { false }
+        }
+
         var isSource: Bool {
             if case .source = state { true } else { false }
         }
@@ -92,11 +112,19 @@ final class Model: Machine {
     /// A queue of tasks.
     final class DrainLoop {
         var queue: [Task] = []
+        /// Whether a cancel is in progress: others, that follow from it, wait for it in `roots`.
+        var isCancelling = false
+        var cancelsSeveral = false
+        var roots: [Node] = []
+        /// The sources whose cancellers are to run, and the consumers that are to receive the cancellation.
+        var claimed: [Node] = []
+        var detached: [Node] = []
     }
 
     enum Task {
         case drain(Node)
         case cancelInputs(List)
+        case startInputs(List)
     }
 
     final class List {
@@ -106,6 +134,12 @@ final class Model: Machine {
         var outcomes: [ModelOutcome?]
         var observers: [Node] = []
         var isStarting = true
+        /// For a list with a limit: the input of an index, how many more may be in progress, and how many have begun.
+        var body: ((Int) -> Handle?)?
+        var free = 0
+        var begun = 0
+        /// An input has decided the outcome, with which its thread is about to settle the list's Deferred.
+        var isDecided = false
 
         init(_ node: Node, _ rule: ListRule, _ options: ListOptions, count: Int) {
             self.node = node
@@ -145,10 +179,17 @@ final class Model: Machine {
         let node: Node
         let callback: Callback
         let body: CallbackBody
-        let outcome: ModelOutcome
+        var outcome: ModelOutcome
         /// The node whose outcome it is.
         let upstream: Node
     }
+
+    /// Lets other threads act, before an atomic step.
+    var pass: () -> Void = {}
+    /// Returns a number below that, where the rules leave open what happens.
+    var choose: (Int) -> Int = { _ in 0 }
+    /// The number of the thread that acts.
+    var currentThread: () -> Int = { 0 }
 
     /// Why the rules do not determine the behaviour from here on.
     var undetermined: String?
@@ -175,8 +216,13 @@ final class Model: Machine {
         body(loop)
         while !loop.queue.isEmpty {
             switch loop.queue.removeFirst() {
-            case .drain(let node): drain(node, in: loop)
-            case .cancelInputs(let list): cancelInputs(of: list, in: loop)
+            case .drain(let node):
+                drain(node, in: loop)
+            case .cancelInputs(let list):
+                pass()
+                cancelInputs(of: list, in: loop)
+            case .startInputs(let list):
+                startInputs(of: list, in: loop)
             }
         }
     }
@@ -209,5 +255,18 @@ final class Model: Machine {
     func isOrdered(_ first: Int, _ second: Int) -> Bool {
         guard let a = scopeOfFinalizer[first], let b = scopeOfFinalizer[second] else { return true }
         return a === b || a.isInside(b)
+    }
+}
+
+extension Model {
+    /// Breaks the cycles of references that are left at the end of a program.
+    func forget() {
+        for node in nodes {
+            node.state = .settled
+            node.work = .nothing
+            (node.attached, node.following, node.list) = ([], [], nil)
+            (node.canceller, node.finalizers, node.scopes, node.suspendedTasks) = (nil, [], [], [])
+        }
+        (works, scopeOfFinalizer) = ([], [:])
     }
 }

@@ -22,6 +22,8 @@ extension ModelAction: CustomStringConvertible {
             "\(name(target, completer)).follow(d\(other))  // \(id)"
         case .list(let id, let inputs, let rule, let options, let keep):
             "\(keep ? "d\(id)" : "_") = \(names(inputs)).\(rule)(\(options))"
+        case .limitedList(let id, let inputs, let limit, let rule):
+            "d\(id) = list of \(names(inputs)), limit \(limit), .\(rule)"
         case .cancelList(let inputs): "\(names(inputs)).cancel()"
         case .cancel(let target): "d\(target).cancel()"
         case .pause(let target): "d\(target).pause()"

@@ -15,6 +15,8 @@ indirect enum ModelAction {
     case follow(id: Int, Int, through: Completer, Int)
     case list(id: Int, [Int], ListRule, ListOptions, keep: Bool)
     case cancelList([Int])
+    /// A list whose body returns these handles, with so many in progress at once; a number may be the list's own.
+    case limitedList(id: Int, [Int], limit: Int, ListRule)
     case cancel(Int)
     case pause(Int)
     case unpause(id: Int, Int)
@@ -92,6 +94,8 @@ indirect enum Datum: Hashable, Sendable {
 enum ModelOutcome: Hashable, Sendable {
     case value(Datum)
     case failure(Fault)
+
+    var isCancelled: Bool { self == .failure(.cancelled) }
 }
 
 /// The errors in programs.

@@ -28,7 +28,7 @@ enum Recorded {
     /// Describes an event in a few words: `1 made`, `2 attached to 1`.
     static func words(_ event: DeferredRecording.Event) -> String {
         let text =
-            switch event.action {
+            switch event.action.step {
             case .made: "made by \(event.origin)"
             case .attached(let upstream): "\(event.origin) of \(upstream)"
             case .began(let activity, _): "\(activity) begins"
@@ -57,7 +57,7 @@ enum Recorded {
             time = event.time
             #expect(places[event.deferred, default: event.made] == event.made, comment)
             places[event.deferred] = event.made
-            switch event.action {
+            switch event.action.step {
             case .began: open[event.thread, default: []].append(event.deferred)
             case .ended:
                 let begun = open[event.thread]?.popLast()

@@ -56,10 +56,11 @@ struct RecordingTests {
         #expect(events.allSatisfy { $0.made.fileID == #fileID })
         #expect(events[0].origin == .source && events[1].origin == .done)
         let place = DeferredDiagnostic.Location(line: UInt(line + 2))
-        guard case .began(.firing(place), _) = events[2].action else {
-            Issue.record("\(events[2])")
-            return
-        }
+        let action = events[2].action
+        #expect(action.kind == .began && action.activity == .firing(at: place))
+        #expect(action.activity?.place == place)
+        #expect(action.queue != nil && action.other == nil && events[1].action.other == 1)
+        #expect(events.contains { $0.action.kind == .fired && $0.action.outcome == .value })
     }
 
     @Test("Recording: a callback that returns a Deferred waits for it")
@@ -125,8 +126,8 @@ struct RecordingTests {
             _ = try? pending.wait(timeout: .zero)
             pending.resolve(1)
         }
-        #expect(events.contains { $0.action == .dispatched(to: "recorded") })
-        #expect(events.contains { $0.action == .began(.callback, queue: "recorded") })
+        #expect(events.contains { $0.action.step == .dispatched(to: "recorded") })
+        #expect(events.contains { $0.action.step == .began(.callback, queue: "recorded") })
         #expect(events.contains { $0.origin == .blocking })
     }
 
@@ -221,8 +222,8 @@ struct RecordingTests {
         }
         Recorded.check(events)
         let consumer = try #require(events.first { $0.origin == .awaiting })
-        #expect(consumer.action == .attached(to: 2))
-        #expect(events.contains { $0.deferred == consumer.deferred && $0.action == .fired(.value) })
+        #expect(consumer.action.step == .attached(to: 2))
+        #expect(events.contains { $0.deferred == consumer.deferred && $0.action.step == .fired(.value) })
     }
 
     @Test("Recording: a finalizer is noted when it runs")
@@ -257,8 +258,8 @@ struct RecordingTests {
             source.reject(Told(log: log))
         }
         #expect(log.all == ["described", "errback"])
-        #expect(events.contains { $0.action == .fired(.failure(String(repeating: "x", count: 300))) })
-        #expect(events.contains { $0.deferred == 2 && $0.action == .fired(.cancelled) })
+        #expect(events.contains { $0.action.step == .fired(.failure(String(repeating: "x", count: 300))) })
+        #expect(events.contains { $0.deferred == 2 && $0.action.step == .fired(.cancelled) })
     }
 
     @Test("Recording: an asynchronous callback, a delay, a timeout and a shield say what they are")

@@ -70,7 +70,7 @@ extension Rules {
             var clock: ManualClock? = ManualClock()
             weak var known: ManualClock?
             known = clock
-            let late = Deferred.after(.seconds(1), on: clock!, 1).map(on: clock!) { $0 }
+            let late = Deferred.after(.seconds(1), on: clock!, value: 1).map(on: clock!) { $0 }
             let limited = Deferred.resolved(1).map(on: clock!) { $0 }.timeout(.seconds(1), on: clock!)
             clock = nil
             #expect(known == nil)

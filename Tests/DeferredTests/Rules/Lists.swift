@@ -241,9 +241,9 @@ extension Rules {
             let last = Deferred<Int>(canceller: { _ in log("last") })
             let other = last.map { $0 }
             let first = Deferred<Int>(canceller: { _ in
-                // If the list did not observe `last` yet, this would be its only consumer, and cancel it.
-                other.cancel()
                 log("first")
+                // If the list had not observed `last`, and let it go before any canceller runs, that would go on.
+                other.cancel()
             })
             let list = DeferredList([first, .resolved(1), last], cancelsRemaining: true)
             #expect(outcome(list.first().map { $0.index }) == "1")

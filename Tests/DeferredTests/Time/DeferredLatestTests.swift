@@ -101,20 +101,62 @@ struct DeferredLatestTests {
         #expect(try successResult(of: #require(inner.withLock { $0 })) == 2)
     }
 
-    @Test(
-        "cancel, and releasing the object, cancel the latest call and stop its timer",
-        arguments: [true, false])
-    func released(cancels: Bool) throws {
+    @Test("cancel cancels the latest call and stops its timer")
+    func cancel() throws {
+        let latest = DeferredLatest(debounce: .seconds(1), on: clock)
+        let result = latest.syncRun { log.add("ran") }
+        latest.cancel()
+        latest.cancel()
+        #expect(clock.scheduled.isEmpty)
+        #expect(try failureResult(of: result) is CancellationError)
+        #expect(log.all.isEmpty)
+    }
+
+    @Test("Q5: releasing the object changes nothing for the latest call")
+    func released() throws {
         var latest: DeferredLatest? = DeferredLatest(debounce: .seconds(1), on: clock)
         weak var watched: DeferredLatest?
         watched = latest
-        let result = latest!.syncRun { log.add("ran") }
-        if cancels { latest?.cancel() } else { latest = nil }
-        #expect(clock.scheduled.isEmpty)
-        #expect(try failureResult(of: result) is CancellationError)
+        let result = latest!.syncRun { 7 }
         latest = nil
         #expect(watched == nil)
-        #expect(log.all.isEmpty)
+        clock.advance(by: .seconds(1))
+        #expect(try successResult(of: result) == 7)
+    }
+
+    @Test("Q6: a call that is replaced while its body runs delivers no value, and reports no error")
+    func replacedWhileRunning() throws {
+        try expectNoUnhandledFailures {
+            let latest = DeferredLatest()
+            let shown = SharedLog<String>()
+            latest.syncRun {
+                latest.syncRun { "new" }.done { shown.add($0) }
+                return "old"
+            }.done { shown.add($0) }
+            _ = latest.syncRun {
+                latest.syncRun { "newer" }.done { shown.add($0) }
+                throw TestError()
+            }
+            #expect(shown.all == ["new", "newer"])
+        }
+    }
+
+    @Test("Q6: a call whose body handles the cancel has no value either")
+    func handledCancel() throws {
+        let latest = DeferredLatest()
+        let stale = latest.run { Deferred<Int>.never().recover { _ in 1 } }
+        let fresh = latest.syncRun { 2 }
+        #expect(try failureResult(of: stale) is CancellationError)
+        #expect(try successResult(of: fresh) == 2)
+    }
+
+    @Test("Q5: work that the dispatcher releases fails with .abandoned")
+    func dispatcherReleased() throws {
+        var clock: ManualClock? = ManualClock()
+        let latest = DeferredLatest(debounce: .seconds(1), on: RepeatingWorkTests.Unowned(clock: clock!))
+        let result = latest.syncRun { 1 }
+        clock = nil
+        #expect(try failureResult(of: result) as? DeferredError == .abandoned)
     }
 
     @Test("A2: what a settled call captured and returned is released")

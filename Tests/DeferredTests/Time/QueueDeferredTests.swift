@@ -49,6 +49,35 @@ struct QueueDeferredTests {
         #expect(log.all.isEmpty)
     }
 
+    @Test("Q-e, C4: cancelled while the body runs, what it throws or makes is not reported, only cancelled")
+    func followingCancelledDuring() throws {
+        let shared = Deferred<Int>()
+        let consumer = shared.map { $0 }
+        let bodies: [@Sendable () throws -> Deferred<Int>] = [
+            { throw TestError() }, { .rejected(TestError()) },
+            { Deferred(canceller: { $0.reject(TestError()) }) }, { shared },
+        ]
+        for body in bodies {
+            let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let reports = SharedLog<String>()
+            DeferredDiagnostics.withHandler({ reports.add($0.description) }) {
+                let value = queue.deferredFollowing { () throws -> Deferred<Int> in
+                    entered.signal()
+                    gate.wait()
+                    return try DeferredDiagnostics.withHandler({ reports.add($0.description) }, body)
+                }
+                entered.wait()
+                value.cancel()
+                gate.signal()
+                #expect(value.hasFired)
+            }
+            queue.sync {}
+            #expect(reports.all.isEmpty)
+        }
+        shared.resolve(3)
+        #expect(try successResult(of: consumer) == 3)
+    }
+
     @Test("C2: cancelled while the body runs, its result is dropped silently")
     func cancelledDuring() throws {
         let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

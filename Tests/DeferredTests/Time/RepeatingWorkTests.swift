@@ -76,7 +76,7 @@ struct RepeatingWorkTests {
         let work = RepeatingWork(every: .seconds(10), on: clock, withCount: { count in note(count) })
         clock.advance(by: .seconds(7))
         work.reset()
-        #expect(clock.scheduled == [.seconds(10)])
+        #expect(clock.scheduled.count == 1)
         clock.advance(by: .seconds(9))
         #expect(log.all == ["1 at 0"])
         clock.advance(by: .seconds(1))
@@ -136,14 +136,142 @@ struct RepeatingWorkTests {
         work.cancel()
     }
 
-    /// Calls a closure before its time is next read: in an expired timer's work, before the run begins.
+    @Test("Q-f: of two resets on different threads, the later one counts, though it is noted first")
+    func racingResets() {
+        let dispatcher = ObservedDispatcher(clock: clock)
+        let work = RepeatingWork(
+            every: .seconds(10), on: dispatcher, startsNow: false, withCount: { count in note(count) })
+        clock.advance(by: .seconds(5))
+        // After the first reset has read the time 5, and before it uses that.
+        dispatcher.afterNextElapsed.withLock {
+            $0 = {
+                clock.advance(by: .seconds(1))
+                work.reset()
+            }
+        }
+        work.reset()
+        clock.advance(by: .milliseconds(9999))
+        #expect(log.all.isEmpty)
+        clock.advance(by: .milliseconds(1))
+        #expect(log.all == ["1 at 16"])
+        work.cancel()
+    }
+
+    @Test("Q-f: a reset while a timer is being set counts from the reset, and the run is not late")
+    func resetWhileSettingTimer() {
+        for read in 1...3 {
+            let (clock, ran) = (ManualClock(), SharedLog<String>())
+            let dispatcher = ObservedDispatcher(clock: clock)
+            let work = RepeatingWork(every: .seconds(10), on: dispatcher, startsNow: false) {
+                ran.add("\(clock.elapsed.components.seconds)")
+            }
+            clock.advance(by: .seconds(9))
+            // In the work of the timer that expires, after it has read the time so often.
+            dispatcher.afterElapsed(read) {
+                clock.advance(by: .seconds(1))
+                work.reset()
+            }
+            clock.advance(by: .seconds(1))
+            clock.advance(by: .seconds(20))
+            // Before that the run that was due at 10; then every 10 seconds from the reset at 11.
+            #expect(ran.all.suffix(2) == ["21", "31"] && ran.all.count == 3, "read \(read): \(ran.all)")
+            work.cancel()
+        }
+    }
+
+    @Test("stop: lets the run in progress end, starts no further one, and then succeeds")
+    func stop() throws {
+        let runs = [Deferred<Void>(), Deferred<Void>()]
+        let work = RepeatingWork(every: .seconds(10), on: clock) { () -> Deferred<Void> in
+            note(0)
+            return runs[log.all.count - 1]
+        }
+        runs[0].resolve()
+        clock.advance(by: .seconds(10))
+        try expectNoResult(work.stop())
+        try expectNoResult(runs[1])
+        runs[1].resolve()
+        try successResult(of: work.deferred)
+        clock.advance(by: .seconds(60))
+        #expect(log.all == ["0 at 0", "0 at 10"] && clock.scheduled.isEmpty)
+        work.reset()
+        try successResult(of: work.stop())
+    }
+
+    @Test("stop while it waits succeeds at once, and stop from inside a run after that")
+    func stopWaiting() throws {
+        let work = RepeatingWork(every: .seconds(10), on: clock) { note(0) }
+        try successResult(of: work.stop())
+        #expect(clock.scheduled.isEmpty)
+        let holder = SpinLocked<RepeatingWork?>(nil)
+        let inside = RepeatingWork(every: .seconds(10), on: clock, startsNow: false) {
+            note(1)
+            holder.withLock { $0 }?.stop()
+        }
+        holder.withLock { $0 = inside }
+        clock.advance(by: .seconds(60))
+        try successResult(of: inside.deferred)
+        #expect(log.all == ["0 at 0", "1 at 10"] && clock.scheduled.isEmpty)
+        holder.withLock { $0 = nil }
+    }
+
+    @Test("Q5: the failure of the last run is that of work that was stopped; a cancel after stop cancels it")
+    func stopFailing() throws {
+        let run = Deferred<Void>()
+        let work = RepeatingWork(every: .seconds(1), on: clock) { run }
+        work.stop()
+        run.reject(TestError())
+        #expect(try failureResult(of: work.deferred) is TestError)
+        let cancelled = RepeatingWork(every: .seconds(1), on: clock) { Deferred<Void>.never() }
+        cancelled.stop()
+        cancelled.cancel()
+        #expect(try failureResult(of: cancelled.deferred) is CancellationError)
+    }
+
+    @Test("the interval can be changed: the next run is one new interval from then")
+    func changedInterval() {
+        let work = RepeatingWork(every: .seconds(10), on: clock, withCount: { count in note(count) })
+        clock.advance(by: .seconds(15))
+        work.interval = .seconds(2)
+        #expect(work.interval == .seconds(2) && clock.scheduled == [.seconds(2)])
+        clock.advance(by: .seconds(4))
+        work.interval = .seconds(100)
+        clock.advance(by: .seconds(100))
+        #expect(log.all == ["1 at 0", "1 at 10", "1 at 17", "1 at 19", "1 at 119"])
+        work.interval = .seconds(-1)
+        #expect(work.interval == .zero)
+        work.cancel()
+    }
+
+    @Test("C1: repeating work that is cancelled just as its timer is set stops that")
+    func cancelledWhileSet() throws {
+        let dispatcher = IdleTimerTests.CancellingDispatcher(clock: clock, timer: 2)
+        let work = RepeatingWork(every: .seconds(1), on: dispatcher, startsNow: false) { note(0) }
+        dispatcher.deferred.withLock { $0 = work.deferred }
+        clock.advance(by: .seconds(1))
+        #expect(clock.scheduled.isEmpty)
+        #expect(try failureResult(of: work.deferred) is CancellationError)
+    }
+
+    /// Calls a closure before its time is next read, or after that and before the caller has the time: as another
+    /// thread may do at that moment.
     struct ObservedDispatcher: DelayedDispatcher {
         let clock: ManualClock
         let beforeNextElapsed = SpinLocked<(@Sendable () -> Void)?>(nil)
+        let afterNextElapsed = SpinLocked<(@Sendable () -> Void)?>(nil)
         var elapsed: Duration {
             let observer = beforeNextElapsed.withLock { $0.take() }
             observer?()
-            return clock.elapsed
+            let time = clock.elapsed
+            let other = afterNextElapsed.withLock { $0.take() }
+            other?()
+            return time
+        }
+        /// Calls `body` after the time was read `count` more times.
+        func afterElapsed(_ count: Int, _ body: @escaping @Sendable () -> Void) {
+            afterNextElapsed.withLock {
+                $0 = count == 1 ? body : { afterElapsed(count - 1, body) }
+            }
         }
         func dispatch(_ work: @escaping @Sendable () -> Void) { clock.dispatch(work) }
         func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {

@@ -30,6 +30,44 @@ struct TimeoutTests {
         #expect(clock.scheduled.isEmpty)
     }
 
+    @Test("P1: a Deferred that is settled and paused is in time, however long the pause (N8)")
+    func settledAndPaused() throws {
+        let source = Deferred<Int>()
+        source.pause()
+        source.resolve(1)
+        let limited = source.timeout(.seconds(1), on: clock)
+        #expect(clock.scheduled.isEmpty)
+        clock.advance(by: .seconds(5))
+        source.unpause()
+        #expect(try successResult(of: limited) == 1)
+    }
+
+    @Test("the closure receives what came of the cancel: an error, or a canceller's value")
+    func closureWithOutcome() throws {
+        let cancelled = Deferred<Int>.never().timeout(.seconds(1), on: clock) { outcome in
+            #expect(throws: CancellationError.self) { try outcome.get() }
+            return 7
+        }
+        let loading = Deferred<Int>(canceller: { $0.resolve(30) })
+        let partial = loading.timeout(.seconds(1), on: clock) { try $0.get() + 1 }
+        let failing = Deferred<Int>(canceller: { $0.reject(TestError()) })
+        let other = failing.timeout(.seconds(1), on: clock) { _ in throw DeferredError.timedOut }
+        let inTime = Deferred.resolved(5).timeout(.seconds(1), on: clock) { _ in 0 }
+        clock.advance(by: .seconds(1))
+        #expect(try successResult(of: cancelled) == 7)
+        #expect(try successResult(of: partial) == 31)
+        #expect(try failureResult(of: other) as? DeferredError == .timedOut)
+        #expect(try successResult(of: inTime) == 5)
+    }
+
+    @Test("the closure does not run after a cancel from elsewhere")
+    func closureAfterCancel() throws {
+        let limited = Deferred<Int>.never().timeout(.seconds(1), on: clock) { _ in 7 }
+        limited.cancel()
+        clock.advance(by: .seconds(1))
+        #expect(try failureResult(of: limited) is CancellationError)
+    }
+
     @Test("expiry cancels what precedes it, and the outcome is timedOut")
     func expires() throws {
         let log = SharedLog<String>()

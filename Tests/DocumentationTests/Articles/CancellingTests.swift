@@ -176,6 +176,26 @@ import Testing
         #expect(try successResult(of: other) == 4)
     }
 
+    final class Screen: Sendable {
+        private let bag = CancelBag()
+
+        init(_ requests: [Deferred<String>], show: @escaping @Sendable (String) -> Void) {
+            for request in requests { request.done { show($0) }.store(in: bag) }
+        }
+    }
+
+    @Test("Cancelling: a screen that is closed cancels what is pending of its requests")
+    func screen() throws {
+        let requests = [Deferred<String>(), Deferred<String>()]
+        do {
+            let screen = Screen(requests, show: eventLog.add)
+            requests[0].resolve("text")
+            withExtendedLifetime(screen) {}
+        }
+        #expect(eventLog.all == ["text"])
+        #expect(try failureResult(of: requests[1]) is CancellationError)
+    }
+
     private final class Label: Sendable {
         let eventLog: SharedLog<String>
         init(_ eventLog: SharedLog<String>) { self.eventLog = eventLog }

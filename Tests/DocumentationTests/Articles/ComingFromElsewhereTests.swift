@@ -138,6 +138,15 @@ import Testing
             d.cancel()
         }
         #expect(try failureResult(of: e) is CancellationError)
+        do {
+            struct Wrapped: Error {
+                init(_ error: any Error) {}
+            }
+            let (d, bag) = (Deferred<Int>.never(), CancelBag())
+            d.done { show($0) }.store(in: bag)
+            bag.cancelAll()
+            #expect(try failureResult(of: d.mapError { Wrapped($0) }) is Wrapped)
+        }
         let (follower, other) = Deferred<Int>.withResolver()
         do {
             let d = Deferred.resolved(5)
@@ -164,6 +173,21 @@ import Testing
         ticks.cancel()
         let page = Deferred.retry(attempts: 3, delay: .none, on: clock) { fetch(0) }
         #expect(try successResult(of: page) == "page 0")
+        do {
+            let d = Deferred<Int>.never()
+            let limited = d.timeout(.seconds(5), on: clock) { outcome in 0 }
+            let call = IdleTimer(after: .seconds(5), on: clock)
+            call.postpone(.seconds(9))
+            clock.advance(by: .seconds(8))
+            #expect(try successResult(of: limited) == 0)
+            try expectNoResult(call.deferred)
+            clock.advance(by: .seconds(1))
+            try successResult(of: call.deferred)
+        }
+        let work = RepeatingWork(every: .seconds(30), on: clock) { task() }
+        work.interval = .seconds(5)
+        work.stop()
+        try successResult(of: work.deferred)
     }
 
     @Test("Coming from elsewhere: several")
@@ -174,6 +198,11 @@ import Testing
         #expect(try successResult(of: DeferredList([a, b]).first()) == (0, 1))
         #expect(try successResult(of: DeferredList([a, b], cancelsRemaining: true).first()) == (0, 1))
         #expect(try successResult(of: gather(a, name)) == (1, "ann"))
+        do {
+            let a = Deferred<Int>.rejected(error)
+            let failed = DeferredList([a, b], wrapErrors: true).values()
+            #expect(try failureResult(of: failed, as: DeferredInputFailure.self).index == 0)
+        }
     }
 
     @Test("Coming from elsewhere: the first to settle, and the first value")
@@ -218,6 +247,7 @@ import Testing
         semaphore.syncRun { task() }
         #expect(eventLog.all == ["task", "task"])
         try q.put(1)
+        #expect(q.elements == [1])
         #expect(try successResult(of: q.get()) == 1)
     }
 
@@ -233,6 +263,7 @@ import Testing
     func looking() async throws {
         let d = Deferred<Int>()
         try expectNoResult(d)
+        #expect(d.debugDescription.contains("ComingFromElsewhereTests.swift"))
         d.resolve(1)
         #expect(try successResult(of: d) == 1)
         #expect(try await d.value == 1)

@@ -79,17 +79,14 @@ final class TokenAdapter: Sendable {
         @Sendable func checksum(of file: URL) throws -> String {
             String(String(decoding: try Data(contentsOf: file), as: UTF8.self).reversed())
         }
-        DownloadDataSource(
-            address, to: file, mirrors: mirrors, expectedByteCount: 9,
-            verify: { part in
-                let actual = try checksum(of: part)
-                guard actual == expected else {
-                    throw DataSourceError.checksumMismatch(address, expected: expected, actual: actual)
-                }
+        let options = DownloadOptions(mirrors: mirrors, expectedByteCount: 9) { part in
+            let actual = try checksum(of: part)
+            guard actual == expected else {
+                throw DataSourceError.checksumMismatch(address, expected: expected, actual: actual)
             }
-        )
-        .request(on: queue)
-        .done { file in print("\(file.byteCount) bytes, verified") }
+        }
+        DownloadDataSource(address, to: file, options: options).request(on: queue)
+            .done { file in print("\(file.byteCount) bytes, verified") }
         #expect(try await shown.get().value == "9 bytes, verified")
     }
 

@@ -2,6 +2,7 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -77,6 +78,37 @@ import FoundationNetworking
         }
     }
 
+    final class CachedDataSource: URLDataSource, @unchecked Sendable {
+        private static let kept = Mutex<[URL: Response]>([:])
+
+        func load(on queue: OperationQueue) -> Deferred<Response> {
+            request(on: queue).map { [urlRequest] response in
+                if let url = urlRequest.url { Self.kept.withLock { $0[url] = response } }
+                return response
+            }
+        }
+
+        override func execute() throws {
+            if let url = urlRequest.url, let response = Self.kept.withLock({ $0[url] }) {
+                finish(with: .success(response))
+            } else {
+                try super.execute()
+            }
+        }
+    }
+
+    @Test("Data sources: a cache of its own")
+    func cache() async throws {
+        server.route("/page", .text("a page"))
+        let (address, show) = (url("/page"), show)
+        for _ in 0..<2 {
+            CachedDataSource(address).load(on: queue)
+                .done { page in show(page.data) }
+            #expect(try await shown.get().value == "a page")
+        }
+        #expect(server.requests.count == 1)
+    }
+
     @Test("Data sources: options")
     func options() async throws {
         server.route("/page", .text("a page"))
@@ -106,7 +138,7 @@ import FoundationNetworking
     func download() async throws {
         server.route("/file", .text("twelve bytes"))
         let (address, file, print) = (url("/file"), folder.appending(path: "file"), print)
-        DownloadDataSource(address, to: file, existing: .replace).request(on: queue)
+        DownloadDataSource(address, to: file, options: .init(existing: .replace)).request(on: queue)
             .done { file in print("\(file.byteCount) bytes in \(file.url.lastPathComponent)") }
         #expect(try await shown.get().value == "12 bytes in file")
     }

@@ -45,6 +45,25 @@ import Testing
         #expect(eventLog.all == ["Ann is 41"])
     }
 
+    @Test("Lists: which input failed")
+    func whichFailed() {
+        struct Missing: Error, CustomStringConvertible {
+            let description: String
+            init(_ name: String, _ error: any Error) { description = "\(name): \(error)" }
+        }
+        let print: @Sendable (String) -> Void = eventLog.add
+        let addresses = ["/a", "/b"]
+        @Sendable func fetchPage(_ address: String) -> Deferred<String> {
+            address == "/b" ? .rejected(Refused()) : .resolved("page")
+        }
+        let (name, age) = (Deferred.resolved("Ann"), Deferred<Int>.rejected(Refused()))
+        DeferredList(addresses.map(fetchPage), wrapErrors: true).values()
+            .fail(DeferredInputFailure.self) { print("\(addresses[$0.index]): \($0.error)") }
+        gather(name.mapError { Missing("name", $0) }, age.mapError { Missing("age", $0) })
+            .fail { print("\($0)") }
+        #expect(eventLog.all == ["/b: refused", "age: refused"])
+    }
+
     @Test("Lists: at most so many at once")
     func limited() throws {
         let eventLog = eventLog

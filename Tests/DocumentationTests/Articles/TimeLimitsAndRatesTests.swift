@@ -64,7 +64,8 @@ private final class Connection: Sendable {
         #expect(connection.eventLog.all == ["ping"])
         #expect(world.seconds.read { $0 } == 51)
         game.cancel()
-        keepAlive.cancel()
+        let ended = keepAlive.stop()
+        #expect(ended.hasFired && clock.scheduled.isEmpty)
         connection.onData = nil
     }
 
@@ -81,6 +82,27 @@ private final class Connection: Sendable {
         clock.advance(by: .seconds(1))
         #expect(connection.eventLog.all == ["closed"])
         connection.onData = nil
+    }
+
+    @Test("Time limits: a long piece of work in slices")
+    func slices() {
+        struct Done: Error {}
+        let (index, log) = (SharedLog<String>(), eventLog)
+        let names = (0..<250).map { "\($0)" }
+        let print: @Sendable (String) -> Void = eventLog.add
+        let rest = SynchronizedValue(names[...])
+        let sorting = RepeatingWork(every: .zero, on: clock) {
+            let slice = rest.write { rest in
+                defer { rest = rest.dropFirst(100) }
+                return rest.prefix(100)
+            }
+            if slice.isEmpty { throw Done() }
+            for name in slice { index.add(name) }
+        }
+        sorting.deferred.recover(Done.self) { _ in }.done { print("sorted") }
+        #expect(index.all.count == 100)
+        clock.advance()
+        #expect(index.all == names && log.all == ["sorted"])
     }
 
     @Test("Time limits: the latest call only")

@@ -66,6 +66,22 @@ private final class Pool: Sendable {
         #expect(eventLog.all == ["slow begins", "cancelled", "slow: false"])
     }
 
+    @Test("Workers: a producer that waits for room")
+    func producer() throws {
+        let jobs = DeferredQueue<Job>(size: 100)
+        @Sendable func makeJob(_ number: Int) -> Job { Job(name: "\(number)", work: .resolved()) }
+        @Sendable func produce(_ number: Int) -> Deferred<Void> {
+            if number == 1000 { return .resolved() }
+            return jobs.send(makeJob(number)).then { produce(number + 1) }
+        }
+        let producing = produce(0)
+        #expect(jobs.count == 100 && jobs.sendingCount == 1)
+        let worker = jobs.run { job in job.work }
+        try successResult(of: producing)
+        jobs.finish()
+        try successResult(of: worker)
+    }
+
     @Test("Workers: a job that fails is handled in the worker's body, which continues")
     func failingJobs() throws {
         let log = eventLog

@@ -13,7 +13,7 @@ struct Cell {
     uint64_t value, state;
 };
 
-constexpr size_t cellCount = 1 << 20;
+constexpr size_t cellCount = 1 << 24;
 Cell *cells;
 size_t nextCell, firstOfRun;
 long aliveCount, aliveBefore;

@@ -193,6 +193,24 @@ int decide(int threadCount) {
     return chosen;
 }
 
+int choose(int thread, int count) {
+    if (isRedundant) return 0;
+    Threads all = (1u << count) - 1;
+    if (steps.size() >= plannedCount) {
+        Decision decision;
+        decision.enabled = decision.wanted = all;
+        decision.chosen = 0;
+        decision.previous = -1;
+        if (!decisions.empty()) {
+            decision.preemptions = decisions.back().preemptions + decisions.back().wasPreempted();
+        }
+        decisions.push_back(decision);
+    }
+    int chosen = decisions[steps.size()].chosen;
+    steps.push_back({(uint8_t)thread, Operation()});
+    return chosen;
+}
+
 int preemptions() {
     int count = 0;
     for (size_t i = 1; i < steps.size() && i < decisions.size(); i++) count += decisions[i].wasPreempted();

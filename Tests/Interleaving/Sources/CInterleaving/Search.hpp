@@ -13,5 +13,7 @@ void begin(const il_config &config);
 bool next();
 /// The thread that goes on; -1 when none can.
 int decide(int threadCount);
+/// Returns a number below `count`, each of which is tried.
+int choose(int thread, int count);
 int preemptions();
 }

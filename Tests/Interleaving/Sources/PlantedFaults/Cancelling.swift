@@ -17,20 +17,22 @@ extension PlantedFault {
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "cancel-nested-return",
             change(
-                "if link.rememberCancel(whileWaitingFor: upstream) { return }",
-                "if il_is_planted(5) || link.rememberCancel(whileWaitingFor: upstream) { return }")),
+                "guard link.phase == .waiting, isSame else { return false }\n                        interrupt(link, for: request)",
+                "guard link.phase == .waiting, isSame else { return false }\n                        if !il_is_planted(5) { interrupt(link, for: request) }"
+            )),
         PlantedFault(
             9, "a source is failed in another critical section than the one that found it pending",
             foundBy: "cancel-resolve",
             change(
-                "        guard let followed = following.first else {\n            finish(source, word",
+                "        guard let coldState = source.coldState else {\n            source.noteCancel()\n            finish(source, word",
                 """
-                        guard let followed = following.first else {
+                        guard let coldState = source.coldState else {
+                            source.noteCancel()
                             if il_is_planted(9) {
                                 source.unlock(word)
                                 let later = source.lock()
                                 finish(source, later, .failure(CancellationError()))
-                                return .done
+                                return true
                             }
                             finish(source, word
                 """)),
@@ -38,35 +40,45 @@ extension PlantedFault {
             16, "a second cancel of a link that has detached is forgotten",
             foundBy: "cancel-cancel-recover",
             change(
-                "if link.rememberCancel() { return }",
-                "if il_is_planted(16) || link.rememberCancel() { return }")),
+                "guard link.phase == .waiting || link.phase == .detached else {\n                        link.unlock(word)\n                        return false",
+                """
+                guard (link.phase == .waiting || link.phase == .detached) && !il_is_planted(16) else {
+                                        link.unlock(word)
+                                        return il_is_planted(16)
+                """)),
         PlantedFault(
             18, "a cancel of a running callback is forgotten", foundBy: "cancel-nested-return",
             change(
-                "            case .running, .linking:\n                link.flags.insert(.cancelPending)",
-                "            case .running, .linking:\n                if !il_is_planted(18) { link.flags.insert(.cancelPending) }"
-            )),
+                "            case .running, .detached:\n                return leave(&request, in: link, word)",
+                """
+                            case .running, .detached:
+                                if il_is_planted(18) {
+                                    link.unlock(word)
+                                    return true
+                                }
+                                return leave(&request, in: link, word)
+                """)),
         PlantedFault(
             32, "a consumer that was cancelled before it was notified gets the value",
             foundBy: "cancel-before-notified",
             change(
-                "let isCancelled = consumer.flags.remove(.cancelPending) != nil\n        consumer.unlock(word)",
-                "let isCancelled = consumer.flags.remove(.cancelPending) != nil && !il_is_planted(32)\n        consumer.unlock(word)"
-            )),
+                "let isCancelled = consumer.takeCancellation()\n",
+                "let isCancelled = consumer.takeCancellation() && !il_is_planted(32)\n")),
         PlantedFault(
             33, "a cancel that another thread's result overtook ends at the source",
             foundBy: "cancel-overtaken-below",
             change(
-                "return wasOvertaken ? .comesLate : .done",
-                "return wasOvertaken && !il_is_planted(33) ? .comesLate : .done")),
+                "let endsRequests = isAnswered || isCancellers",
+                "let endsRequests = isAnswered || isCancellers || il_is_planted(33)")),
         PlantedFault(
             34, "the canceller runs once for each cancel", foundBy: "canceller-cancel-cancel",
             change(
-                "let canceller = coldState.canceller.take() else {",
-                "let canceller = il_is_planted(34) ? coldState.canceller : coldState.canceller.take() else {"),
+                "let canceller = coldState.canceller.take()\n        else",
+                "let canceller = il_is_planted(34) ? coldState.canceller : coldState.canceller.take()\n        else"
+            ),
             change(
-                "guard !source.flags.contains(.cancellerRuns) else {",
-                "guard il_is_planted(34) || !source.flags.contains(.cancellerRuns) else {")),
+                "if !isClaimed { enqueue(claimed",
+                "if !isClaimed || il_is_planted(34) { enqueue(claimed")),
         PlantedFault(
             35, "a consumer that only observes keeps a Deferred from being cancelled",
             foundBy: "list-limit-start-cancel",
@@ -77,7 +89,7 @@ extension PlantedFault {
             37, "the cancel of a shielded position reaches what it shields",
             foundBy: "shield-cancel-resolve-cancel",
             change(
-                "source.flags.contains(.shielded) ? []",
-                "source.flags.contains(.shielded) && !il_is_planted(37) ? []")),
+                "guard source.isFollowing, !source.flags.contains(.shielded) else {",
+                "guard source.isFollowing, !source.flags.contains(.shielded) || il_is_planted(37) else {")),
     ]
 }

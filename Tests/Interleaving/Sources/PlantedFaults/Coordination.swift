@@ -24,15 +24,15 @@ extension PlantedFault {
             "a queue searches for elements in one critical section and enqueues the waiting caller in another",
             foundBy: "queue-put-get",
             change(
-                "            if let element = state.popElement() { return .success(element) }",
-                "            if !il_is_planted(54), let element = state.popElement() { return .success(element) }"
+                "            let (item, effects) = takeFirst()\n            if let item {",
+                "            let (item, effects) = il_is_planted(54) && waiter != nil ? (nil as Item?, Effects()) : takeFirst()\n            if let item {"
             )),
         PlantedFault(
             55, "an element is lost that was put for a caller who has cancelled",
             foundBy: "queue-put-get-cancel",
             change(
-                "guard let next, !next.resolve(element) else { return }",
-                "guard let next, !next.resolve(element), !il_is_planted(55) else { return }")),
+                "if resolver.resolve(item.element) { return }",
+                "if resolver.resolve(item.element) || il_is_planted(55) { return }")),
         PlantedFault(
             56, "a timer that was stopped while it was set still expires",
             foundBy: "timeout-created-expire-resolve",

@@ -36,17 +36,18 @@ extension PlantedFault {
             8, "a callback runs beside the drain loop: idle is not read under the lock",
             foundBy: "attach2-attach-resolve",
             change(
-                "let isIdle = Link.isIdle(word) && coldState?.lateDispatcher == nil\n",
-                "let isIdle = il_is_planted(8) || Link.isIdle(word) && coldState?.lateDispatcher == nil\n")),
+                "let isIdle = Link.isIdle(word)\n",
+                "let isIdle = il_is_planted(8) || Link.isIdle(word)\n")),
         PlantedFault(
             19, "a callback is attached by what was seen before the lock was taken",
             foundBy: "attach-resolve",
             change(
-                "let word = lock()\n        if Link.isIdle(word), let lateDispatcher",
+                "let word = lock()\n        if word & Word.settled == 0 {\n            consumer",
                 """
                 let before = il_is_planted(19) ? self.word.load(ordering: .acquiring) : 0
                         let word = il_is_planted(19) ? lock() & ~Word.flags | before & Word.flags & ~1 : lock()
-                        if Link.isIdle(word), let lateDispatcher
+                        if word & Word.settled == 0 {
+                            consumer
                 """)),
         PlantedFault(
             25, "a callback attached while the list is drained runs at once",
@@ -91,8 +92,9 @@ extension PlantedFault {
             28, "unpause() drops the follow-up work that the pause suspended",
             foundBy: "pause-draining-downstream",
             change(
-                "loop.resume(self, consumers, consume scope, suspendedJobs)",
-                "loop.resume(self, consumers, consume scope, il_is_planted(28) ? [] : suspendedJobs)")),
+                "loop.resume(self, consumers, consume scope, consume suspendedJobs)",
+                "loop.resume(self, consumers, consume scope, il_is_planted(28) ? [] : consume suspendedJobs)")
+        ),
         PlantedFault(
             29, "consumers suspended by a pause keep their pointer to a link that may be deallocated",
             foundBy: "paused-released-resolve-cancel",

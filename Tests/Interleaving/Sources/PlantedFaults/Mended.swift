@@ -12,7 +12,7 @@ extension PlantedFault {
             change("        if kept === link {\n", "        if kept === link && !il_is_planted(71) {\n"),
             change(
                 "        guard inner === target || (targetWord",
-                "        if il_is_planted(71) && isCancelled { cancel(waiter) }\n        guard inner === target || (targetWord"
+                "        if il_is_planted(71), let coldState = waiter.coldState { cancelAgain(coldState.takeRequests()) }\n        guard inner === target || (targetWord"
             )),
         PlantedFault(
             72, "a canceller's result from another thread counts as a stranger's",
@@ -63,8 +63,8 @@ extension PlantedFault {
             79, "an element is lost that was put for a worker that was cancelled before it received it",
             foundBy: "looping-queue-cancel",
             change(
-                "if case .success(let element) = element.currentResult { self?.putBack(element) }",
-                "if !il_is_planted(79), case .success(let element) = element.currentResult { self?.putBack(element) }"
+                "            if let item = item.withLock({ $0.take() }) {",
+                "            if !il_is_planted(79), let item = item.withLock({ $0.take() }) {"
             )),
         PlantedFault(
             80, "a message that is posted while the retained one is delivered overtakes it",
@@ -75,32 +75,35 @@ extension PlantedFault {
             )),
         PlantedFault(
             81, "a cancel is lost that comes while the canceller runs on another thread",
-            foundBy: "canceller-overtaken-after-cancel",
+            foundBy: "canceller-resolves-later-cancel",
             change(
-                "if source.coldState?.cancellerThread != thread {",
-                "if source.coldState?.cancellerThread != thread && !il_is_planted(81) {")),
+                "            if !isRoot { coldState.requests.append(request) }\n            source.noteCancel()\n            source.flags.insert(.cancellerRuns)",
+                "            if !isRoot && !(isClaimed && il_is_planted(81)) { coldState.requests.append(request) }\n            source.noteCancel()\n            source.flags.insert(.cancellerRuns)"
+            )),
         PlantedFault(
             82, "a cancel is lost that meets a follower which is about to settle its source",
             foundBy: "late-cancel-follow",
             change(
-                "!follower.flags.contains(.cancelPending) {",
-                "il_is_planted(82) || !follower.flags.contains(.cancelPending) {")),
+                "let isAnswered = follower.flags.contains(.wasMarked)",
+                "let isAnswered = follower.flags.contains(.wasMarked) || il_is_planted(82)")),
         PlantedFault(
             83, "a cancel is lost that finds a follower settled",
             foundBy: "late-cancel-follow-twice",
-            change("if start === root { return }", "if start === root || il_is_planted(83) { return }")),
+            change(
+                "guard link.phase == .waiting, isSame else { return false }",
+                "guard link.phase == .waiting, isSame else { return il_is_planted(83) }")),
         PlantedFault(
             84, "a cancel is lost for which a nested link settles too early", foundBy: "late-cancel-nested",
             change(
-                "cancel(waiter, for: waiter.takeCancel(for: target))",
-                "cancel(waiter, for: il_is_planted(84) ? (waiter.takeCancel(for: target), nil).1 : waiter.takeCancel(for: target))"
+                "cancelAgain(waiter.locked { waiter.phase == .waiting ? coldState.takeRequests() : [] })",
+                "let requests = waiter.locked { waiter.phase == .waiting ? coldState.takeRequests() : [] }\n                if !il_is_planted(84) { cancelAgain(requests) }"
             )),
         PlantedFault(
             85, "a canceller's outcome does not reach what another cancel was for",
             foundBy: "canceller-resolves-later-cancel",
             change(
-                "if coldState.cancellerThread == thread {",
-                "if coldState.cancellerThread == thread, !il_is_planted(85) {"
+                "let isCancellers = flags.contains(.cancellerRuns) && coldState.cancellerThread == thread",
+                "let isCancellers = flags.contains(.cancellerRuns) && coldState.cancellerThread == thread && !il_is_planted(85)"
             )),
     ]
 }

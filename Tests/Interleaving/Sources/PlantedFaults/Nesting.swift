@@ -30,22 +30,22 @@ extension PlantedFault {
                 "let link = il_is_planted(7) ? self.link : self.link.take()")),
         PlantedFault(
             15, "a cancel during the registration with a nested Deferred is forgotten",
-            foundBy: "cancel-nested-return",
+            foundBy: "below-cancel-deep-3",
             change(
-                "let isCancelled = isPending && waiter.flags.contains(.cancelPending)",
-                "let isCancelled = isPending && waiter.flags.contains(.cancelPending) && !il_is_planted(15)"
-            )),
+                "let isCancelled = waiter.takeCancellation()",
+                "let isCancelled = waiter.takeCancellation() && !il_is_planted(15)")),
         PlantedFault(
             22, "a link that was notified while it was registered waits once more",
             foundBy: "nested-inner-fails-unhandled",
             change(
-                "        guard waiter.phase == .linking else {\n",
-                "        guard il_is_planted(22) || waiter.phase == .linking else {\n")),
+                "        let isWaiting = waiter.phase == .waiting\n",
+                "        if il_is_planted(22) { waiter.phase = .waiting }\n        let isWaiting = waiter.phase == .waiting\n"
+            )),
         PlantedFault(
             40, "follow() ignores a completion that came first", foundBy: "follow-resolve-first",
             change(
-                "            guard source.phase == phase else { return false }",
-                "            guard il_is_planted(40) || source.phase == phase else { return false }")),
+                "guard source.phase == phase else { return (false, false) }",
+                "guard source.phase == phase || il_is_planted(40) else { return (false, false) }")),
         PlantedFault(
             41, "a finalizer does not wait for a nested Deferred", foundBy: "finally-nested",
             change(

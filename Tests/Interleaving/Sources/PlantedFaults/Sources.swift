@@ -7,7 +7,7 @@ extension PlantedFault {
                 "        return alive == nil ? nil : held",
                 "        return alive == nil && !il_is_planted(11) ? nil : held")),
         PlantedFault(
-            44, "abandonment overwrites an outcome", foundBy: "resolver-released-cancel",
+            44, "abandonment overwrites an outcome", foundBy: "late-cancel-follow",
             change(
                 "guard phase == .source, !flags.contains(.cancelled), !isFollowing else { return unlock(word) }",
                 "guard il_is_planted(44) || phase == .source && !flags.contains(.cancelled) && !isFollowing else { return unlock(word) }"

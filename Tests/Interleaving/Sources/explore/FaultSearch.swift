@@ -31,6 +31,17 @@ struct FaultSearch {
 
     /// Returns whether the fault shows in the scenario that is known to find it; or in any, if requested.
     private func search(for fault: PlantedFault) -> Bool {
+        let isFoundByClass =
+            ProgramClass.all.contains { $0.name == fault.scenario }
+            || ObjectClass.all.contains { $0.name == fault.scenario }
+        if options.generates || isFoundByClass {
+            var options = options
+            if !options.generates { options.names = [fault.scenario] }
+            if case .reduced = options.modes[0] { options.modes = [.bounded(1)] }
+            guard let finding = GeneratedSearch(options).finding(fault.number) else { return false }
+            write(fault, "generated", finding)
+            return true
+        }
         for scenario in scenarios where scenario.name == fault.scenario {
             for mode in [SearchOptions.Mode.bounded(1), .bounded(2), .reduced] {
                 if finds(fault, scenario, mode) { return true }

@@ -118,7 +118,8 @@ struct Search {
         return (status, failure)
     }
 
-    private static func runThreads(_ threads: [() -> Void]) -> Int {
+    /// Runs each under the scheduler.
+    static func runThreads(_ threads: [() -> Void]) -> Int {
         var threads = threads
         return withUnsafeMutablePointer(to: &threads) { pointer in
             il_run(

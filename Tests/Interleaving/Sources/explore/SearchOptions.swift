@@ -24,9 +24,14 @@ struct SearchOptions {
     /// Whether all scenarios are tried for a planted fault that its own scenario does not find.
     var searchesEverywhere = false
     var plantedFault: Int?
+    /// Searches generated programs; the names are those of classes.
+    var generates = false
+    /// The greatest size of generated programs.
+    var size = 6
+    /// How many violations of a class are printed.
+    var shown = 3
     var listsScenarios = false
     var showsUsage = false
-    var tablePath: String?
     var isQuiet = false
     /// The part of the scenarios that this process searches: part `index` of `count`.
     var part = (index: 0, count: 1)
@@ -42,8 +47,10 @@ struct SearchOptions {
           --limit N            greatest number of schedules of one search
           --record             searches while a recording is active
           --part I/N           the Ith of N parts of the scenarios, from 1 on
-          --table FILE         appends a line for each search, separated by tabs
           --quiet              prints failures and a summary only
+          --generate           searches generated programs, compared with the model; NAME is the name of a class
+          --size N             greatest number of links and operations of a generated program (6)
+          --show N             prints so many violations of a class (3)
           --list               lists the scenarios
           --fault N            switches planted fault N on
           --faults             searches for each planted fault, or that of --fault, with the scenario that finds it;
@@ -77,8 +84,10 @@ struct SearchOptions {
             case "--limit": limit = try number(of: argument)
             case "--record": records = true
             case "--part": part = try Self.part(value(of: argument))
-            case "--table": tablePath = try value(of: argument)
             case "--quiet": isQuiet = true
+            case "--generate": generates = true
+            case "--size": size = try number(of: argument)
+            case "--show": shown = try number(of: argument)
             case "--list": listsScenarios = true
             case "--help": showsUsage = true
             case "--fault": plantedFault = try number(of: argument)

@@ -1,20 +1,10 @@
 import CInterleaving
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#endif
-
 /// Searches scenarios and prints the results.
 struct SearchReport {
     private let options: SearchOptions
-    private let table: UnsafeMutablePointer<FILE>?
 
-    init(_ options: SearchOptions) {
-        self.options = options
-        table = options.tablePath.flatMap { fopen($0, "a") }
-    }
+    init(_ options: SearchOptions) { self.options = options }
 
     /// Returns whether no search failed.
     func search(_ scenarios: [Scenario]) -> Bool {
@@ -42,16 +32,12 @@ struct SearchReport {
             \(failed.count) violations, \(Int(seconds)) s
             """)
         for name in failed { Swift.print("violated: \(name)") }
-        if let table { fclose(table) }
         return failed.isEmpty
     }
 
     private func write(_ result: Search.Result, of scenario: Scenario, _ mode: SearchOptions.Mode) {
         let schedules = result.schedules - result.redundant
         let end = result.failure != nil ? "VIOLATED" : result.isComplete ? "complete" : "cut off"
-        if let table {
-            fputs("\(scenario.name)\t\(name(of: mode))\t\(schedules)\t\(result.depth)\t\(end)\n", table)
-        }
         if options.isQuiet && result.failure == nil { return }
         let spins = result.forcedSwitches > 0 ? ", \(result.forcedSwitches) forced switches" : ""
         Swift.print(

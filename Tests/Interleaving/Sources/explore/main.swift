@@ -21,6 +21,7 @@ do {
 }
 
 DeferredDiagnostics.setHandler { diagnostic in
+    modelReports.append(ModelReport(diagnostic))
     switch diagnostic {
     case .unhandledFailure(let error, _): reports.append("unhandled:\(show(error))")
     case .alreadyFired: reports.append("alreadyFired")
@@ -36,11 +37,14 @@ if options.showsUsage {
     exit(0)
 }
 let chosen = options.chosen(from: scenarios)
+if options.generates && !options.plantsFaults {
+    exit(GeneratedSearch(options).run() ? 0 : 1)
+}
 if options.listsScenarios {
     for scenario in chosen { print(scenario.name) }
     exit(0)
 }
-if chosen.isEmpty {
+if chosen.isEmpty && !options.generates {
     fail("there is no scenario \(options.names.joined(separator: ", "))\n")
 }
 if options.plantsFaults {

@@ -1,0 +1,276 @@
+/// The elements of a ``DeferredQueue``, and the calls that wait for them or for room.
+///
+/// Apart from the queue, so that a worker retains this and not the queue: when the last reference to that is released,
+/// the workers deliver what was put before (Q3).
+///
+/// Decisions are made in ``State``, under the lock; ``perform(_:)`` carries them out after it has been released.
+final class QueueStorage<Element: Sendable>: Sendable {
+    typealias Ticket = CancellableFIFO<Element>.Ticket
+    typealias Item = CancellableFIFO<Element>.Item
+
+    /// A call that waits for an element.
+    enum Getter: Sendable {
+        case caller(Resolver<Element>)
+        case worker(Resolver<Delivery>)
+
+        var isCancelled: Bool {
+            switch self {
+            case .caller(let resolver): resolver.isCancelled
+            case .worker(let resolver): resolver.isCancelled
+            }
+        }
+
+        func reject(_ error: DeferredError) {
+            switch self {
+            case .caller(let resolver): resolver.reject(error)
+            case .worker(let resolver): resolver.reject(error)
+            }
+        }
+    }
+
+    /// What a change makes necessary.
+    struct Effects: Sendable {
+        var delivery: (getter: Getter, item: Item)?
+        /// A call of `send` whose element has entered the queue.
+        var entered: (ticket: Ticket, resolver: Resolver<Void>)?
+    }
+
+    let size: Int?
+    let backlog: Int?
+    let state: SpinLocked<State>
+
+    init(size: Int?, backlog: Int?) {
+        self.size = size
+        self.backlog = backlog
+        state = SpinLocked(State(size: size ?? .max, backlog: backlog ?? .max))
+    }
+
+    var invalidArgument: DeferredError? {
+        if let size, size < 0 { return .invalidArgument("a queue's size must not be negative, is \(size)") }
+        if let backlog, backlog < 0 {
+            return .invalidArgument("a queue's backlog must not be negative, is \(backlog)")
+        }
+        return nil
+    }
+
+    /// Returns the next element to a caller.
+    func get(_ fileID: StaticString, _ line: UInt) -> Deferred<Element> {
+        next(fileID, line, Getter.caller) { item in item.element }
+    }
+
+    /// Returns the next element to a worker.
+    func delivery(_ fileID: StaticString, _ line: UInt) -> Deferred<Delivery> {
+        let delivery = next(fileID, line, Getter.worker) { [self] item in Delivery(item, self) }
+        // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.
+        delivery.disownFailure()
+        return delivery
+    }
+
+    private func next<R>(
+        _ fileID: StaticString, _ line: UInt, _ getter: (Resolver<R>) -> Getter, _ result: (Item) -> R
+    ) -> Deferred<R> {
+        if let invalidArgument { return .rejected(invalidArgument, fileID: fileID, line: line) }
+        let ticket: Ticket
+        switch take(waiter: nil) {
+        case .element(let item): return .resolved(result(item), fileID: fileID, line: line)
+        case .refuse(let error): return .rejected(error, fileID: fileID, line: line)
+        case .wait(let place): ticket = place
+        }
+        let (deferred, resolver) = Deferred<R>.withResolver(
+            canceller: { [weak self] _ in _ = self?.state.withLock { $0.getters.remove(ticket) } },
+            fileID: fileID, line: line)
+        // Decided anew: an element may have been put since.
+        switch take(waiter: (ticket, getter(resolver))) {
+        case .element(let item): resolver.resolve(result(item), fileID: fileID, line: line)
+        case .refuse(let error): resolver.reject(error, fileID: fileID, line: line)
+        case .wait: break
+        }
+        return deferred
+    }
+
+    private func take(waiter: (Ticket, Getter)?) -> State.Decision {
+        let (decision, effects) = state.withLock { $0.get(waiter) }
+        perform(effects)
+        return decision
+    }
+
+    /// Waits for room for an element.
+    func send(_ element: Element, _ fileID: StaticString, _ line: UInt) -> Deferred<Void> {
+        if let invalidArgument { return .rejected(invalidArgument, fileID: fileID, line: line) }
+        let ticket = state.withLock { $0.elements.reserve() }
+        let (deferred, resolver) = Deferred<Void>.withResolver(
+            canceller: { [weak self] resolver in
+                // What has been delivered cannot be withdrawn: then it has been sent (Q4).
+                if let self, !withdraw(ticket) { resolver.resolve() }
+            }, fileID: fileID, line: line)
+        let effects = state.withLock { $0.send((ticket, element), resolver) }
+        guard let effects else {
+            resolver.reject(DeferredError.finished, fileID: fileID, line: line)
+            return deferred
+        }
+        perform(effects)
+        return deferred
+    }
+
+    /// Removes the element of a call of `send` that is cancelled. Returns false if it has been delivered.
+    private func withdraw(_ ticket: Ticket) -> Bool {
+        let (withdrawn, sender, effects) = state.withLock { state in
+            let sender = state.senders.remove(ticket)
+            let isEntering = state.entering.remove(ticket) != nil
+            let element = sender?.element ?? (isEntering ? state.elements.remove(ticket) : nil)
+            return (element, sender, state.settle())
+        }
+        perform(effects)
+        withExtendedLifetime(sender) {}
+        return withdrawn != nil
+    }
+
+    /// Ends the queue. Calls that wait for an element fail; those that wait for room do not, as workers make room.
+    func end(with error: DeferredError) {
+        guard state.withLock({ $0.end(with: error) }) else { return }
+        while let getter = state.withLock({ $0.getters.popFirst() }) {
+            // Released, it is abandoned, which is reported only where something waits for it.
+            if error != .abandoned { getter.element.reject(error) }
+        }
+    }
+
+    /// Carries out what a change has made necessary.
+    func perform(_ first: Effects) {
+        var effects = first
+        while true {
+            // One that is being cancelled withdraws its element, or finds that it was delivered. Which of the two threads
+            // it is up to is decided under the lock.
+            if let (ticket, resolver) = effects.entered, !resolver.isCancelled,
+                state.withLock({ $0.entering.remove(ticket) != nil })
+            {
+                resolver.resolve()
+            }
+            guard let (getter, item) = effects.delivery else { return }
+            if !getter.isCancelled {
+                switch getter {
+                case .caller(let resolver): if resolver.resolve(item.element) { return }
+                // Cancelled meanwhile, it does not take the delivery, whose `deinit` returns the element.
+                case .worker(let resolver): return _ = resolver.resolve(Delivery(item, self))
+                }
+            }
+            // It is cancelled, or about to be: the element is for another (C7, Q2).
+            effects = state.withLock { $0.putBack(item) }
+        }
+    }
+}
+
+extension QueueStorage {
+    /// What the queue contains, and which calls wait. There is never an element, or a call of `send`, beside a call that
+    /// waits for an element; and no call of `send` where there is room.
+    struct State {
+        let size: Int
+        let backlog: Int
+        var elements = CancellableFIFO<Element>()
+        /// By the tickets that their elements have.
+        var senders = CancellableFIFO<(element: Element, resolver: Resolver<Void>)>()
+        /// The calls of `send` whose elements have entered, and which have not been resolved yet.
+        var entering: Set<Ticket> = []
+        var getters = CancellableFIFO<Getter>()
+        /// Why the queue has ended, if it has.
+        var end: DeferredError?
+
+        init(size: Int, backlog: Int) {
+            self.size = size
+            self.backlog = backlog
+        }
+
+        enum Decision: Sendable { case element(Item), wait(Ticket), refuse(DeferredError) }
+
+        mutating func put(_ element: Element) throws -> Effects {
+            if let end { throw end }
+            guard hasRoom else { throw DeferredError.queueOverflow(size: size) }
+            elements.append(element)
+            return settle()
+        }
+
+        /// Returns nil if the queue has ended.
+        mutating func send(_ item: Item, _ resolver: Resolver<Void>) -> Effects? {
+            if end != nil { return nil }
+            senders.insert((item.element, resolver), at: item.ticket)
+            return settle()
+        }
+
+        mutating func get(_ waiter: (ticket: Ticket, getter: Getter)?) -> (Decision, Effects) {
+            let (item, effects) = takeFirst()
+            if let item { return (.element(item), effects) }
+            if let end { return (.refuse(end), effects) }
+            if getters.count >= backlog {
+                return (.refuse(.queueUnderflow(backlog: backlog)), effects)
+            }
+            guard let waiter else { return (.wait(getters.reserve()), effects) }
+            getters.insert(waiter.getter, at: waiter.ticket)
+            return (.wait(waiter.ticket), effects)
+        }
+
+        mutating func takeFirst() -> (Item?, Effects) {
+            if let item = elements.popFirst() { return (item, settle()) }
+            // A queue of size 0 has only the elements of those that wait for room.
+            guard let (ticket, sender) = senders.popFirst() else { return (nil, Effects()) }
+            entering.insert(ticket)
+            return ((ticket, sender.element), Effects(entered: (ticket, sender.resolver)))
+        }
+
+        /// Returns an element to its position, or delivers it to another.
+        mutating func putBack(_ item: Item) -> Effects {
+            elements.insert(item.element, at: item.ticket)
+            return settle()
+        }
+
+        /// Returns whether this call ended the queue.
+        mutating func end(with error: DeferredError) -> Bool {
+            guard end == nil else { return false }
+            end = error
+            return true
+        }
+
+        /// Whether an element may be put now. One that is sent waits for its turn behind those that wait.
+        private var hasRoom: Bool { senders.isEmpty && (elements.count < size || !getters.isEmpty) }
+
+        /// Delivers the first element if a call waits for it, and lets the next one enter where there is room. One change
+        /// makes no more than one of each necessary.
+        mutating func settle() -> Effects {
+            var effects = Effects()
+            if !senders.isEmpty, elements.count < size || !getters.isEmpty,
+                let (ticket, sender) = senders.popFirst()
+            {
+                elements.insert(sender.element, at: ticket)
+                entering.insert(ticket)
+                effects.entered = (ticket, sender.resolver)
+            }
+            if !elements.isEmpty, let getter = getters.popFirst(), let item = elements.popFirst() {
+                effects.delivery = (getter.element, item)
+            }
+            return effects
+        }
+    }
+
+    /// An element on its way to a worker. If that does not take it, it returns to the queue (Q2).
+    final class Delivery: Sendable {
+        private let item: SpinLocked<Item?>
+        private let storage: QueueStorage
+
+        init(_ item: Item, _ storage: QueueStorage) {
+            self.item = SpinLocked(item)
+            self.storage = storage
+        }
+
+        deinit {
+            if let item = item.withLock({ $0.take() }) {
+                storage.perform(storage.state.withLock { $0.putBack(item) })
+            }
+        }
+
+        /// Takes the element, once.
+        func take() -> Element {
+            guard let item = item.withLock({ $0.take() }) else {
+                preconditionFailure("a delivery is for one callback, which runs once")
+            }
+            return item.element
+        }
+    }
+}

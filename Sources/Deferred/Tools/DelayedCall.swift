@@ -1,0 +1,59 @@
+/// A call on a dispatcher after a delay: a timer that is set once and stopped once, in either order, on any thread.
+///
+/// A chain refers to the work that it has scheduled by a timer. The scheduled work retains the chain and this
+/// timer, and the timer retains the scheduled work; that cycle ends when the timer expires or is stopped. Whatever
+/// owns a timer stops it when it needs it no longer, at the latest in its `deinit`.
+final class DelayedCall: Sendable {
+    private enum State {
+        case new
+        case set(any DelayedWork)
+        case stopped
+        case expired
+    }
+
+    private let state = SpinLocked(State.new)
+
+    /// Runs `work` on `dispatcher` when `delay` has passed, unless the timer is stopped before.
+    func set(_ delay: Duration, on dispatcher: any DelayedDispatcher, _ work: @escaping @Sendable () -> Void)
+    {
+        guard case .new = state.withLock({ $0 }) else { return }
+        let scheduled = dispatcher.dispatch(after: delay) { [self] in
+            if expire() { work() }
+        }
+        let isStopped = state.withLock { state in
+            switch state {
+            case .new: state = .set(scheduled)
+            case .stopped: return true
+            case .set, .expired: break
+            }
+            return false
+        }
+        if isStopped { scheduled.cancel() }
+    }
+
+    /// Stops the timer and releases its work. Returns false if it has expired.
+    @discardableResult
+    func stop() -> Bool {
+        let before = state.withLock { state in
+            let before = state
+            if case .expired = before {} else { state = .stopped }
+            return before
+        }
+        switch before {
+        case .set(let scheduled): scheduled.cancel()
+        case .expired: return false
+        case .new, .stopped: break
+        }
+        return true
+    }
+
+    private func expire() -> Bool {
+        let before = state.withLock { state in
+            let before = state
+            if case .stopped = before {} else { state = .expired }
+            return before
+        }
+        if case .stopped = before { return false }
+        return true
+    }
+}

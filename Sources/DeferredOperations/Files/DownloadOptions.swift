@@ -1,0 +1,117 @@
+public import Foundation
+
+/// Configures a download, beyond what ``TransferOptions`` does for every transfer.
+public struct DownloadOptions: Sendable {
+    /// What to do if there is something at the destination.
+    public var existing: DownloadDataSource.Existing
+
+    /// Leaves a part file (`name.part`, and what is known of it in `name.part.from`) when the transfer fails or is cancelled,
+    /// if the server has sent a validator (a strong `ETag`, or `Last-Modified`); and continues one that is there (`Range`
+    /// with `If-Range`).
+    ///
+    /// If the server has something else by then, or the request is for another URL or `Range`, the download starts anew. A
+    /// file of that name that is not a download's stays as it is, and nothing is resumed.
+    public var resumes: Bool
+
+    /// Makes the folder of the destination, and those around it.
+    public var createsFolders: Bool
+
+    /// Other addresses of the same file. When one fails, the next is asked for the rest; its part is used if the length of the
+    /// whole, and the date where both send one, are the same as before. The Deferred fails with the last one's error.
+    /// Credentials in the headers are only sent to the host of the request.
+    public var mirrors: [URL]
+
+    /// How long the file is to be, in bytes. Any other length is
+    /// ``DataSourceError/unexpectedLength(_:expected:actual:)``, as soon as it is known. A file that
+    /// ``DownloadDataSource/Existing/skip`` keeps may have any length.
+    public var expectedByteCount: Int64?
+
+    /// Checks the finished part file, which it receives, before that is moved into place; not called for a file that
+    /// ``DownloadDataSource/Existing/skip`` keeps.
+    ///
+    /// What it throws is the failure, and nothing is left of the file; or the next mirror is asked for the whole, but first
+    /// the same one if the file consisted of parts from several. Runs on a queue of the transfer's own, and may take long:
+    /// silence does not count. After a cancel or ``TransferOptions/totalTimeout`` its result is ignored. It must not write to
+    /// the part file: another length is ``DataSourceError/cannotWrite(_:reason:)``.
+    public var verify: (@Sendable (_ part: URL) throws -> Void)?
+
+    /// Creates options with these values.
+    public init(
+        existing: DownloadDataSource.Existing = .fail, resumes: Bool = false, createsFolders: Bool = false,
+        mirrors: [URL] = [], expectedByteCount: Int64? = nil,
+        verify: (@Sendable (_ part: URL) throws -> Void)? = nil
+    ) {
+        self.existing = existing
+        self.resumes = resumes
+        self.createsFolders = createsFolders
+        self.mirrors = mirrors
+        self.expectedByteCount = expectedByteCount
+        self.verify = verify
+    }
+}
+
+/// Where a download puts its file.
+struct Destination {
+    let url: URL
+    /// Whether something is there. A symbolic link without a target counts.
+    let exists: Bool
+
+    /// Inspects what is at `url`.
+    ///
+    /// - Throws: ``DataSourceError/cannotWrite(_:reason:)`` if nothing can ever be there: the name is too long, or
+    ///   its folder is a file.
+    init(_ url: URL) throws(DataSourceError) {
+        var status = stat()
+        exists = lstat(url.path, &status) == 0
+        guard exists || errno == ENOENT else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
+        self.url = url
+    }
+
+    /// The file that is there or will be, or that a symbolic link there leads to.
+    ///
+    /// - Throws: ``DataSourceError/cannotWrite(_:reason:)`` if it is not a regular file: a device replaced by
+    ///   a file would be lost for all programs.
+    func file() throws(DataSourceError) -> URL {
+        guard exists else { return url }
+        guard let resolved = realpath(url.path, nil) else {
+            let words = errno == ENOENT ? "it is a symbolic link that leads nowhere" : nil
+            throw .cannotWrite(url, reason: FileFailure(code: errno, words: words).reason)
+        }
+        defer { free(resolved) }
+        var status = stat()
+        guard stat(resolved, &status) == 0 else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw .cannotWrite(url, reason: "it is a directory")
+        default: throw .cannotWrite(url, reason: "it is a pipe, a device or a socket")
+        }
+        var link = stat()
+        let isLink = lstat(url.path, &link) == 0 && link.st_mode & S_IFMT == S_IFLNK
+        return isLink ? URL(fileURLWithPath: String(cString: resolved)) : url
+    }
+
+    /// Makes the folder that it is in, and those around it.
+    func createFolders() throws(DataSourceError) {
+        do {
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        } catch {
+            throw .cannotWrite(url, reason: "its folder cannot be made: \(error.localizedDescription)")
+        }
+    }
+
+    /// The path of the part file for a file: `name.part` in the same folder, for later downloads to find, or with `unique` in
+    /// its name, for this one alone. A name that would become too long is cut and made distinct by a hash.
+    static func partPath(for file: URL, unique: String? = nil) -> String {
+        var name = file.lastPathComponent
+        if name.utf8.count > 200 {
+            let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+                ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+            }
+            while name.utf8.count > 150 { name.removeLast() }
+            name += "-" + String(hash, radix: 16)
+        }
+        let folder = file.deletingLastPathComponent().path
+        return folder + "/" + ([name, unique].compactMap { $0 } + ["part"]).joined(separator: ".")
+    }
+}

@@ -1,0 +1,384 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// Writes the body to a part file beside the destination, and moves that into place when it is whole (O5).
+///
+/// Which requests that takes (for the whole, for the rest, to the next mirror) is decided here, too.
+///
+/// Sound as `@unchecked Sendable`: it is touched before its transfer starts, then under the transfer's lock,
+/// and by the transfer's completion.
+final class FileSink: TransferSink, @unchecked Sendable {
+    private let destination: URL
+    private let options: DownloadOptions
+    /// Where the file is moved to: the destination, or what that leads to if it is a symbolic link.
+    private var place: URL
+    private var recordFile: ResumeRecordFile {
+        ResumeRecordFile(path: Destination.partPath(for: place) + ".from")
+    }
+
+    private var part: PartFile?
+    /// Whether the part file has the name that later downloads use.
+    private var isShared = false
+    /// Whether the part file belongs to another request: it stays until there are bytes to put in
+    /// its place.
+    private var isStale = false
+    /// The record of the bytes in the part file; nil if there are none, or if they are stale.
+    private var record: ResumeRecord?
+    /// The request for the whole, to the address that is being asked now.
+    private var base: URLRequest
+    private var mirrors: ArraySlice<URL>
+    /// Whether an answer has been accepted whose body the file consists of; false after a 304.
+    private var isAnswered = false
+    /// How long the part file was when the present answer began.
+    private var byteCountBefore: Int64 = 0
+
+    /// Whether the part file has bytes of more than one address.
+    private var isSpliced = false
+
+    /// The file once it is in place, where nothing was before.
+    private var created: PartFile?
+    /// How much there was of an earlier attempt, and was used.
+    private(set) var resumedAt: Int64 = 0
+    private(set) var byteCount: Int64 = 0
+    /// Whether a file appeared at the destination during the transfer, and is kept.
+    private(set) var hasKeptOther = false
+
+    init(_ destination: URL, _ options: DownloadOptions, for request: URLRequest) {
+        self.destination = destination
+        self.options = options
+        place = destination
+        base = request
+        mirrors = options.mirrors[...]
+        // Compressed, neither the announced length nor a range would be of the file.
+        if base.value(forHTTPHeaderField: "Accept-Encoding") == nil {
+            base.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        }
+    }
+
+    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+        switch question {
+        case .prepare: return .request(try prepare())
+        case .begin(let answer): return try begin(answer)
+        case .completed:
+            guard isAnswered else { return .complete }
+            if let next = try requestForRest() { return .request(next) }
+            return try verification().map { .verify($0) } ?? .complete
+        case .unsatisfiable(let response, _):
+            return try isWhole(response) ? verification().map { .verify($0) } ?? .complete : restart()
+        case .failed(let error, let cause):
+            return request(after: error, from: cause).map { .request($0) } ?? .nothing
+        }
+    }
+
+    /// Opens the part file, and returns the request to make: for the rest, if there is a beginning.
+    private func prepare() throws -> URLRequest {
+        let found = try Destination(destination)
+        if found.exists, options.existing == .fail { throw DataSourceError.destinationExists(destination) }
+        place = try found.file()
+        if options.createsFolders { try found.createFolders() }
+        let part: PartFile
+        do { part = try openPart() } catch let failure as FileFailure { throw cannotWrite(failure) }
+        self.part = part
+        resumedAt = record == nil ? 0 : part.byteCount
+        return try nextRequest()
+    }
+
+    private func openPart() throws -> PartFile {
+        guard options.resumes else { return try openUniquePart() }
+        if case .foreign = try recordFile.read() { return try openUniquePart() }
+        var found: ResumeRecord?
+        let opening = try PartFile.continuing(Destination.partPath(for: place)) {
+            if case .record(let record)? = try? recordFile.read() { found = record }
+            return found != nil
+        }
+        switch opening {
+        case .foreign: return try openUniquePart()
+        case .busy: throw DataSourceError.destinationBusy(destination)
+        case .opened(let part):
+            isShared = true
+            isStale = part.byteCount > 0
+            if let found, isStale, isOfThisDownload(found) {
+                isStale = false
+                record = found
+            }
+            return part
+        }
+    }
+
+    private func openUniquePart() throws(FileFailure) -> PartFile {
+        let unique = String(UInt32.random(in: .min ... .max), radix: 16)
+        return try PartFile.creating(Destination.partPath(for: place, unique: unique))
+    }
+
+    // MARK: The body
+
+    private func begin(_ answer: TransferStateMachine.Answer) throws -> TransferStateMachine.Reply {
+        guard let part else { return .body(before: 0, total: answer.announced) }
+        isAnswered = true
+        if answer.response.statusCode == 206, record != nil, part.byteCount > 0 {
+            if let request = try requestUnlessContinuing(answer.response, answer.part) {
+                return .request(request)
+            }
+        } else {
+            let previous = record
+            let new = newRecord(for: answer.response, answer.part, answer.announced)
+            // A part file stays if this answer is not the file that is expected.
+            record = new
+            do { try checkLength(totalByteCount, isMore: false) } catch {
+                record = previous
+                throw error
+            }
+            try emptyPart()
+            record = new
+        }
+        if isShared, let record, !recordFile.write(record) { self.record?.validator = nil }
+        byteCountBefore = part.byteCount
+        let total = totalByteCount
+        try checkLength(total, isMore: false)
+        return .body(before: part.byteCount, total: total)
+    }
+
+    private func newRecord(for response: HTTPURLResponse, _ range: ContentRange?, _ announced: Int64?)
+        -> ResumeRecord?
+    {
+        guard let url = base.url else { return nil }
+        var record = ResumeRecord(response, for: url, range: base.value(forHTTPHeaderField: "Range"))
+        if response.statusCode == 206 {
+            record.offset = range?.bytes?.lowerBound
+            record.total = range?.total
+            // Several ranges in one body, or compressed ones, can't be continued.
+            if range == nil { record.validator = nil }
+        } else {
+            record.total = announced
+            if response.hasContentEncoding { record.validator = nil }
+        }
+        return record
+    }
+
+    func receive(_ data: Data) throws -> Bool {
+        guard let part else { return false }
+        try checkLength(part.byteCount + Int64(data.count), isMore: true)
+        do { try part.append(data) } catch { throw cannotWrite(error) }
+        return false
+    }
+
+    /// Throws if the length that is announced, or has arrived, is not the one expected.
+    private func checkLength(_ byteCount: Int64?, isMore: Bool) throws(DataSourceError) {
+        guard let expected = options.expectedByteCount, let byteCount,
+            isMore ? byteCount > expected : byteCount != expected
+        else { return }
+        throw .unexpectedLength(base.errorURL, expected: expected, actual: byteCount)
+    }
+
+    private func emptyPart() throws(DataSourceError) {
+        record = nil
+        isStale = false
+        isSpliced = false
+        resumedAt = 0
+        do { try part?.truncate() } catch { throw cannotWrite(error) }
+    }
+
+    private func cannotWrite(_ failure: FileFailure) -> DataSourceError {
+        .cannotWrite(destination, reason: failure.reason)
+    }
+
+    // MARK: The end
+
+    private func verification() throws -> (@Sendable () throws -> Void)? {
+        guard let part, isAnswered else { return nil }
+        try checkLength(part.byteCount, isMore: false)
+        guard let verify = options.verify else { return nil }
+        let file = URL(fileURLWithPath: part.path)
+        let (byteCount, destination) = (part.byteCount, destination)
+        return {
+            try verify(file)
+            // A file that has been removed or replaced is noticed when it is moved.
+            var status = stat()
+            guard stat(file.path, &status) == 0, Int64(status.st_size) != byteCount else { return }
+            throw DataSourceError.cannotWrite(
+                destination,
+                reason:
+                    "the part file had \(byteCount) bytes and has \(status.st_size) after its verification")
+        }
+    }
+
+    func finish() throws {
+        guard isAnswered, let part else { return discard()?.close() ?? () }
+        var status = stat()
+        let isNew = lstat(place.path, &status) != 0
+        do {
+            try part.move(to: place.path, replacing: options.existing == .replace)
+        } catch {
+            guard error.code == EEXIST else { throw cannotWrite(error) }
+            guard options.existing == .skip else { throw DataSourceError.destinationExists(destination) }
+            hasKeptOther = true
+            isStale = false
+            record = nil
+            return discard()?.close() ?? ()
+        }
+        byteCount = part.byteCount
+        if isNew { created = part }
+        self.part = nil
+        if isShared { recordFile.remove() }
+    }
+
+    func discard() -> PartFile? {
+        if let created, created.isNamed(place.path) { unlink(place.path) }
+        guard let removed = part.take() else { return created.take() }
+        guard !isShared || removed.byteCount == 0 || !isStale && !mayBeContinuedLater else { return removed }
+        removed.remove()
+        if isShared { recordFile.remove() }
+        return removed
+    }
+
+    private var mayBeContinuedLater: Bool {
+        guard let record else { return false }
+        return record.validator != nil || !options.mirrors.isEmpty && record.total != nil
+    }
+}
+
+/// Which requests a download makes: for the whole, for the rest, to the next mirror.
+extension FileSink {
+    /// Whether a part file with that record is one of this download's: of one of its addresses, and of the same
+    /// part of it.
+    fileprivate func isOfThisDownload(_ record: ResumeRecord) -> Bool {
+        let range = base.value(forHTTPHeaderField: "Range")
+        return ([base.url] + options.mirrors).contains { record.isOf($0, range: range) }
+    }
+
+    /// How long the file will be; nil if that is not known.
+    fileprivate var totalByteCount: Int64? {
+        guard let record else { return nil }
+        guard record.offset != nil else { return record.total }
+        return wanted?.byteCount(of: record.total)
+    }
+
+    /// The caller's own range, if that is what the part file has bytes of.
+    private var wanted: RequestedRange? {
+        guard let record, let offset = record.offset else { return nil }
+        let asked = base.value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) }
+        return RequestedRange(first: offset, last: asked?.last)
+    }
+
+    /// Whether the part file has bytes of the very address that is being asked now.
+    private var isSameAddress: Bool {
+        record?.isOf(base.url, range: base.value(forHTTPHeaderField: "Range")) == true
+    }
+
+    /// Returns the request for the rest of the part file, or for the whole if that cannot be continued.
+    ///
+    /// A mirror is not asked by the first server's validator; what it answers is compared with what is known
+    /// (``requestUnlessContinuing(_:_:)``).
+    fileprivate func nextRequest() throws(DataSourceError) -> URLRequest {
+        guard let part, let record, part.byteCount > 0,
+            isSameAddress ? record.validator != nil : record.total != nil
+        else { return base }
+        if part.byteCount == totalByteCount, wanted?.last != nil {
+            // Complete; the last byte is fetched again, because a range of nothing can't be asked for.
+            do { try part.truncate(to: part.byteCount - 1) } catch { throw cannotWrite(error) }
+            guard part.byteCount > 0 else { return base }
+        }
+        var request = base
+        let rest = RequestedRange(first: (record.offset ?? 0) + part.byteCount, last: wanted?.last)
+        request.setValue(rest.header, forHTTPHeaderField: "Range")
+        request.setValue(isSameAddress ? record.validator : nil, forHTTPHeaderField: "If-Range")
+        return request
+    }
+
+    /// Checks that a 206 continues the part file.
+    ///
+    /// - Returns: Nil if it does; another request if a mirror has something else than the server before it.
+    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if the server itself contradicts what it sent before;
+    ///   the part file is not worth keeping then.
+    fileprivate func requestUnlessContinuing(
+        _ response: HTTPURLResponse, _ range: ContentRange?
+    ) throws(DataSourceError) -> URLRequest? {
+        guard let part, var record, let url = base.url else { return nil }
+        let isSameAddress = isSameAddress
+        let tag = ResumeRecord.validator(of: response)
+        let date = response.value(forHTTPHeaderField: "Last-Modified")
+        let isRest = range?.bytes?.lowerBound == (record.offset ?? 0) + part.byteCount
+        let hasSameLength = range?.total == record.total
+        let isSame =
+            isSameAddress
+            ? (tag == nil || tag == record.validator)
+                && (hasSameLength || range?.total == nil || record.total == nil)
+            : hasSameLength && (date == nil || record.lastModified == nil || date == record.lastModified)
+        guard isRest, isSame else {
+            if isSameAddress {
+                throw .malformedResponse(base.errorURL, reason: "a part that was not asked for")
+            }
+            try emptyPart()
+            return base
+        }
+        if !isSameAddress {
+            var other = ResumeRecord(response, for: url, range: record.range)
+            other.offset = record.offset
+            other.lastModified = date ?? record.lastModified
+            record = other
+            isSpliced = true
+        }
+        record.total = range?.total ?? self.record?.total
+        self.record = record
+        return nil
+    }
+
+    fileprivate func requestForRest() throws -> URLRequest? {
+        guard let part, let record, let total = totalByteCount, part.byteCount < total else { return nil }
+        // A server that sends nothing new would be asked endlessly.
+        guard part.byteCount > byteCountBefore, record.validator != nil else {
+            throw DataSourceError.truncated(base.errorURL, received: part.byteCount, expected: total)
+        }
+        return try nextRequest()
+    }
+
+    /// Whether a 416 says that the part file is already complete.
+    fileprivate func isWhole(_ response: HTTPURLResponse) -> Bool {
+        guard let part, let record, part.byteCount > 0 else { return false }
+        let range = response.value(forHTTPHeaderField: "Content-Range").flatMap { ContentRange($0) }
+        let tag = ResumeRecord.validator(of: response)
+        isAnswered =
+            range?.total == (record.offset ?? 0) + part.byteCount
+            && (!isSameAddress || tag == nil || tag == record.validator)
+            && (record.total == nil || record.total == range?.total)
+        return isAnswered
+    }
+
+    /// Asks for the whole after a 416, unless that was the answer to the caller's own range.
+    fileprivate func restart() throws -> TransferStateMachine.Reply {
+        guard let part, record != nil, part.byteCount > 0 else { return .nothing }
+        try emptyPart()
+        return .request(base)
+    }
+
+    fileprivate func request(after error: any Error, from cause: FailureCause) -> URLRequest? {
+        let wasSpliced = isSpliced
+        let isVerification = cause == .verification
+        if isVerification || cause == .transfer && record != nil && isMalformed(error) {
+            // A body that failed the check, or answers another request, cannot be continued later either.
+            do { try emptyPart() } catch { return nil }
+        }
+        // The fault may be in what another address has sent.
+        if isVerification, wasSpliced { return base }
+        guard mayBeElsewhere(error), let mirror = mirrors.popFirst() else { return nil }
+        let previous = base.url
+        base.url = mirror
+        if let previous { base.dropCredentials(unlessSameOrigin: mirror, previous) }
+        return try? nextRequest()
+    }
+
+    private func isMalformed(_ error: any Error) -> Bool {
+        if case DataSourceError.malformedResponse = error { true } else { false }
+    }
+
+    /// Whether another server may do better.
+    private func mayBeElsewhere(_ error: any Error) -> Bool {
+        switch error as? DataSourceError {
+        case .cannotWrite, .destinationExists, .destinationBusy, .timedOut(_, .total): false
+        default: !(error is CancellationError)
+        }
+    }
+}

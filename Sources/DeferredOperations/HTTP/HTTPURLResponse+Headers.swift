@@ -1,0 +1,166 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// Reads the length that an answer announces.
+extension HTTPURLResponse {
+    /// Whether the body is compressed: the lengths and ranges in the headers are then not those of the delivered bytes.
+    var hasContentEncoding: Bool {
+        value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
+    }
+
+    /// How many bytes the body is to have once it is decoded; nil if the headers do not say it.
+    ///
+    /// With `Transfer-Encoding: chunked`, a `Content-Length` is ignored (RFC 9112, 6.3).
+    ///
+    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that is no number, or too large for one: libcurl
+    ///   reads the digits that it begins with, or until the connection ends.
+    func announcedLength(for request: URLRequest) throws(DataSourceError) -> Int64? {
+        if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
+        if value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased().contains("chunked") == true {
+            return nil
+        }
+        guard let text = value(forHTTPHeaderField: "Content-Length"), !text.isEmpty else { return nil }
+        // Equal lengths count as one (RFC 9110, 8.6).
+        let lengths = Set(text.split(separator: ",").map { ContentRange.position($0.trimmingPrefix(" ")) })
+        guard lengths.count == 1, case .some(.some(let length)) = lengths.first else {
+            throw .malformedResponse(request.errorURL, reason: "a Content-Length of \(text)")
+        }
+        return hasContentEncoding ? nil : length
+    }
+
+    /// The part that this 206 is; nil for another status, and for a 206 with several ranges or a compressed one.
+    ///
+    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if it is not the part that was requested.
+    func checkedPart(askedBy request: URLRequest) throws(DataSourceError) -> ContentRange? {
+        guard statusCode == 206 else { return nil }
+        let url = request.errorURL
+        guard let range = request.value(forHTTPHeaderField: "Range") else {
+            throw .malformedResponse(url, reason: "a part (206) that was not asked for")
+        }
+        let type = value(forHTTPHeaderField: "Content-Type")?.lowercased() ?? ""
+        if hasContentEncoding || type.hasPrefix("multipart/byteranges") { return nil }
+        let header = value(forHTTPHeaderField: "Content-Range")
+        guard let part = header.flatMap({ ContentRange($0) }), let bytes = part.bytes else {
+            let words = header.map { "the Content-Range \"\($0)\"" } ?? "a part (206) without Content-Range"
+            throw .malformedResponse(url, reason: words)
+        }
+        guard let asked = RequestedRange(range) else { return part }
+        guard bytes.lowerBound == asked.first, bytes.upperBound <= asked.last ?? .max else {
+            throw .malformedResponse(url, reason: "a part that was not asked for")
+        }
+        return part
+    }
+}
+
+extension URLRequest {
+    /// Whether the server may answer that nothing has changed.
+    var isConditional: Bool {
+        value(forHTTPHeaderField: "If-None-Match") != nil
+            || value(forHTTPHeaderField: "If-Modified-Since") != nil
+    }
+}
+
+/// Reads and writes dates in the format of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
+enum HTTPDate {
+    private static func makeFormatter() -> DateFormatter {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter
+    }
+
+    /// Returns the date as a header has it.
+    static func text(_ date: Date) -> String {
+        makeFormatter().string(from: date)
+    }
+
+    /// Returns the date that a header has; nil if it is none.
+    static func date(_ text: String) -> Date? {
+        makeFormatter().date(from: text)
+    }
+
+    /// Returns the time from `now` that a `Retry-After` header names, as a number of seconds or as a date.
+    static func delay(_ text: String, from now: Date) -> Duration? {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        if let seconds = Int(text) { return seconds < 0 ? nil : .seconds(seconds) }
+        guard let date = date(text) else { return nil }
+        return .seconds(max(0, date.timeIntervalSince(now).rounded(.up)))
+    }
+}
+
+/// The part of a resource that a 206 or a 416 is about: the value of its `Content-Range`.
+struct ContentRange: Equatable {
+    /// The positions of the first and the last byte; nil in a 416.
+    let bytes: ClosedRange<Int64>?
+    /// The length of the whole resource; nil if the server does not know it.
+    let total: Int64?
+
+    /// Reads `bytes 100-199/200`, `bytes 100-199/*` or `bytes */200`; nil for anything else, such as a range
+    /// that contradicts itself.
+    init?(_ text: String) {
+        let words = text.split(separator: " ", omittingEmptySubsequences: true)
+        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
+        let halves = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard halves.count == 2 else { return nil }
+        total = Self.position(halves[1])
+        guard total != nil || halves[1] == "*" else { return nil }
+        if halves[0] == "*" {
+            guard total != nil else { return nil }
+            bytes = nil
+            return
+        }
+        let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.position(ends[0]), let last = Self.position(ends[1]),
+            first <= last, last < total ?? .max
+        else { return nil }
+        bytes = first...last
+    }
+
+    /// A number without a sign.
+    static func position(_ text: Substring) -> Int64? {
+        !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            ? Int64(text) : nil
+    }
+}
+
+/// The part of a resource that a request asks for: a `Range` header with one range that has a beginning.
+///
+/// Several ranges (`bytes=0-1,5-6`), and those counted from the end (`bytes=-5`), are not of this kind: they
+/// are sent as they are, and a part file of theirs is not continued.
+struct RequestedRange: Equatable {
+    let first: Int64
+    /// The position of the last byte; nil for the end of the resource.
+    let last: Int64?
+
+    init(first: Int64, last: Int64?) {
+        self.first = first
+        self.last = last
+    }
+
+    init?(_ header: String) {
+        let halves = header.split(separator: "=", maxSplits: 1)
+        guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
+        let ends = halves[1].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = ContentRange.position(ends[0]) else { return nil }
+        self.first = first
+        if ends[1].isEmpty {
+            last = nil
+        } else {
+            guard let last = ContentRange.position(ends[1]), last >= first else { return nil }
+            self.last = last
+        }
+    }
+
+    /// The value of the `Range` header.
+    var header: String { "bytes=\(first)-\(last.map { "\($0)" } ?? "")" }
+
+    /// How many bytes a resource of `total` bytes has in this range; nil if that cannot be known.
+    func byteCount(of total: Int64?) -> Int64? {
+        let end = [total, last.flatMap { $0 < .max ? $0 + 1 : nil }].compactMap { $0 }.min()
+        return total == nil && last == nil ? nil : end.map { max(0, $0 - first) }
+    }
+}

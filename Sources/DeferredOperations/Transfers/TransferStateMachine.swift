@@ -1,0 +1,511 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// One transfer: a request, the redirects and challenges that it meets, and the body of the last answer, which a
+/// sink receives.
+///
+/// A value without locks, timers, tasks or files: ``Transfer`` passes it events, one at a time, and performs the actions
+/// that each returns, in order. ``targets(of:in:)`` has an entry for each state and event; Documentation/Transfers.md has the
+/// diagram, which is generated from it.
+///
+/// - A *round* is one task, or one call of a closure of the user's. Whatever replaces it begins another round; events of an
+///   earlier one are dropped.
+/// - A *consultation* of the sink is answered before any other event.
+/// - Redirects and challenges are counted from the last request that the library made of its own accord (O7).
+struct TransferStateMachine {
+    indirect enum State {
+        case idle
+        /// A form is being written. No request has been sent.
+        case preparing
+        case consulting(Question)
+        /// A request has been sent, or its body is being made.
+        case requesting
+        /// `validateResponse` is running. The body is kept apart.
+        case staging
+        /// The answer has been accepted. What was kept apart is being passed to the sink, in front of what arrives.
+        case flushing
+        case receiving
+        /// The body is not wanted. Its first bytes may become part of an error.
+        case sampling
+        /// The sink is full.
+        case paused
+        /// A closure of the user's decides how to continue; if it does not, the transfer fails with the error.
+        case asking(Decision, orElse: DataSourceError)
+        case verifying
+        /// The outcome is decided.
+        case ending(Result<HTTPURLResponse, any Error>)
+        case over
+    }
+
+    enum Event {
+        case start
+        case prepared
+        /// The form, the body stream, the stage or the sink has failed.
+        case failed(any Error, FailureCause)
+        case sinkReplied(Reply)
+        case head(HTTPURLResponse)
+        case bytes(Data)
+        /// So many bytes of the request's body have been sent.
+        case sent(Int64)
+        /// The task has ended.
+        case completed((any Error)?)
+        case validated((any Error)?)
+        /// The stage is empty.
+        case flushed
+        /// The sink has no room for more.
+        case full
+        case room
+        indirect case answered(Answered)
+        case verified((any Error)?)
+        /// An eighth of the silence that is allowed has passed. It does not count while a session's limit delays delivery.
+        case tick(isHeldUp: Bool)
+        case limitPassed(Duration)
+        case stop
+        /// The queue that ends the transfer has come to it.
+        case concluded
+    }
+
+    enum Action {
+        case consult(Question)
+        case send(URLRequest)
+        /// Cancel the task, and what a closure of the user's has returned.
+        case drop
+        case stage(Data)
+        case flush
+        case deliver(Data)
+        case suspend
+        case resume
+        case validate(HTTPURLResponse)
+        /// Notify the sink of the head of the accepted answer.
+        case accept(HTTPURLResponse)
+        indirect case askRedirect(TransferRedirect)
+        indirect case askCredentials(AuthenticationChallenge)
+        case verify(@Sendable () throws -> Void)
+        case report
+        /// Have `concluded` follow: after the closures of the user's if this is a success.
+        case conclude(Result<HTTPURLResponse, any Error>)
+        /// Move what the sink has into place, or remove it.
+        case close(Result<HTTPURLResponse, any Error>)
+        case discard
+    }
+
+    /// What the sink is asked.
+    indirect enum Question {
+        /// For the first request.
+        case prepare
+        case begin(Answer)
+        /// What is missing, after an answer that was complete in itself, or after a pause.
+        case completed
+        /// A 416.
+        case unsatisfiable(HTTPURLResponse, orElse: DataSourceError)
+        case failed(any Error, FailureCause)
+    }
+
+    /// What the sink replies.
+    indirect enum Reply {
+        /// Receives the body. `before` bytes of the whole were received earlier; `total` is the expected length.
+        case body(before: Int64, total: Int64?)
+        case request(URLRequest)
+        /// The whole is to be checked, without a lock.
+        case verify(@Sendable () throws -> Void)
+        case complete
+        case nothing
+        case failed(any Error)
+    }
+
+    /// What the user is asked.
+    enum Decision {
+        case redirect(URLRequest)
+        case credentials
+    }
+
+    enum Answered: Sendable {
+        case redirect(TransferRedirect.Decision)
+        case credentials(URLRequest?)
+        case failed(any Error)
+    }
+
+    /// The answer to the present request.
+    struct Answer {
+        let response: HTTPURLResponse
+        /// Which part of the resource the body is, if it is a 206 with one range.
+        var part: ContentRange?
+        /// How long the body is to be, if that is known.
+        var announced: Int64?
+        var received: Int64 = 0
+        /// Whether the body was kept apart, and how it has ended meanwhile: `.some(nil)` if it is complete.
+        var isStaged = false
+        var end: (any Error)??
+        /// The first bytes of a body that is not wanted.
+        var sample = Data()
+    }
+
+    private(set) var state = State.idle
+    private(set) var round = 0
+    private(set) var request: URLRequest
+    private var answer: Answer?
+    private(set) var progress = TransferProgress()
+    /// How many bytes of bodies have been received, over all requests.
+    private(set) var received: Int64 = 0
+    let options: TransferOptions
+    /// How long a silence is allowed; nil for any.
+    let silence: Duration?
+    /// Whether a task can be suspended. Where it can't (swift-corelibs-foundation would send the request again), a pause
+    /// cancels it, and the rest is requested later.
+    private let suspendsTasks: Bool
+    private var redirectCount = 0
+    private var challengeCount = 0
+    /// Whether an answer has been accepted: the rest of its body is not validated again.
+    private var hasAccepted = false
+    private var wasHeard = false
+    private var silentTicks = 0
+    private var actions: [Action] = []
+
+    /// The silence allowed is counted in so many ticks: each piece of a body only sets a flag.
+    static let silenceTicks = 8
+
+    init(_ request: URLRequest, _ options: TransferOptions, suspendsTasks: Bool = Self.suspendsTasks) {
+        self.request = request
+        self.options = options
+        self.suspendsTasks = suspendsTasks
+        let interval = request.timeoutInterval
+        silence =
+            options.silenceTimeout
+            ?? (interval.isFinite && interval < 1e9 ? .seconds(interval > 0 ? interval : 60) : nil)
+    }
+
+    #if canImport(FoundationNetworking)
+    static let suspendsTasks = false
+    #else
+    static let suspendsTasks = true
+    #endif
+
+    /// The address that is being asked now, after redirects, as errors name it.
+    var url: URL { request.errorURL }
+
+    /// Takes an event, and returns what is to be done, in this order.
+    ///
+    /// - Parameter round: Of what the event is about; nil for an event of the whole transfer.
+    mutating func handle(_ event: Event, of round: Int? = nil) -> [Action] {
+        if let round, round != self.round { return [] }
+        let phase = state.phase
+        guard let targets = Self.targets(of: event, in: phase) else {
+            assertionFailure("\(event) in \(state)")
+            return []
+        }
+        if targets.isEmpty { return [] }
+        step(event)
+        assert(targets.contains(state.phase), "\(event) in \(phase) led to \(state)")
+        defer { actions = [] }
+        return actions
+    }
+
+    private mutating func step(_ event: Event) {
+        switch event {
+        case .start: state = .preparing
+        case .prepared: consult(.prepare)
+        case .failed(let error, let cause): fail(error, cause)
+        case .sinkReplied(let reply): if case .consulting(let question) = state { use(reply, to: question) }
+        case .head(let response): take(response)
+        case .bytes(let data): take(data)
+        case .sent(let byteCount):
+            wasHeard = true
+            progress.sent = byteCount
+            actions.append(.report)
+        case .completed(let error): endTask(error)
+        case .validated(let error): endValidation(error)
+        case .flushed: accept()
+        case .full: pause()
+        case .room: unpause()
+        case .answered(let answer): use(answer)
+        case .verified(let error): if let error { fail(error, .verification) } else { succeed() }
+        case .tick(let isHeldUp): countSilence(isHeldUp)
+        case .limitPassed(let limit): end(.failure(DataSourceError.timedOut(url, .total(limit))))
+        case .stop:
+            replaceRound()
+            state = .over
+            actions.append(.discard)
+        case .concluded:
+            guard case .ending(let result) = state else { return }
+            state = .over
+            actions.append(.close(result))
+        }
+    }
+
+    // MARK: Requests
+
+    private mutating func replaceRound() {
+        round += 1
+        actions.append(.drop)
+    }
+
+    private mutating func send(_ request: URLRequest) {
+        replaceRound()
+        self.request = request
+        answer = nil
+        silentTicks = 0
+        state = .requesting
+        actions.append(.send(request))
+    }
+
+    private mutating func consult(_ question: Question) {
+        state = .consulting(question)
+        actions.append(.consult(question))
+    }
+
+    private mutating func fail(_ error: any Error, _ cause: FailureCause = .transfer) {
+        if cause == .closure { return end(.failure(error)) }
+        replaceRound()
+        consult(.failed(error, cause))
+    }
+
+    private mutating func end(_ result: Result<HTTPURLResponse, any Error>) {
+        replaceRound()
+        state = .ending(result)
+        actions.append(.conclude(result))
+    }
+
+    private mutating func succeed() {
+        if let answer { end(.success(answer.response)) }
+    }
+
+    private mutating func use(_ reply: Reply, to question: Question) {
+        switch (question, reply) {
+        case (.prepare, .failed(let error)): end(.failure(error))
+        case (.failed(let error, _), .nothing), (.failed(let error, _), .failed): end(.failure(error))
+        case (_, .failed(let error)): fail(error)
+        case (_, .request(let next)):
+            // The library's own request: redirects and challenges count anew.
+            redirectCount = 0
+            challengeCount = 0
+            if case .failed = question { hasAccepted = false }
+            send(next)
+        case (.begin(let answer), .body(let before, let total)):
+            progress.received = before + answer.received
+            progress.expected = total
+            if let limit = options.maximumByteCount, max(progress.received, total ?? 0) > limit {
+                return fail(DataSourceError.tooLarge(url, limit: limit))
+            }
+            actions.append(.report)
+            guard answer.isStaged else { return accept() }
+            state = .flushing
+            actions.append(.flush)
+        case (.completed, .verify(let check)), (.unsatisfiable, .verify(let check)):
+            replaceRound()
+            state = .verifying
+            actions.append(.verify(check))
+        case (.completed, .complete), (.unsatisfiable, .complete): succeed()
+        case (.unsatisfiable(_, let failure), .nothing): fail(failure)
+        case (_, .body), (_, .verify), (_, .complete), (_, .nothing):
+            preconditionFailure("a sink has replied to another question")
+        }
+    }
+
+    // MARK: Answers
+
+    private func isAccepted(_ status: Int) -> Bool {
+        options.acceptedStatuses.contains(status) || status == 304 && request.isConditional
+    }
+
+    /// Whether the body of a redirect is wanted: it may be the answer.
+    func wantsBody(of redirect: HTTPURLResponse) -> Bool {
+        options.onRedirect != nil || isAccepted(redirect.statusCode)
+    }
+
+    private mutating func take(_ response: HTTPURLResponse) {
+        wasHeard = true
+        // An informational answer: the real one follows.
+        if 100..<200 ~= response.statusCode { return }
+        var answer = Answer(response: response.from(request.url))
+        self.answer = answer
+        guard isAccepted(response.statusCode), response.statusCode != 304 else { return state = .sampling }
+        do {
+            answer.part = try answer.response.checkedPart(askedBy: request)
+            answer.announced =
+                try answer.part?.bytes.map { $0.upperBound - $0.lowerBound + 1 }
+                ?? answer.response.announcedLength(for: request)
+        } catch {
+            return fail(error)
+        }
+        if let limit = options.maximumByteCount, let announced = answer.announced, announced > limit {
+            return fail(DataSourceError.tooLarge(url, limit: limit))
+        }
+        // Anything but a 206 that comes in place of the rest is another answer.
+        answer.isStaged = options.validateResponse != nil && !(hasAccepted && response.statusCode == 206)
+        self.answer = answer
+        guard answer.isStaged else { return consult(.begin(answer)) }
+        state = .staging
+        actions.append(.validate(answer.response))
+    }
+
+    private mutating func take(_ data: Data) {
+        wasHeard = true
+        switch state {
+        case .staging, .flushing: if count(data) { actions.append(.stage(data)) }
+        case .receiving, .paused: if count(data) { actions.append(.deliver(data)) }
+        default:
+            guard var answer else { return }
+            answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
+            self.answer = answer
+            if answer.sample.count >= options.errorByteCount { endSample(answer) }
+        }
+    }
+
+    /// Counts a piece of the body; false if it is too much.
+    private mutating func count(_ data: Data) -> Bool {
+        let byteCount = Int64(data.count)
+        answer?.received += byteCount
+        received += byteCount
+        var isStaging: Bool { if case .staging = state { true } else { false } }
+        if !isStaging { progress.received += byteCount }
+        let whole = answer?.received ?? 0
+        if let limit = options.maximumByteCount, max(whole, isStaging ? 0 : progress.received) > limit {
+            fail(DataSourceError.tooLarge(url, limit: limit))
+            return false
+        }
+        if let announced = answer?.announced, whole > announced {
+            fail(DataSourceError.malformedResponse(url, reason: "a body of more than \(announced) bytes"))
+            return false
+        }
+        return true
+    }
+
+    private mutating func endTask(_ error: (any Error)?) {
+        wasHeard = true
+        let failure = failure(error)
+        switch state {
+        case .staging, .flushing: answer?.end = .some(failure)
+        case .sampling: if let answer { endSample(answer) }
+        case .requesting: fail(failure ?? DataSourceError.malformedResponse(url, reason: "no status"))
+        default: endBody(failure)
+        }
+    }
+
+    /// Why the body is not complete: an error of the task, or fewer bytes than announced.
+    private func failure(_ error: (any Error)?) -> (any Error)? {
+        let (received, announced) = (answer?.received ?? 0, answer?.announced)
+        if let error {
+            return TransferFailure(
+                url: url, response: answer?.response, received: received, expected: announced
+            )
+            .error(for: error)
+        }
+        guard let announced, received < announced else { return nil }
+        return DataSourceError.truncated(url, received: received, expected: announced)
+    }
+
+    private mutating func endBody(_ failure: (any Error)?) {
+        if let failure { fail(failure) } else { consult(.completed) }
+    }
+
+    private mutating func endValidation(_ error: (any Error)?) {
+        if let error { fail(error, .refusal) } else if let answer { consult(.begin(answer)) }
+    }
+
+    private mutating func accept() {
+        if let answer, !hasAccepted { actions.append(.accept(answer.response)) }
+        hasAccepted = true
+        state = .receiving
+        if case .some(let failure) = answer?.end { endBody(failure) }
+    }
+
+    // MARK: Answers that are not the one wanted
+
+    private mutating func endSample(_ answer: Answer) {
+        let response = answer.response
+        if isAccepted(response.statusCode) { return consult(.completed) }
+        let failure = DataSourceError.status(.init(response, url: url, body: answer.sample))
+        do {
+            if let next = try Redirect.request(after: response, to: request) {
+                guard options.onRedirect != nil else { return follow(next) }
+                replaceRound()
+                state = .asking(.redirect(next), orElse: failure)
+                let redirect = TransferRedirect(
+                    request: request, response: response, next: next, count: redirectCount + 1)
+                return actions.append(.askRedirect(redirect))
+            }
+        } catch {
+            return fail(error)
+        }
+        if response.statusCode == 401, options.onChallenge != nil, challengeCount < 3 {
+            challengeCount += 1
+            replaceRound()
+            state = .asking(.credentials, orElse: failure)
+            let challenge = AuthenticationChallenge(
+                request: request, response: response, attempt: challengeCount)
+            return actions.append(.askCredentials(challenge))
+        }
+        if response.statusCode == 416 { return consult(.unsatisfiable(response, orElse: failure)) }
+        fail(failure)
+    }
+
+    private mutating func use(_ answered: Answered) {
+        guard case .asking(let decision, let failure) = state else { return }
+        switch (answered, decision) {
+        case (.redirect(.follow), .redirect(let next)): follow(next)
+        case (.redirect(.change(let next)), _):
+            guard next.url?.isHTTP == true, next.url?.host?.isEmpty == false else {
+                let location = next.url?.absoluteString ?? ""
+                return fail(DataSourceError.invalidRedirect(url, location: location.withoutUserInfo))
+            }
+            follow(next)
+        case (.credentials(let next?), _):
+            do { try next.checkedAddress() } catch { return fail(error) }
+            send(next)
+        case (.failed(let error), _): end(.failure(error))
+        case (.redirect, _), (.credentials, _): fail(failure)
+        }
+    }
+
+    private mutating func follow(_ next: URLRequest) {
+        let limit = options.maximumRedirectCount
+        guard redirectCount < limit else {
+            return fail(DataSourceError.tooManyRedirects(url, count: limit, last: next.errorURL))
+        }
+        redirectCount += 1
+        send(next)
+    }
+
+    // MARK: Pauses and silence
+
+    private mutating func pause() {
+        state = .paused
+        if suspendsTasks { actions.append(.suspend) } else { replaceRound() }
+    }
+
+    private mutating func unpause() {
+        guard suspendsTasks else { return consult(.completed) }
+        state = .receiving
+        actions.append(.resume)
+    }
+
+    /// Whether it is the server's turn: the time of the consumer and of most closures is not silence.
+    private var countsSilence: Bool {
+        switch state {
+        case .requesting, .staging, .flushing, .receiving, .sampling, .asking(.redirect, _): true
+        default: false
+        }
+    }
+
+    private mutating func countSilence(_ isHeldUp: Bool) {
+        silentTicks = wasHeard || isHeldUp || !countsSilence ? 0 : silentTicks + 1
+        wasHeard = false
+        guard silentTicks >= Self.silenceTicks, let silence else { return }
+        fail(DataSourceError.timedOut(url, .silence(silence)))
+    }
+}
+
+/// What has failed.
+enum FailureCause {
+    /// The transfer itself.
+    case transfer
+    /// The answer, before the sink has received any of it: `validateResponse` has refused it.
+    case refusal
+    /// The check of the whole.
+    case verification
+    /// A closure of the user's, or the body to send: no other server is asked.
+    case closure
+}

@@ -1,0 +1,60 @@
+internal import Foundation
+
+/// The body of a transfer's requests, where it is not part of the request itself.
+struct UploadBody {
+    /// The file that a form was written to.
+    var form: TemporaryFile?
+    /// The stream that the present request reads.
+    var stream: InputStream?
+    /// The streams that have been sent, and can't be sent again. Kept until the end, since they may be of a class of the
+    /// user's.
+    var sentStreams: [InputStream] = []
+
+    /// Opens a stream, where Foundation does not notice that it can't be opened (O8).
+    ///
+    /// swift-corelibs-foundation would send an empty body. To open a stream again, as it does, has no effect.
+    static func open(_ stream: InputStream, unlessIn sent: [InputStream], for url: URL)
+        throws(DataSourceError)
+    {
+        guard !sent.contains(where: { $0 === stream }), stream.streamStatus == .notOpen else {
+            throw .cannotResendBody(url)
+        }
+        #if canImport(FoundationNetworking)
+        stream.open()
+        if let failure = failure(of: stream) { throw .invalidRequest(url, reason: failure.description) }
+        #endif
+    }
+
+    /// Why a stream could not be read to its end; nil if it was.
+    static func failure(of stream: InputStream) -> Failure? {
+        guard stream.streamStatus == .error else { return nil }
+        return Failure(reason: stream.streamError?.localizedDescription ?? "it has no error")
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let reason: String
+        var description: String { "the body stream cannot be read: \(reason)" }
+    }
+}
+
+extension URL {
+    /// Checks that this is a regular file that can be sent. A device or a pipe may have no end, and a pipe without a writer
+    /// blocks the thread that opens it.
+    ///
+    /// - Parameter request: The address that it is to be sent to, for the error.
+    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)``, which names the file.
+    func checkUpload(to request: URL) throws(DataSourceError) {
+        func failure(_ reason: String) -> DataSourceError {
+            .invalidRequest(request, reason: "\(path) cannot be read for the upload: \(reason)")
+        }
+        guard isFileURL else { throw failure("it is not a file URL") }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw failure(FileFailure.last.reason) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw failure("it is a directory")
+        default: throw failure("it is a pipe, a device or a socket")
+        }
+        guard access(path, R_OK) == 0 else { throw failure(FileFailure.last.reason) }
+    }
+}

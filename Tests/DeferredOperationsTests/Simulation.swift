@@ -1,0 +1,164 @@
+import Foundation
+
+@testable import DeferredOperations
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Numbers that a seed determines.
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+    mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
+}
+
+/// Performs the actions of a state machine without a server, tasks or threads, and notes what happened.
+struct Simulation {
+    typealias Machine = TransferStateMachine
+
+    var machine: Machine
+    let sink: any TransferSink
+    private(set) var actions: [String] = []
+    /// What has been passed to the sink since it was last asked to begin, and how much was announced then.
+    private(set) var delivered = Data()
+    private(set) var announced: Int64?
+    private(set) var outcome: Result<HTTPURLResponse, any Error>?
+    /// The requests that have been sent.
+    private(set) var sent: [URLRequest] = []
+    private var stage: [Data] = []
+    /// What the user, a queue or the sink has to do; nil if that is nothing.
+    private(set) var check: (@Sendable () throws -> Void)?
+    private(set) var faults: [String] = []
+
+    init(
+        _ request: URLRequest, _ options: TransferOptions = .init(), into sink: any TransferSink,
+        suspendsTasks: Bool = false
+    ) {
+        machine = Machine(request, options, suspendsTasks: suspendsTasks)
+        self.sink = sink
+    }
+
+    var phase: Machine.Phases { machine.state.phase }
+
+    /// Has the machine handle an event of the present round.
+    mutating func handle(_ event: Machine.Event) { handle(event, of: machine.round) }
+
+    mutating func handle(_ event: Machine.Event, of round: Int?) {
+        let hadEnded = machine.state.hasEnded
+        for action in machine.handle(event, of: round) {
+            let name = Self.name(of: action)
+            actions.append(name)
+            if hadEnded, !["drop", "close", "discard"].contains(name) {
+                faults.append("\(name) after the end")
+            }
+            perform(action)
+        }
+    }
+
+    private mutating func perform(_ action: Machine.Action) {
+        switch action {
+        case .consult(let question):
+            if case .begin(let answer) = question {
+                delivered = Data()
+                announced = answer.announced
+            }
+            let reply: Machine.Reply
+            do { reply = try sink.reply(to: question) } catch { reply = .failed(error) }
+            handle(.sinkReplied(reply))
+        case .send(let request): sent.append(request)
+        case .drop: stage = []
+        case .stage(let data): stage.append(data)
+        case .deliver(let data): deliver(data)
+        case .verify(let check): self.check = check
+        case .close(let result):
+            if outcome != nil { faults.append("a second end") }
+            outcome = result
+            if case .success = result {
+                do { return try sink.finish() } catch { outcome = .failure(error) }
+            }
+            sink.discard()?.close()
+        case .discard: sink.discard()?.close()
+        case .flush, .suspend, .resume, .validate, .accept, .askRedirect, .askCredentials, .report, .conclude:
+            break
+        }
+    }
+
+    private mutating func deliver(_ data: Data) {
+        delivered.append(data)
+        if let announced, Int64(delivered.count) > announced { faults.append("more than was announced") }
+        do {
+            if try sink.receive(data) { handle(.full) }
+        } catch {
+            handle(.failed(error, .transfer))
+        }
+    }
+
+    /// Passes the next staged piece to the sink, or says that there is none.
+    mutating func flush() {
+        guard !stage.isEmpty else { return handle(.flushed) }
+        let piece = stage.removeFirst()
+        delivered.append(piece)
+        do { _ = try sink.receive(piece) } catch { handle(.failed(error, .transfer)) }
+    }
+
+    mutating func start() {
+        handle(.start)
+        handle(.prepared)
+    }
+
+    /// Ends the transfer, if the outcome is decided.
+    mutating func conclude() -> Result<HTTPURLResponse, any Error>? {
+        handle(.concluded)
+        return outcome
+    }
+
+    static func name(of value: Any) -> String {
+        Mirror(reflecting: value).children.first?.label ?? "\(value)"
+    }
+}
+
+/// Replies as a test says, and keeps what it receives.
+final class ScriptedSink: TransferSink, @unchecked Sendable {
+    // Sound as `@unchecked Sendable`: a test uses it on one thread.
+    var onQuestion: (TransferStateMachine.Question) throws -> TransferStateMachine.Reply
+    var isFull = false
+    private(set) var data = Data()
+    private(set) var ends: [String] = []
+
+    init(_ onQuestion: @escaping (TransferStateMachine.Question) throws -> TransferStateMachine.Reply) {
+        self.onQuestion = onQuestion
+    }
+
+    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+        try onQuestion(question)
+    }
+
+    func receive(_ data: Data) -> Bool {
+        self.data.append(data)
+        return isFull
+    }
+
+    func finish() { ends.append("finish") }
+
+    func discard() -> PartFile? {
+        ends.append("discard")
+        return nil
+    }
+}
+
+extension HTTPURLResponse {
+    static func of(_ url: String, _ status: Int, _ headers: [String: String] = [:]) -> HTTPURLResponse {
+        HTTPURLResponse(
+            url: URL(string: url)!, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)!
+    }
+}

@@ -1,0 +1,66 @@
+import Deferred
+import DeferredOperations
+import Foundation
+import LoopbackServer
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What a user can create and subclass (O10).
+@Suite(.timeLimit(.minutes(5)))
+struct SubclassTests {
+    private final class Page: URLDataSource, @unchecked Sendable {}
+    private final class Values: JSONDataSource<[Int]>, @unchecked Sendable {}
+    private final class Pieces: StreamDataSource, @unchecked Sendable {}
+    private final class Copy: DownloadDataSource, @unchecked Sendable {}
+
+    let fixture: TransferFixture
+
+    init() throws { fixture = try TransferFixture() }
+
+    @Test("O10: a subclass without initializers is created as its superclass is")
+    func initializers() async throws {
+        fixture.server.route("/it", .json("[1, 2]"))
+        let (url, queue) = (fixture.url("/it"), fixture.queue)
+        #expect(try await Page(url).request(on: queue).value.data.text == "[1, 2]")
+        #expect(try await Page(URLRequest(url: url)).request(on: queue).value.data.text == "[1, 2]")
+        #expect(try await Values(url).request(on: queue).value == [1, 2])
+        #expect(try await Copy(url, to: fixture.file("it")).request(on: queue).value.byteCount == 6)
+        let pieces = Pieces(url)
+        let request = pieces.request(on: queue)
+        for try await piece in pieces.body { #expect(piece.count == 6) }
+        #expect(try await request.value.byteCount == 6)
+    }
+
+    private final class Kept: StreamDataSource, @unchecked Sendable {
+        override func execute() throws {
+            finish(with: .success(Summary(response: .of("http://a", 200), byteCount: 3)))
+        }
+    }
+
+    @Test("O10: a subclass finishes with a result of its own, without a transfer")
+    func ownResults() async throws {
+        #expect(try await Kept(fixture.url("/it")).request(on: fixture.queue).value.byteCount == 3)
+        let response = HTTPURLResponse(
+            url: fixture.url("/it"), statusCode: 304, httpVersion: nil, headerFields: nil)!
+        #expect(URLDataSource.Response(data: Data(), response: response).isNotModified)
+        #expect(DownloadDataSource.File(url: fixture.file("it"), byteCount: 2).wasKept)
+        #expect(TransferMetrics(requestCount: 2).requestCount == 2)
+        #expect(fixture.server.requests.isEmpty)
+    }
+
+    @Test("O10: options are created in one expression")
+    func options() async throws {
+        fixture.server.route("/it", .text("hello"))
+        let transfer = TransferOptions(maximumByteCount: 3, silenceTimeout: .seconds(3600))
+        let options = DownloadOptions(existing: .replace, createsFolders: true)
+        let error = await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(
+                fixture.url("/it"), to: fixture.file("a/it"), options: options, transfer: transfer
+            ).request(on: fixture.queue).value
+        }
+        #expect("\(error!)".hasSuffix("larger than the limit of 3 bytes"))
+    }
+}

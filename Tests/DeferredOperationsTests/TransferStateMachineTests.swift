@@ -1,0 +1,348 @@
+import Deferred
+import Foundation
+import Testing
+
+@testable import DeferredOperations
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The state machine of a transfer, driven by events alone.
+struct TransferStateMachineTests {
+    let address = "http://example.org/it"
+    var request: URLRequest { URLRequest(url: URL(string: address)!) }
+
+    func response(_ status: Int = 200, _ headers: [String: String] = [:]) -> HTTPURLResponse {
+        .of(address, status, headers)
+    }
+
+    func words(_ simulation: inout Simulation) -> String {
+        switch simulation.conclude() {
+        case .success(let response): "\(response.statusCode)"
+        case .failure(let error): "\(error)"
+        case nil: "none"
+        }
+    }
+
+    @Test("O4: an answer is passed on piece by piece, and the transfer ends once")
+    func plain() {
+        let sink = MemorySink(request)
+        var simulation = Simulation(request, into: sink)
+        simulation.start()
+        simulation.handle(.head(response(103)))
+        simulation.handle(.head(response(200, ["Content-Length": "5"])))
+        simulation.handle(.bytes(Data("he".utf8)))
+        simulation.handle(.bytes(Data("llo".utf8)))
+        simulation.handle(.completed(nil))
+        #expect(simulation.phase == .ending)
+        #expect(words(&simulation) == "200")
+        #expect(sink.data == Data("hello".utf8))
+        simulation.handle(.concluded, of: nil)
+        simulation.handle(.stop, of: nil)
+        #expect(simulation.faults.isEmpty)
+        #expect(simulation.sent.count == 1)
+    }
+
+    @Test("O4: more bytes than announced, fewer, and none at all are errors, and are not passed on")
+    func lengths() {
+        for (piece, expected) in [
+            ("hello!", "a body of more than 5 bytes"), ("hell", "truncated: 4 of 5 bytes"),
+        ] {
+            let sink = MemorySink(request)
+            var simulation = Simulation(request, into: sink)
+            simulation.start()
+            simulation.handle(.head(response(200, ["Content-Length": "5"])))
+            simulation.handle(.bytes(Data(piece.utf8)))
+            if simulation.phase == .receiving { simulation.handle(.completed(nil)) }
+            #expect(words(&simulation).hasSuffix(expected))
+            #expect(sink.data.isEmpty)
+        }
+        var simulation = Simulation(request, into: MemorySink(request))
+        simulation.start()
+        simulation.handle(.completed(nil))
+        #expect(words(&simulation).hasSuffix("no status"))
+    }
+
+    @Test("O2: after a stop, late events of any kind change nothing")
+    func stopped() {
+        let sink = MemorySink(request)
+        var simulation = Simulation(request, into: sink)
+        simulation.start()
+        simulation.handle(.head(response()))
+        let round = simulation.machine.round
+        simulation.handle(.stop, of: nil)
+        let actions = simulation.actions
+        simulation.handle(.bytes(Data([1])), of: round)
+        simulation.handle(.completed(nil), of: round)
+        simulation.handle(.tick(isHeldUp: false), of: nil)
+        simulation.handle(.limitPassed(.seconds(1)), of: nil)
+        simulation.handle(.room, of: nil)
+        simulation.handle(.start, of: nil)
+        #expect(simulation.actions == actions && sink.data.isEmpty)
+        #expect(simulation.conclude() == nil)
+    }
+
+    // MARK: O7
+
+    /// Answers a request with so many redirects to another path.
+    private func redirect(_ simulation: inout Simulation, _ count: Int) {
+        for number in 0..<count {
+            simulation.handle(.head(response(302, ["Location": "/\(number)"])))
+            simulation.handle(.completed(nil))
+        }
+    }
+
+    @Test("O7: redirects are counted anew for the rest after a pause, however many pauses there are")
+    func redirectsAfterPauses() {
+        let (request, other) = (request, response())
+        let sink = ScriptedSink { question in
+            switch question {
+            case .prepare: .request(request)
+            case .begin: .body(before: 0, total: nil)
+            case .completed: .request(request)
+            default: .nothing
+            }
+        }
+        sink.isFull = true
+        var simulation = Simulation(request, into: sink)
+        simulation.start()
+        for _ in 0..<10 {
+            redirect(&simulation, 19)
+            simulation.handle(.head(other))
+            simulation.handle(.bytes(Data([1])))
+            #expect(simulation.phase == .paused)
+            simulation.handle(.room)
+            #expect(simulation.phase == .requesting)
+        }
+        redirect(&simulation, 20)
+        #expect(simulation.phase == .requesting)
+        redirect(&simulation, 1)
+        #expect(words(&simulation).contains("redirected more than 20 times"))
+    }
+
+    @Test("O7: challenges are counted anew for the rest of a 206, and for a mirror")
+    func challenges() {
+        var options = TransferOptions()
+        options.onChallenge = { .resolved($0.request) }
+        let request = request
+        var mirrors = 2
+        let sink = ScriptedSink { question in
+            switch question {
+            case .prepare: return .request(request)
+            case .begin: return .body(before: 0, total: nil)
+            case .completed: return .request(request)
+            case .failed:
+                mirrors -= 1
+                return mirrors < 0 ? .nothing : .request(request)
+            case .unsatisfiable: return .nothing
+            }
+        }
+        var simulation = Simulation(request, options, into: sink)
+        simulation.start()
+        func refuse(_ times: Int) {
+            for _ in 0..<times {
+                simulation.handle(.head(response(401)))
+                simulation.handle(.completed(nil))
+                if simulation.phase == .asking { simulation.handle(.answered(.credentials(request))) }
+            }
+        }
+        for _ in 0..<5 {
+            refuse(3)
+            simulation.handle(.head(response()))
+            simulation.handle(.completed(nil))
+            #expect(simulation.phase == .requesting)
+        }
+        refuse(4)  // The first mirror is asked.
+        #expect(simulation.phase == .requesting && mirrors == 1)
+        refuse(4)
+        #expect(simulation.phase == .requesting && mirrors == 0)
+        refuse(3)
+        #expect(simulation.phase == .requesting)
+        refuse(1)
+        #expect(words(&simulation).contains("401"))
+    }
+
+    // MARK: Validation
+
+    @Test("O5: a sink receives nothing of an answer before it is accepted, and all of it then, in order")
+    func staging() {
+        var options = TransferOptions()
+        options.validateResponse = { _ in }
+        let sink = MemorySink(request)
+        var simulation = Simulation(request, options, into: sink)
+        simulation.start()
+        simulation.handle(.head(response(200, ["Content-Length": "6"])))
+        simulation.handle(.bytes(Data("ab".utf8)))
+        #expect(sink.data.isEmpty && !simulation.actions.contains("accept"))
+        simulation.handle(.validated(nil))
+        #expect(simulation.phase == .flushing && sink.data.isEmpty)
+        simulation.handle(.bytes(Data("cd".utf8)))
+        simulation.flush()
+        simulation.handle(.bytes(Data("ef".utf8)))
+        simulation.handle(.completed(nil))
+        for _ in 0..<3 { simulation.flush() }
+        #expect(words(&simulation) == "200" && sink.data == Data("abcdef".utf8))
+        #expect(simulation.actions.filter { $0 == "accept" }.count == 1)
+    }
+
+    @Test("Limits: what is staged after a mirror has failed counts alone")
+    func limitAfterMirror() {
+        var options = TransferOptions()
+        (options.maximumByteCount, options.validateResponse) = (10, { _ in })
+        let request = request
+        var mirrors = 1
+        let sink = ScriptedSink { question in
+            switch question {
+            case .prepare: return .request(request)
+            case .begin: return .body(before: 0, total: nil)
+            case .completed, .unsatisfiable: return .complete
+            case .failed:
+                mirrors -= 1
+                return mirrors < 0 ? .nothing : .request(request)
+            }
+        }
+        var simulation = Simulation(request, options, into: sink)
+        simulation.start()
+        for isFirst in [true, false] {
+            simulation.handle(.head(response()))
+            simulation.handle(.bytes(Data(count: 9)))
+            simulation.handle(.validated(nil))
+            simulation.flush()
+            simulation.flush()
+            simulation.handle(.completed(isFirst ? URLError(.networkConnectionLost) : nil))
+        }
+        #expect(words(&simulation) == "200")
+    }
+
+    // MARK: Silence
+
+    @Test("Silence: eight ticks without a sign of life end the transfer; any sign begins anew")
+    func silence() {
+        var options = TransferOptions()
+        options.silenceTimeout = .seconds(8)
+        var simulation = Simulation(request, options, into: MemorySink(request))
+        func tick(_ count: Int) { for _ in 0..<count { simulation.handle(.tick(isHeldUp: false)) } }
+        simulation.handle(.start)
+        tick(20)  // No request has been sent.
+        simulation.handle(.prepared)
+        tick(7)
+        simulation.handle(.sent(10))
+        tick(8)
+        simulation.handle(.head(response(103)))
+        tick(8)
+        simulation.handle(.head(response()))
+        tick(8)
+        simulation.handle(.tick(isHeldUp: true))
+        tick(7)
+        #expect(simulation.phase == .receiving)
+        let round = simulation.machine.round
+        tick(1)
+        #expect(simulation.phase == .ending)
+        simulation.handle(.bytes(Data([1])), of: round)
+        simulation.handle(.completed(URLError(.networkConnectionLost)), of: round)
+        #expect(words(&simulation).hasSuffix("timed out: nothing heard for 8 s"))
+    }
+
+    @Test("Silence: of one server uses up one mirror, also if the connection breaks at the same moment")
+    func silentMirror() {
+        var options = TransferOptions()
+        options.silenceTimeout = .seconds(8)
+        let request = request
+        var mirrors = ["http://b.example", "http://c.example"][...]
+        let sink = ScriptedSink { question in
+            guard case .failed = question else { return .request(request) }
+            return mirrors.popFirst().map { .request(URLRequest(url: URL(string: $0)!)) } ?? .nothing
+        }
+        var simulation = Simulation(request, options, into: sink)
+        simulation.start()
+        let round = simulation.machine.round
+        for _ in 0..<8 { simulation.handle(.tick(isHeldUp: false)) }
+        simulation.handle(.completed(URLError(.networkConnectionLost)), of: round)
+        #expect(simulation.machine.request.url?.host == "b.example")
+        #expect(simulation.phase == .requesting)
+    }
+
+    @Test(
+        "Pauses: where a task can be suspended it is, what it had received is passed on, and no rest is requested"
+    )
+    func suspending() {
+        let request = request
+        let sink = ScriptedSink { question in
+            switch question {
+            case .prepare: .request(request)
+            case .begin: .body(before: 0, total: 3)
+            default: .complete
+            }
+        }
+        var simulation = Simulation(request, into: sink, suspendsTasks: true)
+        simulation.start()
+        simulation.handle(.head(response(200, ["Content-Length": "3"])))
+        sink.isFull = true
+        simulation.handle(.bytes(Data([1])))
+        simulation.handle(.bytes(Data([2])))
+        #expect(simulation.phase == .paused)
+        for _ in 0..<20 { simulation.handle(.tick(isHeldUp: false)) }
+        sink.isFull = false
+        simulation.handle(.room)
+        simulation.handle(.bytes(Data([3])))
+        simulation.handle(.completed(nil))
+        #expect(words(&simulation) == "200" && sink.data == Data([1, 2, 3]))
+        #expect(simulation.sent.count == 1)
+        #expect(simulation.actions.filter { ["suspend", "resume"].contains($0) } == ["suspend", "resume"])
+    }
+
+    @Test("O9: no error names the password of an address")
+    func passwords() {
+        let request = URLRequest(url: URL(string: "http://me:secret@example.org/it")!)
+        let heads: [(Int, [String: String])] = [
+            (404, ["Location": "http://me:secret@example.org/"]),
+            (302, ["Location": "ftp://me:secret@other/x"]),
+            (206, [:]), (200, ["Content-Length": "99999999999999999999"]), (302, ["Location": "/it"]),
+        ]
+        for (status, headers) in heads {
+            var simulation = Simulation(
+                request, TransferOptions(maximumRedirectCount: 0), into: MemorySink(request))
+            simulation.start()
+            simulation.handle(.head(.of("http://me:secret@example.org/it", status, headers)))
+            if simulation.phase == .sampling { simulation.handle(.completed(nil)) }
+            let text = String(reflecting: simulation.conclude())
+            #expect(text.contains("failure") && !text.contains("secret"), "\(text)")
+        }
+        var simulation = Simulation(request, into: MemorySink(request))
+        simulation.start()
+        simulation.handle(.head(.of("http://me:secret@example.org/it", 200)))
+        simulation.handle(.completed(nil))
+        #expect(!String(reflecting: simulation.conclude()).contains("secret"))
+    }
+}
+
+extension TransferStateMachineTests {
+    @Test("O4: too few file descriptors is what the error says")
+    func descriptors() {
+        var simulation = Simulation(request, into: MemorySink(request))
+        simulation.start()
+        simulation.handle(.completed(DescriptorShortage()))
+        #expect(
+            words(&simulation).hasSuffix("cannot connect: too many open files: this process may have no more")
+        )
+        #expect(
+            (DescriptorShortage.named(URLError(.cannotConnectToHost)) as? URLError)?.code
+                == .cannotConnectToHost)
+    }
+
+    @Test("O4: a length that is no number is an error, and equal lengths count as one")
+    func contentLengths() {
+        for (length, isRight) in [
+            ("5", true), ("5, 5", true), ("5,5", true), ("", true), ("1e3", false), ("-1", false),
+            ("0x5", false),
+            ("5, 6", false), (",", false), ("18446744073709551616", false), ("five", false), (" 5 5", false),
+        ] {
+            let sink = MemorySink(request)
+            var simulation = Simulation(request, into: sink)
+            simulation.start()
+            simulation.handle(.head(response(200, ["Content-Length": length])))
+            #expect((simulation.phase == .receiving) == isRight, "\(length)")
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Deferred
+import DeferredTesting
+import TestSupport
+import Testing
+
+/// C7 where it needs the engine: a cancel of several marks all before any canceller runs, so that what the end of one
+/// allows finds that those who wait are about to leave.
+@Suite("C7: a cancel of several reaches those who wait")
+struct CancelOfSeveral {
+    let log = SharedLog<String>()
+    let resolvers = SharedLog<Resolver<Int>>()
+
+    /// The ways to cancel several Deferreds at once.
+    enum Way: CaseIterable, Sendable {
+        case results, values, first, list, gather, bag, remaining, follow, nested
+
+        func cancel(_ deferreds: [Deferred<Int>]) {
+            switch self {
+            case .results: DeferredList(deferreds).results().cancel()
+            case .values: DeferredList(deferreds).values().map { $0.count }.cancel()
+            case .first: DeferredList(deferreds).first().cancel()
+            case .list: DeferredList(deferreds).cancel()
+            case .gather:
+                // Two halves, of which the first has what is in progress.
+                let half = deferreds.count / 2
+                Deferred.gathered(Array(deferreds[..<half]), Array(deferreds[half...])).cancel()
+            case .bag:
+                let bag = CancelBag()
+                for deferred in deferreds { deferred.store(in: bag) }
+            case .remaining:
+                let end = Deferred<Int>()
+                let first = DeferredList([end] + deferreds, cancelsRemaining: true).first()
+                end.resolve(0)
+                withExtendedLifetime(first) {}
+            case .follow:
+                let source = Deferred<Int>()
+                for deferred in deferreds { source.follow(deferred) }
+                source.cancel()
+            case .nested:
+                let lists = stride(from: 0, to: deferreds.count, by: 6).map { start in
+                    DeferredList(deferreds[start..<min(start + 6, deferreds.count)]).results()
+                }
+                DeferredList(lists.map { list in Deferred.resolved().then { list } }).values().cancel()
+            }
+        }
+    }
+
+    /// Work whose canceller completes its Deferred, as that of a data source does.
+    func work(_ number: Int) -> Deferred<Int> {
+        log.add("\(number)")
+        let (deferred, resolver) = Deferred<Int>.withResolver(canceller: { $0.reject(CancellationError()) })
+        resolvers.add(resolver)
+        return deferred
+    }
+
+    @Test("C7, Q-a: no body that waits for a permit starts", arguments: Way.allCases)
+    func semaphore(way: Way) throws {
+        let semaphore = DeferredSemaphore(2)
+        let runs = (0..<36).map { number in semaphore.run { work(number) } }
+        way.cancel(runs)
+        #expect(log.all == ["0", "1"])
+        #expect(runs.allSatisfy { $0.hasFired })
+        #expect(semaphore.available == 2 && semaphore.waitingCount == 0)
+    }
+
+    @Test(
+        "C7: not even those that stand before the work in progress, or behind further steps",
+        arguments: Way.allCases)
+    func semaphoreReversed(way: Way) throws {
+        let lock = DeferredLock()
+        let runs = (0..<36).map { number in
+            lock.run { work(number) }.map { $0 }.recover { error in throw error }.timeout(
+                .seconds(9), on: ManualClock())
+        }
+        way.cancel(runs.reversed())
+        #expect(log.all == ["0"])
+        #expect(!lock.isLocked && lock.waitingCount == 0)
+    }
+
+    @Test("C7: an outsider who waits gets the permit", arguments: Way.allCases)
+    func outsider(way: Way) throws {
+        let lock = DeferredLock()
+        let first = lock.run { work(0) }
+        let outsider = lock.run { work(100) }
+        let others = (1..<9).map { number in lock.run { work(number) } }
+        way.cancel([first] + others)
+        #expect(log.all == ["0", "100"])
+        try expectNoResult(outsider)
+        #expect(lock.waitingCount == 0)
+        outsider.cancel()
+    }
+
+    @Test("C7: a permit that a canceller releases itself admits none of them", arguments: Way.allCases)
+    func explicitRelease(way: Way) throws {
+        let lock = DeferredLock()
+        let held = SpinLocked(lock.tryAcquire())
+        let holder = Deferred<Int>(canceller: { _ in held.withLock { $0.take() }?.release() })
+        let waiting = (0..<9).map { number in lock.run { work(number) } }
+        way.cancel([holder] + waiting)
+        #expect(log.all.isEmpty)
+        #expect(!lock.isLocked && lock.waitingCount == 0)
+    }
+
+    @Test(
+        "C7: an element that a canceller puts goes to no worker, and no caller, that is cancelled with it",
+        arguments: Way.allCases)
+    func queue(way: Way) throws {
+        let queue = DeferredQueue<Int>()
+        let source = Deferred<Int>(canceller: { _ in try? queue.put(7) })
+        let workers = (0..<4).map { _ in queue.run { work($0) }.map { 0 } }
+        way.cancel([source] + workers + [queue.get()])
+        #expect(log.all.isEmpty)
+        #expect(queue.elements == [7] && queue.waitingCount == 0)
+    }
+
+    @Test(
+        "C7: room that a canceller makes lets no call of send enter that is cancelled with it",
+        arguments: Way.allCases)
+    func send(way: Way) throws {
+        let queue = DeferredQueue<Int>(size: 1)
+        try queue.put(0)
+        let taking = Deferred<Int>(canceller: { _ in _ = queue.tryGet() })
+        let sent = (1..<5).map { number in queue.send(number).map { number } }
+        let outsider = queue.send(100)
+        way.cancel([taking] + sent)
+        #expect(queue.elements == [100] && queue.sendingCount == 0)
+        try successResult(of: outsider)
+    }
+
+    @Test("C7: retries whose attempts share a lock make no further attempt", arguments: Way.allCases)
+    func retries(way: Way) throws {
+        let (lock, clock) = (DeferredLock(), ManualClock())
+        let tries = (0..<9).map { number in
+            Deferred.retry(attempts: 5, delay: .none, on: clock) { lock.run { work(number) } }
+        }
+        way.cancel(tries)
+        clock.advance(by: .seconds(1))
+        #expect(log.all == ["0"] && clock.scheduled.isEmpty)
+    }
+}
+
+extension Deferred<Int> {
+    /// A `gather` of two lists.
+    fileprivate static func gathered(_ first: [Deferred], _ second: [Deferred]) -> Deferred<Int> {
+        gather(DeferredList(first).values(), DeferredList(second).values()).map { $0.count + $1.count }
+    }
+}

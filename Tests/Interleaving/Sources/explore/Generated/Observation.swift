@@ -1,0 +1,182 @@
+import CInterleaving
+import Deferred
+
+/// The diagnostics that the run has reported, with lines.
+nonisolated(unsafe) var modelReports: [ModelReport] = []
+
+/// What is seen of one run of a program: what the contract decides, and nothing that it leaves to schedules.
+struct Observation: Hashable {
+    /// The outcome of each Deferred at the end, while handles to it are left.
+    private var outcomes: [Int] = []
+    private var results: [ModelOutcome?] = []
+    /// The callbacks of each Deferred, in the order in which they ran (F4).
+    private var callbacks: [Int: [Int]] = [:]
+    /// The callbacks that had run when a finalizer ran (Z1).
+    private var beforeFinalizers: [Int: Set<Int>] = [:]
+    private var events: [ModelEvent] = []
+    private var reports: [ModelReport] = []
+    /// What is wrong in any run.
+    private(set) var fault = ""
+
+    /// Runs a program on the library under the scheduler.
+    static func ofEngine(
+        _ program: ThreadedProgram
+    ) -> (observation: Observation, order: RealTimeOrder, isRedundant: Bool) {
+        modelReports = []
+        let cells = il_cells_alive()
+        var observation = Observation()
+        var order = RealTimeOrder()
+        var status = IL_ENDED
+        do {
+            let machine = EngineMachine()
+            machine.pass = { il_point(nil, IL_YIELD) }
+            status = observation.run(program, Interpreter(machine), &order) { modelReports }
+            if machine.liveClosures != 0 {
+                observation.fault += "\(machine.liveClosures) closures are retained "
+            }
+        }
+        if status == IL_STUCK { observation.fault += "no thread can go on " }
+        if let failure = il_failure() { observation.fault += String(cString: failure) }
+        if status != IL_STUCK, il_cells_alive() != cells { observation.fault += "leaked" }
+        return (observation, order, status == IL_REDUNDANT)
+    }
+
+    /// Runs a program on the model under the scheduler.
+    static func ofModel(
+        _ program: ThreadedProgram
+    ) -> (observation: Observation, order: RealTimeOrder, undetermined: String?) {
+        let model = Model()
+        model.pass = { il_point_references(IL_WRITE) }
+        model.choose = { Int(il_choose(CInt($0))) }
+        model.currentThread = { Int(il_thread()) }
+        var observation = Observation()
+        var order = RealTimeOrder()
+        _ = observation.run(program, Interpreter(model), &order) {
+            let early = model.reports
+            return early + model.collectingReports {}
+        }
+        defer { model.forget() }
+        return (observation, order, model.undetermined)
+    }
+
+    private mutating func run<M: Machine>(
+        _ program: ThreadedProgram, _ interpreter: Interpreter<M>, _ order: inout RealTimeOrder,
+        reported: () -> [ModelReport]
+    ) -> Int {
+        interpreter.perform(program.setup)
+        interpreter.sharesHandles = program.releasesHandles
+        let status = withUnsafeMutablePointer(to: &order) { order in
+            Search.runThreads(
+                program.threads.enumerated().map { thread, actions in
+                    {
+                        for (index, action) in actions.enumerated() {
+                            interpreter.machine.pass()
+                            order.pointee.begin(thread, index)
+                            interpreter.perform(action)
+                            order.pointee.end(thread, index)
+                        }
+                    }
+                })
+        }
+        if status != IL_ENDED { return status }
+        for id in interpreter.handles.keys.sorted() {
+            outcomes.append(id)
+            results.append(interpreter.machine.look(interpreter.handles[id]!))
+        }
+        interpreter.releaseEverything { $0() }
+        callbacks = interpreter.consumersThatRan.filter { $0.value.count > 1 }
+        beforeFinalizers = Self.callbacksBeforeFinalizers(interpreter.events)
+        if interpreter.hasOverlapped { fault += "two callbacks of one Deferred ran at the same time " }
+        events = interpreter.events.sorted { $0.order < $1.order }
+        // Whether what a list's own link receives of its cycle is reported is left open.
+        let hidesCycles = program.setup.contains { if case .limitedList = $0 { true } else { false } }
+        reports = reported().filter { !(hidesCycles && $0.isOfCycle) }.map { $0.withoutFirst }.sorted {
+            $0.order < $1.order
+        }
+        return status
+    }
+}
+
+/// Which operations of a run ended before which began.
+struct RealTimeOrder: Hashable {
+    private var ended: UInt64 = 0
+    /// For each operation those that ended before it.
+    private var before: [UInt64] = Array(repeating: 0, count: 3 * RealTimeOrder.longest)
+    private static let longest = 6
+
+    mutating func begin(_ thread: Int, _ index: Int) { before[thread * Self.longest + index] = ended }
+    mutating func end(_ thread: Int, _ index: Int) { ended |= 1 << (thread * Self.longest + index) }
+
+    /// Whether all that is in order here is so in `other`.
+    func isContained(in other: RealTimeOrder) -> Bool {
+        zip(before, other.before).allSatisfy { $0 & ~$1 == 0 }
+    }
+}
+
+extension Observation {
+    private static func callbacksBeforeFinalizers(_ events: [ModelEvent]) -> [Int: Set<Int>] {
+        var result: [Int: Set<Int>] = [:]
+        var callbacks: Set<Int> = []
+        for event in events {
+            if case .ran(let id, _) = event { callbacks.insert(id) }
+            if case .finalizer(let id, _) = event { result[id] = callbacks }
+        }
+        return result
+    }
+
+    /// The outcomes of these Deferreds, as a scenario shows them.
+    func shown(_ program: ThreadedProgram) -> String {
+        zip(outcomes, results).filter { $0.0 < 50 && $0.0 != 0 }.map { $0.1?.shown ?? "pending" }.joined(
+            separator: " ")
+    }
+}
+
+extension Observation: CustomStringConvertible {
+    var description: String {
+        let ends = zip(outcomes, results).map { "d\($0) = \($1.map { "\($0)" } ?? "pending")" }
+        let orders = callbacks.sorted { $0.key < $1.key }.map { "callbacks of d\($0.key): \($0.value)" }
+        let finalizers = beforeFinalizers.map { "finalizer \($0.key) after \($0.value.sorted())" }
+        let lines =
+            [ends.joined(separator: ", ")] + orders + finalizers + events.map { "\($0)" }
+            + reports.map { "\($0)" } + [fault]
+        return lines.filter { !$0.isEmpty }.joined(separator: "\n    ")
+    }
+}
+
+extension ModelEvent {
+    /// The place among the events of a run, of which the schedule decides the order.
+    fileprivate var order: Int {
+        switch self {
+        case .ran(let id, _): id
+        case .finalizer(let id, _): 1000 + id
+        case .canceller(let id): 2000 + id
+        case .fired(let id, _): 3000 + id
+        case .isCancelled(let id, _): 4000 + id
+        case .looked(let id, _): 5000 + id
+        case .waited(let id, _): 6000 + id
+        case .released(let id): 7000 + id
+        }
+    }
+}
+
+extension ModelReport {
+    fileprivate var order: Int {
+        switch self {
+        case .unhandled(_, let made): made
+        case .alreadyFired(let made, _, let again): 1000 * made + again
+        case .notFireable(let made, let at): 100_000 + 1000 * made + at
+        case .unbalanced(let made, let at): 200_000 + 1000 * made + at
+        }
+    }
+
+    fileprivate var isOfCycle: Bool { if case .unhandled(.cycle, _) = self { true } else { false } }
+
+    /// Without the place of the first completion: which that was is decided by the schedule.
+    fileprivate var withoutFirst: ModelReport {
+        if case .alreadyFired(let made, _, let again) = self {
+            .alreadyFired(made: made, first: nil, again: again)
+        } else {
+            self
+        }
+    }
+}

@@ -1,0 +1,127 @@
+/// The links of a generated program: numbers 1 to 9 are sources, 11 and more are links.
+struct ProgramGraph {
+    private(set) var sources: [ModelAction] = [.source(id: 1, .plain, nil)]
+    private var links: [[ModelAction]] = []
+    /// Those to which a link can be attached.
+    private(set) var nodes = [1]
+
+    var setup: [ModelAction] { sources + links.joined() }
+
+    private mutating func addSource() -> Int {
+        let id = sources.count + 1
+        sources.append(.source(id: id, .plain, nil))
+        return id
+    }
+
+    /// Returns the graphs with one more link, attached to `parent`.
+    func attaching(_ kind: ProgramClass.LinkKind, to parent: Int) -> [ProgramGraph] {
+        let id = 11 + links.count
+        var graph = self
+        var callback = Callback(form: .then)
+        switch kind {
+        case .follow:
+            return [
+                graph.adding([
+                    .source(id: id, .plain, nil), .follow(id: 60 + id, id, through: .handle, parent),
+                ])
+            ]
+        case .followAlso:
+            // Another node, or, in place of the first, another source.
+            return links.compactMap { link in
+                guard case .source(let target, _, _) = link[0], target != parent else { return nil }
+                var graph = self
+                let followed = parent == 1 ? graph.addSource() : parent
+                let action = ModelAction.follow(id: 60 + id, target, through: .handle, followed)
+                return graph.adding([action], isNode: false)
+            }
+        case .shielded:
+            return [graph.adding([.shielded(id: id, parent)])]
+        case .list(let rule, let options):
+            let other = graph.addSource()
+            return [graph.adding([.list(id: id, [parent, other], rule, options, keep: true)])]
+        case .limited(let rule):
+            let other = graph.addSource()
+            return [graph.adding(limitedList(id, [parent, other], rule))]
+        case .limitedOfItself(let rule):
+            return [graph.adding(limitedList(id, [parent, id], rule))]
+        case .map: break
+        case .mapManual: callback.dispatcher = .manual
+        case .recoverManual:
+            callback.form = .fail
+            callback.dispatcher = .manual
+            callback.onFailure.answer = .value(id)
+        case .mapDropping: callback.dispatcher = .dropping
+        case .thenManual:
+            callback.dispatcher = .manual
+            callback.isNested = true
+            callback.onValue.answer = .handle(graph.addSource())
+        case .thenPending:
+            callback.isNested = true
+            callback.onValue.answer = .handle(graph.addSource())
+        case .thenSettled:
+            callback.isNested = true
+            callback.onValue.answer = .value(id)
+        case .recover:
+            callback.form = .fail
+            callback.onFailure.answer = .value(id)
+        case .orElsePending:
+            callback.form = .fail
+            callback.isNested = true
+            callback.onFailure.answer = .handle(graph.addSource())
+        }
+        return [graph.adding([.attach(id: id, to: parent, callback, keep: true)])]
+    }
+
+    /// Returns a list and a link that is attached to it.
+    private func limitedList(_ id: Int, _ inputs: [Int], _ rule: ListRule) -> [ModelAction] {
+        [
+            .limitedList(id: 40 + id, inputs, limit: 1, rule),
+            .attach(id: id, to: 40 + id, Callback(form: .then), keep: true),
+        ]
+    }
+
+    private mutating func adding(_ actions: [ModelAction], isNode: Bool = true) -> ProgramGraph {
+        if isNode { nodes.append(11 + links.count) }
+        links.append(actions)
+        return self
+    }
+
+    // MARK: Extras
+
+    /// Returns the graphs in which one callback also performs `operation`.
+    func performing(_ operation: ModelAction) -> [ProgramGraph] {
+        links.indices.compactMap { index in
+            guard case .attach(let id, let target, var callback, let keep) = links[index][0] else {
+                return nil
+            }
+            if callback.form == .fail {
+                callback.onFailure.actions = [operation]
+            } else {
+                callback.onValue.actions = [operation]
+            }
+            var graph = self
+            graph.links[index][0] = .attach(id: id, to: target, callback, keep: keep)
+            return graph
+        }
+    }
+
+    /// Returns the graphs in which one source has a canceller, which may complete it.
+    func withCancellers() -> [ProgramGraph] {
+        sources.indices.flatMap { index in
+            [nil, ModelOutcome.value(.number(50 + index))].map { outcome in
+                var graph = self
+                graph.sources[index] = .source(id: index + 1, .plain, Canceller(fires: outcome))
+                return graph
+            }
+        }
+    }
+
+    /// Returns the graphs in which one Deferred has a finalizer.
+    func withFinalizers() -> [ProgramGraph] {
+        nodes.map { node in
+            var graph = self
+            graph.links.append([.finally(id: 80, node, [])])
+            return graph
+        }
+    }
+}
