@@ -360,13 +360,13 @@ extension Link {
             unlock(word)
             return .bypassed
         }
-        if word & Word.settled != 0 {
-            unlock(word)
-            return .settled
-        }
         if consumer.isDetached {
             unlock(word)
             return .alreadyDetached
+        }
+        if word & Word.settled != 0 {
+            unlock(word)
+            return .settled
         }
         if !always && Link.isAlone(consumer, in: word) { return .onlyConsumer(word) }
         var dropped: [Unmanaged<Link>] = []

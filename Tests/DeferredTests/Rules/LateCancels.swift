@@ -1,0 +1,95 @@
+import Deferred
+import DeferredTesting
+import Testing
+
+extension Rules {
+    /// Cancels that cannot take effect where they begin. Their schedules are searched in `Tests/Interleaving`.
+    @Suite("Rules C5, C7: cancels of several, and late ones") struct LateCancels {
+        @Test(
+            "C7: a cancel of a source reaches all that it follows, also what others consume",
+            arguments: [0, 1, 2])
+        func followsSeveral(shared: Int) {
+            let log = Log()
+            let followed = (0..<3).map { index in Deferred<Int>(canceller: { _ in log("cancels \(index)") }) }
+            let other = followed[shared].map { $0 }
+            let source = Deferred<Int>()
+            for deferred in followed { source.follow(deferred) }
+            let last = source.map { $0 }
+            last.cancel()
+            #expect(log.all.sorted() == (0..<3).filter { $0 != shared }.map { "cancels \($0)" })
+            #expect(
+                [outcome(source), outcome(last), outcome(other)] == ["cancelled", "cancelled", "pending"])
+        }
+
+        @Test("C7: also if the canceller of the first completes it, or one is followed twice")
+        func followsAnswering() {
+            let log = Log()
+            let first = Deferred<Int>(canceller: { $0.resolve(1) })
+            let second = Deferred<Int>(canceller: { _ in log("cancels the second") })
+            let source = Deferred<Int>()
+            for deferred in [first, first, second] { source.follow(deferred) }
+            source.cancel()
+            #expect(log.all == ["cancels the second"])
+            #expect([first, second, source].map(outcome) == ["1", "cancelled", "1"])
+        }
+
+        @Test(
+            "C5: a source that is completed after a cancel has passed it takes that outcome, and its consumer the cancel"
+        )
+        func completedAfterCancel() {
+            let log = Log()
+            let second = Deferred<Int>(canceller: { _ in log("cancels the second") })
+            let first = Deferred<Int>(canceller: { _ in second.resolve(2) })
+            let consumers = [
+                first.map { log("first runs with \($0)") }, second.map { log("second runs with \($0)") },
+            ]
+            DeferredList(consumers).cancel()
+            #expect([first, second].map(outcome) == ["cancelled", "2"])
+            #expect(
+                consumers.map { String(describing: $0.currentResult).contains("Cancellation") } == [
+                    true, true,
+                ])
+            #expect(log.all.isEmpty)
+        }
+
+        @Test(
+            "C5: a link that was cancelled ends with that where its dispatcher releases the work, without a report"
+        )
+        func releasedWork() {
+            for cancelsFirst in [false, true] {
+                let reports = Rules.reports {
+                    let dispatcher = ManualDispatcher()
+                    let source = Deferred<Int>()
+                    let link = source.map(on: dispatcher) { $0 }
+                    let unread = source.map(on: dispatcher) { $0 }
+                    if cancelsFirst {
+                        link.cancel()
+                        unread.cancel()
+                    } else {
+                        source.resolve(1)
+                    }
+                    #expect(dispatcher.count == 2)
+                    link.cancel()
+                    unread.cancel()
+                    dispatcher.dropAll()
+                    #expect(unread.hasFired)
+                    #expect(outcome(link) == "cancelled")
+                }
+                #expect(reports.isEmpty)
+            }
+        }
+
+        @Test(
+            "L5: a list with a limit of which a later input waits for the list fails with .cycle",
+            arguments: [false, true])
+        func listWaitsForItself(isFirst: Bool) {
+            let own = Box<Deferred<Int>?>(nil)
+            let start = Deferred<Int>()
+            let list = DeferredList([0, 1], limit: 1) { $0 == 0 ? start : own.value! }
+            own.value = isFirst ? list.first().map { $0.value } : list.results().map { $0.count }
+            start.reject(Boom(0))
+            #expect(outcome(own.value!) == "cycle")
+            own.value = nil
+        }
+    }
+}
