@@ -50,6 +50,7 @@ extension DrainLoop {
 
         let word = waiter.lock()
         let isWaiting = waiter.phase == .waiting
+        let coldState = waiter.coldState
         let isFollower = waiter.payload.kind == .forward
         let target = isFollower ? waiter.payload.reference(as: Link.self) : waiter
         let targetWord = isFollower ? target.word.load(ordering: .acquiring) : word
@@ -61,7 +62,7 @@ extension DrainLoop {
         // that of two threads that close one cycle together at least one sees it; and before the cancels,
         // which would have to follow the cycle.
         guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else {
-            if let coldState = waiter.coldState {
+            if let coldState {
                 cancelAgain(waiter.locked { waiter.phase == .waiting ? coldState.takeRequests() : [] })
             }
             return
