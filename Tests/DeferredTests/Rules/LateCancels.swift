@@ -11,6 +11,8 @@ extension Rules {
         func followsSeveral(shared: Int) {
             let log = Log()
             let followed = (0..<3).map { index in Deferred<Int>(canceller: { _ in log("cancels \(index)") }) }
+            // In optimised code they would be released, and so abandoned, after their last use.
+            defer { withExtendedLifetime(followed) {} }
             let other = followed[shared].map { $0 }
             let source = Deferred<Int>()
             for deferred in followed { source.follow(deferred) }

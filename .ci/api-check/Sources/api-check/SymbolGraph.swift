@@ -10,12 +10,6 @@ struct SymbolGraph: Decodable {
         struct Identifier: Decodable {
             let precise: String
         }
-        struct Kind: Decodable {
-            let identifier: String
-        }
-        struct Fragment: Decodable {
-            let spelling: String
-        }
         struct DocComment: Decodable {
             struct Line: Decodable {
                 let text: String
@@ -26,17 +20,6 @@ struct SymbolGraph: Decodable {
         struct Names: Decodable {
             let title: String
         }
-        struct Generics: Decodable {
-            let constraints: [Constraint]?
-        }
-        struct Extension: Decodable {
-            let constraints: [Constraint]?
-        }
-        struct Constraint: Decodable, Hashable {
-            let kind: String
-            let lhs: String
-            let rhs: String
-        }
         struct Location: Decodable {
             struct Position: Decodable {
                 let line: Int
@@ -46,27 +29,14 @@ struct SymbolGraph: Decodable {
         }
 
         let identifier: Identifier
-        let kind: Kind
         let names: Names
         let pathComponents: [String]
-        let declarationFragments: [Fragment]
-        let accessLevel: String
         let docComment: DocComment?
-        let swiftGenerics: Generics?
-        let swiftExtension: Extension?
         let location: Location?
-    }
-
-    struct Relationship: Decodable {
-        let kind: String
-        let source: String
-        let target: String
-        let targetFallback: String?
     }
 
     let module: Module
     var symbols: [Symbol]
-    var relationships: [Relationship]
 
     /// Reads the graph of a module, including its extensions of other modules' types
     /// (`Module@Other.symbols.json`).
@@ -85,7 +55,6 @@ struct SymbolGraph: Decodable {
             throw Failure("no symbol graph of \(module) in \(folder.path)")
         }
         whole.symbols = graphs.flatMap(\.symbols)
-        whole.relationships = graphs.flatMap(\.relationships)
         self = whole
     }
 }
