@@ -147,6 +147,29 @@ import Testing
         #expect(eventLog.all == [])
     }
 
+    @Test("Cancelling: what stands above a timeout may make another outcome of it")
+    func errbackAboveTimeout() throws {
+        let (clock, pages) = (ManualClock(), SynchronizedValue<[Deferred<String>]>([]))
+        func fetchPage() -> Deferred<String> {
+            let page = Deferred<String>()
+            pages.write { $0.append(page) }
+            return page
+        }
+        let page = fetchPage()
+            .recover { _ in "no page" }  // also handles the cancellation
+            .timeout(.seconds(5), on: clock)  // so the outcome is "no page", not .timedOut
+        let cleared = fetchPage().always { _ in throw Refused() }.timeout(.seconds(5), on: clock)
+        let below = fetchPage().timeout(.seconds(5), on: clock).recover { "\($0)" }
+        let strict = fetchPage()
+            .recover { _ in "no page" }
+            .timeout(.seconds(5), on: clock) { _ in throw DeferredError.timedOut }
+        clock.advance(by: .seconds(5))
+        #expect(try successResult(of: page) == "no page")
+        #expect(try failureResult(of: cleared) is Refused)
+        #expect(try successResult(of: below) == "\(DeferredError.timedOut)")
+        #expect(try failureResult(of: strict) as? DeferredError == .timedOut)
+    }
+
     final class Page: Sendable {
         let loading: Deferred<Void>
 

@@ -64,6 +64,21 @@ import Testing
         #expect(eventLog.all == ["/b: refused", "age: refused"])
     }
 
+    @Test("Lists: the first of several, and the others cancelled")
+    func race() {
+        let (print, addresses): (@Sendable (String) -> Void, [String]) = (eventLog.add, ["/a", "/b"])
+        let a = Deferred<String>(canceller: { _ in print("a cancelled") })
+        let b = Deferred<String>()
+        @Sendable func fetchPage(_ address: String) -> Deferred<String> { address == "/a" ? a : b }
+        let mirrors = DeferredList(addresses.map(fetchPage), cancelsRemaining: true)
+
+        mirrors.first().done { index, page in
+            print("\(addresses[index]) was first, with \(page.count) characters")
+        }
+        b.resolve("bb")
+        #expect(eventLog.all == ["/b was first, with 2 characters", "a cancelled"])
+    }
+
     @Test("Lists: at most so many at once")
     func limited() throws {
         let eventLog = eventLog

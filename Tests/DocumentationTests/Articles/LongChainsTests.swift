@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @Suite struct LongChainsTests {
@@ -59,8 +60,25 @@ import Testing
         #expect(try successResult(of: number) == 42)
     }
 
-    private struct Report: DeferredConvertible {
-        let deferred: Deferred<String>
+    @Test("Long chains: map in place of then compiles, and a failure is reported")
+    func mapInPlaceOfThen() {
+        struct DiskFull: Error, CustomStringConvertible { let description = "disk full" }
+        let (eventLog, saving) = (SharedLog<String>(), Deferred<Void>())
+        let print: @Sendable (String) -> Void = eventLog.add
+        let reported = diagnostics(reportedDuring: {
+            @Sendable func save(_ page: String) -> Deferred<Void> {
+                saving.map { throw DiskFull() }
+            }
+            fetchPage(at: "/index")
+                .map { page in save(page) }  // should be then
+                .done { _ in print("saved") }  // printed before the page is saved
+            #expect(eventLog.all == ["saved"])
+            saving.resolve()
+        })
+        #expect(reported.count == 1)
+        let line = reported.first?.description ?? ""
+        #expect(line.hasPrefix("unhandled failure of the Deferred made at "), "\(line)")
+        #expect(line.contains("LongChainsTests.swift:") && line.hasSuffix(": disk full"), "\(line)")
     }
 
     @Test("Long chains: a chain in parts")

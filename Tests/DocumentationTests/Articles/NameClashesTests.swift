@@ -2,7 +2,7 @@ import CompilerProcess
 import Foundation
 import Testing
 
-/// What NameClashes.md and the README say about modules with a type, or a name, of their own that is `Deferred`.
+/// What NameClashes.md says about modules with a type, or a name, of their own that is `Deferred`.
 /// The compiler checks it against modules that stand in for Combine and for another package.
 @Suite final class NameClashesTests {
     private let compiler: Compiler
@@ -42,7 +42,7 @@ import Testing
             about: imports + "\nfunc use() {\n" + source + "\n}\n", flags: ["-I", folder.path])
     }
 
-    /// The imports of both documents, which must be the same.
+    /// The imports of the article.
     private let besideCombine = """
         import Combine
         import Deferred

@@ -122,6 +122,17 @@ import Testing
         topic.finish()
     }
 
+    @Test("Multicast: a poster that listens later receives its own retained message")
+    func ownRetainedMessage() {
+        let (window, other) = (Window(eventLog), Window(eventLog))
+        let topic = Channel<String>()
+        topic.listen(other) { _, topic in other.show("other: \(topic)") }
+        topic.listen(window) { window, topic in window.show(topic) }
+        topic.post("listening", from: window, retained: true)  // not delivered to window
+        topic.listen(window) { window, topic in window.show(topic) }  // receives "listening"
+        #expect(eventLog.all == ["other: listening", "listening"])
+    }
+
     @Test("Multicast: a channel's messages")
     func messages() async {
         let print: @Sendable (String) -> Void = eventLog.add

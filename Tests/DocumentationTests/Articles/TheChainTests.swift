@@ -59,6 +59,19 @@ import Testing
         #expect(try shout.currentResult?.get() == "A PAGE")
     }
 
+    @Test("The chain: a callback returns a Deferred, and the chain waits for it")
+    func nested() throws {
+        let fetched = Deferred<String>()
+        @Sendable func findPage(named name: String) -> Deferred<String> { .resolved("/\(name)") }
+        @Sendable func fetchPage(at address: String) -> Deferred<String> { fetched.map { $0 + address } }
+        let length = findPage(named: "index")
+            .then { address in fetchPage(at: address) }
+            .map { page in page.count }
+        #expect(length.currentResult == nil)
+        fetched.resolve("page at ")
+        #expect(try length.currentResult?.get() == "page at /index".count)
+    }
+
     @Test("The chain: a loop can be written as a recursion")
     func loop() throws {
         let queue = DeferredQueue<Int?>()

@@ -39,6 +39,20 @@ private final class Connection: Sendable {
         #expect(try failureResult(of: page) as? DeferredError == .timedOut)
     }
 
+    @Test("Time limits: a spinner that only a slow load shows")
+    func spinner() {
+        @Sendable func showSpinner() { eventLog.add("spinner") }
+        func load() {
+            let page = fetchPage(of: "ann")
+            let spinner = Deferred.after(.milliseconds(250), on: clock).done { showSpinner() }
+            page.finally { _ in spinner.cancel() }
+            page.cancel()
+        }
+        load()
+        clock.advanceUntilIdle()
+        #expect(eventLog.all == ["fetches ann"])
+    }
+
     @Test("Time limits: retry for a while")
     func retryForAWhile() throws {
         let page = Deferred.retry(attempts: 1000, within: .seconds(60), on: clock) {

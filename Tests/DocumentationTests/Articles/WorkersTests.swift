@@ -152,6 +152,27 @@ private final class Pool: Sendable {
         for page in pages { #expect(try successResult(of: page) == "a page") }
     }
 
+    @Test("Workers: callers that ask for the same share one request")
+    func shared() throws {
+        let requests = DeferredQueue<Deferred<String>>()
+        @Sendable func fetchPage(at address: String) -> Deferred<String> {
+            let request = Deferred<String>()
+            try? requests.put(request)
+            return request
+        }
+        let pages = DeferredCache<String, String>(keepingFor: .seconds(60))
+
+        func page(at address: String) -> Deferred<String> {
+            pages.value(for: address) { fetchPage(at: address) }
+        }
+        let (first, second) = (page(at: "/index"), page(at: "/index"))
+        let request = try successResult(of: requests.get())
+        first.cancel()
+        request.resolve("a page")
+        #expect(try successResult(of: second) == "a page")
+        #expect(requests.count == 0)
+    }
+
     @Test("Workers: asynchronous jobs")
     func asynchronous() async throws {
         let log = eventLog

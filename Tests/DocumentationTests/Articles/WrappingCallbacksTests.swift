@@ -105,6 +105,39 @@ private final class Scanner: @unchecked Sendable {
         #expect(try failureResult(of: cancelled) is CancellationError)
     }
 
+    /// Its `cancel()` calls the handler.
+    private final class EagerUpload: Sendable {
+        private let completion = SynchronizedValue<(@Sendable (Result<Int, any Error>) -> Void)?>(nil)
+        func start(_ completion: @escaping @Sendable (Result<Int, any Error>) -> Void) {
+            self.completion.write { $0 = completion }
+        }
+        func cancel() { completion.read { $0 }?(.failure(Refused())) }
+    }
+
+    @Test("Wrapping: an API whose cancel calls its handler at once")
+    func handlerCalledByCancel() throws {
+        let upload = EagerUpload()
+        func send() -> Deferred<Int> {
+            let (count, resolver) = Deferred<Int>.withResolver(canceller: { _ in upload.cancel() })
+            upload.start { result in resolver.complete(with: result) }
+            return count
+        }
+        let plain = send()
+        plain.cancel()
+        #expect(try failureResult(of: plain) is Refused)
+
+        let (count, resolver) = Deferred<Int>.withResolver(canceller: { resolver in
+            resolver.reject(CancellationError())
+            upload.cancel()  // calls its handler at once; that result is late
+        })
+        let reported = diagnostics(reportedDuring: {
+            upload.start { result in resolver.complete(with: result) }
+            count.cancel()
+        })
+        #expect(reported.isEmpty)
+        #expect(try failureResult(of: count) is CancellationError)
+    }
+
     /// One scan: the scanner's delegate until it has a code.
     private final class Scan: ScannerDelegate {
         let code: Deferred<String>
