@@ -34,8 +34,8 @@ import Testing
     @Test("Documents: the code in every row of a migration table occurs in the tests")
     func migrationTablesAreTested() throws {
         let table = "Sources/Deferred/Deferred.docc/ComingFromElsewhere.md"
-        let rows = try Self.text(of: table).split(separator: "\n").filter { $0.hasPrefix("| `") }
-        #expect(rows.count >= 80)
+        let rows = try Self.text(of: table).split(separator: "\n").filter { $0.hasPrefix("| ") }
+        #expect(rows.count >= 160)
         for row in rows {
             // The second cell is this library's code.
             let cell = row.split(separator: "|", omittingEmptySubsequences: true).dropFirst().first ?? ""

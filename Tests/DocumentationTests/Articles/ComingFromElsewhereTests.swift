@@ -2,6 +2,7 @@ import Deferred
 import DeferredOperations
 import DeferredTesting
 import Foundation
+import Multicast
 import TestSupport
 import Testing
 
@@ -121,6 +122,59 @@ import Testing
             let d = Deferred<String>.rejected(NotFound())
             #expect(try successResult(of: d.orElse { _ in fetch(0) }) == "page 0")
         }
+    }
+
+    @Test("Coming from elsewhere: structured concurrency")
+    func structured() async throws {
+        do {
+            let d = Deferred { try await work() }
+            #expect(try await d.value == 8)
+        }
+        let (fetch, numbers): (@Sendable (Int) -> Deferred<String>, [Int]) = (
+            { .resolved("page \($0)") }, [1, 2]
+        )
+        let pages = DeferredList(numbers, limit: 4) { fetch($0) }.results()
+        #expect(try successResult(of: pages).count == 2)
+        let q = DeferredQueue<Int>()
+        try q.put(1)
+        #expect(q.count == 1)
+        let channel = DeferredQueue<Int>(size: 0)
+        let sent = channel.send(1)
+        try expectNoResult(sent)
+        let worker = channel.run { show($0) }
+        try successResult(of: sent)
+        channel.finish()
+        try successResult(of: worker)
+        #expect(eventLog.all == ["show 1"])
+        _ = Channel<Int>("numbers").messages()
+        let lock = DeferredLock()
+        #expect(try await lock.asyncRun { try await work() }.value == 8)
+        let search = DeferredLatest(debounce: .seconds(1), on: clock)
+        let latest = ["a", "ab"].map { text in search.syncRun { text } }
+        clock.advance(by: .seconds(1))
+        #expect(try successResult(of: latest[1]) == "ab")
+    }
+
+    @Test("Coming from elsewhere: lists of values, a check that returns a Result, and a label")
+    func values() async throws {
+        let (numbers, text) = (Deferred.resolved([1, 2]), Deferred.resolved("x"))
+        #expect(try successResult(of: numbers.map { $0.map(f) }) == [2, 3])
+        let pages = numbers.then { DeferredList($0.map(fetch)).values() }
+        #expect(try successResult(of: pages) == ["page 1", "page 2"])
+        let parsed = text.map { try Int($0) ?? { throw NotFound() }() }
+        #expect(try failureResult(of: parsed) is NotFound)
+        @Sendable func check(_ value: Int) -> Result<String, Refused> {
+            value == 1 ? .success("one") : .failure(Refused())
+        }
+        let d = Deferred.resolved(1)
+        #expect(try successResult(of: d.map { try check($0).get() }) == "one")
+        try successResult(of: d.map { _ in })
+        @MainActor final class Label {
+            var count = 0
+        }
+        let label = Label()
+        try await d.done(on: MainActor.self) { label.count = $0 }.value
+        #expect(await label.count == 1)
     }
 
     @Test("Coming from elsewhere: cancelling, pausing, handing on")
