@@ -34,6 +34,17 @@ let package = Package(
             path: "Examples/chatroom"
         ),
 
+        // Programs to read and to run: `swift run linkcheck --demo`, `swift run ingest --demo FILE`.
+        .executableTarget(
+            name: "linkcheck",
+            dependencies: ["Deferred", "DeferredOperations", "LoopbackServer"],
+            path: "Examples/linkcheck"
+        ),
+        .executableTarget(
+            name: "ingest",
+            dependencies: ["Deferred", "DeferredOperations", "LoopbackServer"],
+            path: "Examples/ingest"
+        ),
         // Shared by test targets: threads for tests that block, a log, a counter of live objects.
         .target(name: "TestSupport", dependencies: ["Deferred"], path: "Tests/TestSupport"),
         // Runs the toolchain's compiler, for tests of what it accepts and refuses.
@@ -59,6 +70,9 @@ let package = Package(
             path: "Tests/DocumentationTests/MainActorByDefault",
             swiftSettings: [.defaultIsolation(MainActor.self)]
         ),
+        // The programs above, run against a server of the tests.
+        .testTarget(
+            name: "ExamplesTests", dependencies: ["ingest", "linkcheck", "Deferred", "LoopbackServer"]),
         .testTarget(
             name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting", "TestSupport"]),
         .testTarget(

@@ -1,0 +1,79 @@
+import Deferred
+import Dispatch
+import Foundation
+
+/// Follows the links of a site and reports those that lead nowhere, as JSON:
+///
+///     linkcheck [--limit N] [--deadline SECONDS] URL
+///     linkcheck --demo
+///
+/// Exit codes: 0 all links work, 1 some do not, 2 wrong usage, 3 the deadline has passed, 130 Ctrl-C. What was found
+/// until then is reported in any case.
+@main
+enum Linkcheck {
+    static func main() throws {
+        guard let options = Options(CommandLine.arguments.dropFirst()) else {
+            FileHandle.standardError.write(
+                Data("linkcheck [--limit N] [--deadline SECONDS] URL | --demo\n".utf8))
+            exit(2)
+        }
+        let server = options.isDemo ? try DemoSite.start() : nil
+        let root = options.root ?? URL(string: server!.url("/"))!
+
+        let crawler = Crawler(root, limit: options.limit)
+        let crawl = crawler.crawl().timeout(.seconds(options.deadline))
+        interruption().done { crawl.cancel() }
+
+        let code: CInt
+        do {
+            try crawl.wait()
+            code = crawler.report.broken.isEmpty ? 0 : 1
+        } catch DeferredError.timedOut {
+            code = 3
+        } catch is CancellationError {
+            code = 130
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(crawler.report), as: UTF8.self))
+        server?.stop()
+        exit(code)
+    }
+
+    /// Returns a Deferred that the first Ctrl-C resolves. The second one ends the program.
+    private static func interruption() -> Deferred<Void> {
+        signal(SIGINT, SIG_IGN)  // or the first one ends the program
+        let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "signals"))
+        let (interrupted, resolver) = Deferred<Void>.withResolver()
+        source.setEventHandler {
+            if interrupted.hasFired { exit(130) }
+            resolver.resolve()
+            withExtendedLifetime(source) {}  // a source that is released receives nothing
+        }
+        source.resume()
+        return interrupted
+    }
+}
+
+struct Options {
+    var limit = 4
+    var deadline = 60
+    var isDemo = false
+    var root: URL?
+
+    init?(_ arguments: some Sequence<String>) {
+        var rest = Array(arguments)[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--limit", "--deadline":
+                guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else { return nil }
+                if argument == "--limit" { limit = number } else { deadline = number }
+            case "--demo": isDemo = true
+            default:
+                guard root == nil, let url = URL(string: argument), url.host != nil else { return nil }
+                root = url
+            }
+        }
+        if isDemo != (root == nil) { return nil }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) final class IngestTests {
+    private let server: LoopbackServer
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "ingest-\(UUID())")
+    private let gate = Gate()
+    private let source = (0..<5_000).map { "station\($0),\($0 % 40)\n" }.joined()
+
+    init() throws {
+        server = try LoopbackServer()
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private var file: String { folder.appending(path: "out").path }
+    private var output: String? { try? String(contentsOfFile: file, encoding: .utf8) }
+
+    /// Serves `text`, of which the first request receives half.
+    private func serve(_ text: String, etag: String, isHeld: Bool) {
+        let (bytes, gate) = (Array(text.utf8), gate)
+        server.route("/source") { request in
+            let asked = request[header: "If-Range"] == etag ? request[header: "Range"] : nil
+            let offset = asked.flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0
+            guard offset < bytes.count else { return .status(416) }
+            return Answer { exchange in
+                let range = ("Content-Range", "bytes \(offset)-\(bytes.count - 1)/\(bytes.count)")
+                try exchange.sendHead(
+                    offset > 0 ? 206 : 200, [("ETag", etag)] + (offset > 0 ? [range] : []),
+                    contentLength: bytes.count - offset)
+                let middle = isHeld ? bytes.count / 2 : offset
+                try exchange.send(Array(bytes[offset..<middle]))
+                if isHeld { try exchange.wait(for: gate) }
+                try exchange.send(Array(bytes[middle...]))
+            }
+        }
+    }
+
+    private func expected(of source: String) -> String {
+        source.split(separator: "\n").map { line in
+            let fields = line.split(separator: ",")
+            return "\(fields[0]),\((Double(fields[1])! * 1.8 + 32).rounded())\n"
+        }.joined()
+    }
+
+    /// Starts the program, and kills it when it has written something.
+    private func killedRun() async throws {
+        let program = try ExampleProgram("ingest", server.url("/source"), file)
+        struct Checkpoint: Decodable { let offset: Int }
+        func checkpoint() -> Checkpoint? {
+            let data = FileManager.default.contents(atPath: file + ".checkpoint") ?? Data()
+            return try? JSONDecoder().decode(Checkpoint.self, from: data)
+        }
+        while (checkpoint()?.offset ?? 0) == 0 { await Task.yield() }
+        kill(program.process.processIdentifier, SIGKILL)
+        _ = try await program.status.value
+    }
+
+    @Test("ingest: after a kill it continues, and nothing is lost or there twice")
+    func resumed() async throws {
+        serve(source, etag: "\"one\"", isHeld: true)
+        try await killedRun()
+        serve(source, etag: "\"one\"", isHeld: false)
+        #expect(try await ExampleProgram("ingest", server.url("/source"), file).status.value == 0)
+        #expect(output == expected(of: source))
+        // There is nothing more to do.
+        #expect(try await ExampleProgram("ingest", server.url("/source"), file).status.value == 0)
+        #expect(output == expected(of: source))
+        #expect(server.requests.filter { $0[header: "Range"] != nil }.count == 2)
+    }
+
+    @Test("ingest: a source that has changed is read from its beginning")
+    func changed() async throws {
+        serve(source, etag: "\"one\"", isHeld: true)
+        try await killedRun()
+        serve("new,10\n", etag: "\"two\"", isHeld: false)
+        #expect(try await ExampleProgram("ingest", server.url("/source"), file).status.value == 0)
+        #expect(output == "new,50.0\n")
+    }
+}
