@@ -3,7 +3,7 @@ import Foundation
 
 /// Writes the tables of Documentation/CompilerWork.md.
 enum CompilerWorkTable {
-    static func write(_ rows: [CompilerWorkTests.Row], to file: URL) async throws {
+    static func write(_ rows: [CompilerWorkTests.Row], to file: URL) throws {
         var text = """
             # What chains cost the compiler
 
@@ -37,25 +37,6 @@ enum CompilerWorkTable {
 
             """
         text += rows.dropFirst(callbacks.count).map(line).joined()
-        text += """
-
-            ## What the compiler says about the commonest mistakes
-
-            Each at the line of the mistake.
-
-            | mistake | line | message | write |
-            |---|---|---|---|
-
-            """
-        for mistake in Mistake.all {
-            let (found, line) = try await mistake.complaints()
-            let message =
-                found.first { $0.line == line && $0.message.contains(mistake.message) }?.message ?? "none"
-            let code = mistake.source.split(separator: "\n").first { $0.hasSuffix("// here") } ?? ""
-            text +=
-                "| \(mistake) | `\(code.replacing("// here", with: "").trimmingCharacters(in: .whitespaces))` "
-                + "| \(message.replacing("|", with: "\\|")) | \(mistake.remedy) |\n"
-        }
         try text.write(to: file, atomically: true, encoding: .utf8)
     }
 

@@ -57,7 +57,7 @@ struct CompilerWorkTests {
             #expect(row.step <= row.earlyStep * 1.25 + 2, "\(row.form): not linear, \(row.scopes)")
         }
         if let path = Self.tablePath {
-            try await CompilerWorkTable.write(rows, to: URL(filePath: path))
+            try CompilerWorkTable.write(rows, to: URL(filePath: path))
         }
     }
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Checks that the articles quote what the compiler says: each quoted message is one that it reports about the
-/// program that the article speaks of.
+/// program that the article speaks of, at the line that ends in `// here`, if one does.
 @Suite struct CompilerMessagesTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         let article: String
@@ -16,6 +16,85 @@ import Testing
 
     private static let isolated = ["-default-isolation", "MainActor"]
 
+    /// A mistake in a chain, which the table in LongChains.md shows and explains.
+    private static func inChain(_ message: String, _ source: String) -> Mistake {
+        let declarations = """
+            import Deferred
+            struct User: Sendable { let name: String, friends: [String] }
+            struct Failed: Error {}
+            func user(_ id: Int) -> Deferred<User> { Deferred() }
+            func parse(_ text: String) throws -> Int { text.count }
+            func load() async throws -> Int { 1 }
+            func number() -> Deferred<Int> { Deferred() }
+            @MainActor final class Screen { var text = "" }
+            final class Box { var count = 0 }
+            final class Model: Sendable {
+                func save(_ user: User) -> Deferred<Int> { Deferred() }
+                func use() async throws {
+
+            """
+        return Mistake(article: "LongChains", message: message, source: declarations + source + "\n}}")
+    }
+
+    static let chains = [
+        inChain("value of type 'User' has no member 'nme'", "_ = user(1).map { $0.nme }  // here"),
+        inChain(
+            "call can throw, but it is not marked with 'try' and the error is not handled",
+            "_ = user(1).map { parse($0.name) }  // here"),
+        inChain(
+            "requires that 'String' conform to 'DeferredConvertible'",
+            "_ = user(1).then { $0.name.uppercased() }  // here"),
+        inChain(
+            "generic parameter 'E' could not be inferred", "_ = user(1).then { $0.friends.count }  // here"),
+        inChain(
+            "type '()' cannot conform to 'DeferredConvertible'",
+            "_ = user(1).orElse { _ in throw Failed() }  // here"),
+        inChain(
+            "type '()' cannot conform to 'DeferredConvertible'",
+            """
+            _ = user(1).then { [weak self] user in  // here
+                guard let self else { return }
+                return self.save(user)
+            }
+            """),
+        inChain(
+            "cannot convert value of type 'Deferred<Int>?' to closure result type 'Deferred<Int>'",
+            "_ = user(1).then { [weak self] user in self?.save(user) }  // here"),
+        inChain(
+            "contextual type for closure argument list expects 1 argument, which cannot be implicitly ignored",
+            "user(1).always { print() }  // here"),
+        inChain(
+            "cannot convert value of type 'Deferred<Int>' to expected argument type 'Int'",
+            """
+            let page = Deferred { number() }
+            page.done { print($0 + 1) }  // here
+            """),
+        inChain(
+            "value of type 'Deferred<Int>' has no member 'magnitude'",
+            "_ = user(1).map { self.save($0) }.map { $0.magnitude }  // here"),
+        inChain("expression of type 'Int' is unused", "user(1).done { $0.name.count }  // here"),
+        inChain(
+            "result of call to 'map(on:_:fileID:line:)' is unused", "user(1).map { $0.name }  // here"),
+        inChain(
+            "cannot pass function of type '@Sendable (User) async throws -> Int'",
+            "_ = user(1).map { _ in try await load() }  // here"),
+        inChain(
+            "cannot convert value of type 'String' to closure result type 'Int'",
+            "let _: Deferred<Int> = user(1).map { $0.name.count }.recover { _ in \"none\" }  // here"),
+        inChain(
+            "main actor-isolated property 'text' can not be mutated from a Sendable closure",
+            """
+            let screen = await Screen()
+            user(1).done { screen.text = $0.name }  // here
+            """),
+        inChain(
+            "capture of 'box' with non-Sendable type 'Box' in a '@Sendable' closure",
+            """
+            let box = Box()
+            user(1).done { box.count += $0.name.count }  // here
+            """),
+    ]
+
     static let mistakes = [
         Mistake(
             article: "NonSendableValues",
@@ -24,12 +103,6 @@ import Testing
                 import Deferred
                 final class Parser { var lines: [String] = [] }
                 func parser() -> Deferred<Parser> { Deferred() }
-                """),
-        Mistake(
-            article: "LongChains", message: "requires that 'Int' conform to 'DeferredConvertible'",
-            source: """
-                import Deferred
-                func length(_ page: Deferred<String>) -> Deferred<Int> { page.then { $0.count } }
                 """),
         Mistake(
             article: "MainActorByDefault",
@@ -87,14 +160,26 @@ import Testing
                 """),
     ]
 
-    @Test("Documents: the articles quote the compiler's messages", arguments: mistakes)
+    @Test("Documents: the articles quote the compiler's messages", arguments: mistakes + chains)
     func message(of mistake: Mistake) async throws {
+        let lines = mistake.source.split(separator: "\n", omittingEmptySubsequences: false)
+        let here = lines.firstIndex { $0.hasSuffix("// here") }
         let complaints = try await Compiler().complaints(about: mistake.source, flags: mistake.flags)
-        #expect(complaints.contains { $0.message.contains(mistake.message) }, "\(complaints)")
-        let article = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let isReported = complaints.contains { complaint in
+            complaint.message.contains(mistake.message) && here.map { complaint.line == $0 + 1 } ?? true
+        }
+        #expect(isReported, "\(complaints)")
+
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-            .appending(path: "Sources/Deferred/Deferred.docc/\(mistake.article).md")
-        let words = try String(contentsOf: article, encoding: .utf8).split(whereSeparator: \.isWhitespace)
-        #expect(words.joined(separator: " ").contains(mistake.message), "not quoted")
+        let article = try String(
+            contentsOf: root.appending(path: "Sources/Deferred/Deferred.docc/\(mistake.article).md"),
+            encoding: .utf8)
+        #expect(
+            article.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains(mistake.message))
+        if let here, let chain = lines[here].firstRange(of: "user(1)") ?? lines[here].firstRange(of: "page") {
+            let code = lines[here][chain.upperBound...].dropLast("  // here".count)
+            #expect(article.contains(code), "the table does not show it")
+        }
     }
 }
