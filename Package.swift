@@ -73,6 +73,11 @@ let package = Package(
         // The programs above, run against a server of the tests.
         .testTarget(
             name: "ExamplesTests", dependencies: ["ingest", "linkcheck", "Deferred", "LoopbackServer"]),
+        // The same for what DeferredTesting and Multicast offer, without the network.
+        .testTarget(
+            name: "MainActorTests", dependencies: ["Deferred", "DeferredTesting", "Multicast"],
+            swiftSettings: [.defaultIsolation(MainActor.self)]
+        ),
         .testTarget(
             name: "DeferredTestingTests", dependencies: ["Deferred", "DeferredTesting", "TestSupport"]),
         .testTarget(
@@ -99,7 +104,7 @@ for target in package.targets {
 // `.ci/run` looks for data races in the optimised library. Optimising its tests as well takes the compiler twice as long. What is
 // left out runs on Foundation's threads, and is searched in a debug build, by `.ci/nightly`.
 if Context.environment["DEFERRED_RACES"] != nil {
-    let tests = ["DeferredTests", "DeferredTestingTests", "MulticastTests"]
+    let tests = ["DeferredTests", "DeferredTestingTests", "MainActorTests", "MulticastTests"]
     let others = ["Deferred", "DeferredTesting", "DeferredTracing", "Multicast", "TestSupport"]
     package.products = []
     package.targets.removeAll { !(tests + others).contains($0.name) }

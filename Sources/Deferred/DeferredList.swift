@@ -106,6 +106,19 @@ public struct DeferredList<Value: Sendable>: Sendable {
         self.cancelsRemaining = cancelsRemaining
     }
 
+    /// Creates a list whose `body` runs on the main actor. Otherwise behaves as the form without `on:`.
+    public init<S: Sequence>(
+        _ inputs: sending S, limit: Int, on _: MainActor.Type, consumeErrors: Bool = false,
+        cancelsRemaining: Bool = false, wrapErrors: Bool = false,
+        _ body: @escaping @MainActor @Sendable (S.Element) -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) where S.Element: Sendable {
+        self.init(
+            inputs, limit: limit, consumeErrors: consumeErrors, cancelsRemaining: cancelsRemaining,
+            wrapErrors: wrapErrors,
+            { Deferred<S.Element>.resolved($0).then(on: MainActor.self, body) }, fileID: fileID, line: line)
+    }
+
     /// Waits for all inputs, and returns their outcomes in input order. Fails only if it is cancelled; an empty list
     /// resolves it with `[]` at once.
     @inlinable

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Callbacks on the main actor.
 ///
 /// With `on: MainActor.self` the compiler checks that the closure is isolated to the main actor, so that it may
@@ -284,12 +286,22 @@ func onMainActor<Input: Sendable, Output: Sendable>(
 
 /// Runs work on the main actor's executor, in the order submitted.
 @usableFromInline
-struct MainActorDispatcher: Dispatcher {
-    @usableFromInline
-    init() {}
+package struct MainActorDispatcher: Dispatcher, Equatable {
+    /// How many pieces of work have been submitted and have not ended.
+    private static let unfinishedCount = Atomic<Int>(0)
+
+    /// Whether there is work that has not ended.
+    package static var hasWork: Bool { unfinishedCount.load(ordering: .acquiring) > 0 }
 
     @usableFromInline
-    func dispatch(_ work: @escaping @Sendable () -> Void) {
-        Task { @MainActor in work() }
+    package init() {}
+
+    @usableFromInline
+    package func dispatch(_ work: @escaping @Sendable () -> Void) {
+        Self.unfinishedCount.add(1, ordering: .relaxed)
+        Task { @MainActor in
+            work()
+            Self.unfinishedCount.subtract(1, ordering: .releasing)
+        }
     }
 }

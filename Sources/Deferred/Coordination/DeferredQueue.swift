@@ -137,8 +137,21 @@ extension DeferredQueue {
         stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        work(stopsOnFailure, fileID, line) { element in
+        work(stopsOnFailure, on: nil, fileID, line) { element in
             Deferred(following: { Deferred(waitingFor: try body(element)) })
+        }
+    }
+
+    /// Starts a worker whose `body` runs on the main actor. Otherwise behaves as `run` without `on:`.
+    public func run<Ignored: Sendable>(
+        on _: MainActor.Type, stopsOnFailure: Bool = false,
+        _ body: @escaping @MainActor @Sendable (Element) throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        work(stopsOnFailure, on: MainActorDispatcher(), fileID, line) { element in
+            Deferred(following: {
+                Deferred(waitingFor: try MainActor.assumeIsolated { try body(element) })
+            })
         }
     }
 
@@ -148,26 +161,27 @@ extension DeferredQueue {
         stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) async throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        work(stopsOnFailure, fileID, line) { element in
+        work(stopsOnFailure, on: nil, fileID, line) { element in
             Deferred(operation: { try await body(element) }, fileID: fileID, line: line)
         }
     }
 
     private func work(
-        _ stopsOnFailure: Bool, _ fileID: StaticString, _ line: UInt,
+        _ stopsOnFailure: Bool, on place: (any Dispatcher)?, _ fileID: StaticString, _ line: UInt,
         _ start: @escaping @Sendable (Element) -> Deferred<Void>
     ) -> Deferred<Void> {
-        let place = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
         return AsyncLoop.deferred(fileID: fileID, line: line) { [storage] isCancelled in
             // The errback receives only the failure of the queue, so that a job that fails with `.finished` does not end
             // the worker.
             storage.delivery(fileID, line).then(
+                on: place,
                 { delivery in
                     start(delivery.take()).mapResult { result in
                         if case .failure(let error) = result {
                             if stopsOnFailure || isCancelled() { throw error }
                             if !(error is CancellationError) {
-                                DeferredDiagnostics.report(.unhandledFailure(error, made: place))
+                                DeferredDiagnostics.report(.unhandledFailure(error, made: site))
                             }
                         }
                         return .continue

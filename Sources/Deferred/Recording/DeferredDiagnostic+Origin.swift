@@ -63,3 +63,71 @@ extension DeferredDiagnostic {
         }
     }
 }
+
+extension DeferredDiagnostic.Location {
+    /// How a Deferred was created, in the bits of a location that no line number needs, so that storing it costs a link
+    /// nothing.
+    @usableFromInline
+    struct OriginBits: Equatable {
+        @usableFromInline let bits: UInt32
+
+        @inlinable
+        init(_ number: UInt32) { bits = number << 26 }
+
+        @inlinable static var other: OriginBits { OriginBits(0) }
+        @inlinable static var source: OriginBits { OriginBits(1) }
+        @inlinable static var resolver: OriginBits { OriginBits(2) }
+        @inlinable static var settled: OriginBits { OriginBits(3) }
+        @inlinable static var map: OriginBits { OriginBits(4) }
+        @inlinable static var recover: OriginBits { OriginBits(5) }
+        @inlinable static var both: OriginBits { OriginBits(6) }
+        @inlinable static var pair: OriginBits { OriginBits(7) }
+        @inlinable static var task: OriginBits { OriginBits(8) }
+        @inlinable static var after: OriginBits { OriginBits(9) }
+        @inlinable static var timeout: OriginBits { OriginBits(10) }
+        @inlinable static var shielded: OriginBits { OriginBits(11) }
+        @inlinable static var list: OriginBits { OriginBits(12) }
+        @inlinable static var awaiting: OriginBits { OriginBits(13) }
+        @inlinable static var blocking: OriginBits { OriginBits(14) }
+        @inlinable static var then: OriginBits { OriginBits(15) }
+        @inlinable static var done: OriginBits { OriginBits(16) }
+        @inlinable static var orElse: OriginBits { OriginBits(17) }
+        @inlinable static var fail: OriginBits { OriginBits(18) }
+        @inlinable static var mapResult: OriginBits { OriginBits(19) }
+        @inlinable static var thenResult: OriginBits { OriginBits(20) }
+        @inlinable static var always: OriginBits { OriginBits(21) }
+        @inlinable static var mapError: OriginBits { OriginBits(22) }
+        /// No position of a chain: a link that works for another one.
+        @inlinable static var hidden: OriginBits { OriginBits(31) }
+    }
+
+    static let lineBits: UInt32 = 1 << 26 - 1
+    private static let originBits: UInt32 = 31 << 26
+
+    @inlinable
+    @inline(__always)
+    init(_ origin: OriginBits, _ fileID: StaticString, _ line: UInt) {
+        let plain = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        self.init(file: plain.file, storedLine: plain.storedLine | origin.bits)
+    }
+
+    /// Returns the same location, for a link created there in another way.
+    func of(_ origin: OriginBits) -> DeferredDiagnostic.Location {
+        DeferredDiagnostic.Location(file: file, storedLine: storedLine & Self.lineBits | origin.bits)
+    }
+
+    var isHidden: Bool { storedLine & Self.originBits == OriginBits.hidden.bits }
+
+    package var origin: DeferredDiagnostic.Origin {
+        let number = Int((storedLine & Self.originBits) >> 26)
+        return number < Self.origins.count ? Self.origins[number] : .other
+    }
+
+    /// By the numbers in `OriginBits`.
+    private static let origins: [DeferredDiagnostic.Origin] = [
+        .other, .source, .resolver, .settled, .map, .recover, .both, .pair, .task, .after, .timeout,
+        .shielded,
+        .list, .awaiting, .blocking, .then, .done, .orElse, .fail, .mapResult, .thenResult, .always,
+        .mapError,
+    ]
+}

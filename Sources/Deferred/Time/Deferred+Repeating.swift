@@ -55,6 +55,43 @@ extension Deferred where Value == Void {
         ).deferred
     }
 
+    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run now is
+    /// not before this returns.
+    ///
+    /// ```swift
+    /// Deferred.repeating(every: .seconds(1), on: MainActor.self) { self.seconds += 1 }.store(in: bag)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - interval: From one run to the next.
+    ///   - timer: Keeps the time.
+    ///   - startsNow: Whether the first run is now or after one interval.
+    public static func repeating<Ignored: Sendable>(
+        every interval: Duration, on _: MainActor.Type,
+        timer: any DelayedDispatcher = DispatchQueue.global(), startsNow: Bool = true,
+        _ body: @escaping @MainActor @Sendable () throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        RepeatingWork(
+            every: interval, on: MainActor.self, timer: timer, startsNow: startsNow, body, fileID: fileID,
+            line: line
+        ).deferred
+    }
+
+    /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise behaves as
+    /// the form with a dispatcher.
+    public static func repeating<Ignored: Sendable>(
+        every interval: Duration, on _: MainActor.Type,
+        timer: any DelayedDispatcher = DispatchQueue.global(), startsNow: Bool = true,
+        withCount body: @escaping @MainActor @Sendable (_ count: Int) throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        RepeatingWork(
+            every: interval, on: MainActor.self, timer: timer, startsNow: startsNow, withCount: body,
+            fileID: fileID, line: line
+        ).deferred
+    }
+
     /// Runs an asynchronous `body` every `interval`, each run in a Task, which a cancel cancels. Otherwise behaves as
     /// `repeating`.
     ///

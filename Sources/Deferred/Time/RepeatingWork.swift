@@ -28,7 +28,9 @@ public final class RepeatingWork: DeferredConvertible {
         startsNow: Bool = true, _ body: @escaping @Sendable () throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, dispatcher, startsNow, fileID, line) { _ in Deferred(waitingFor: try body()) }
+        self.init(interval, dispatcher, nil, startsNow, fileID, line) { _ in
+            Deferred(waitingFor: try body())
+        }
     }
 
     /// Runs `body` every `interval` with the number of intervals since the last run; as
@@ -43,14 +45,51 @@ public final class RepeatingWork: DeferredConvertible {
         startsNow: Bool = true, withCount body: @escaping @Sendable (_ count: Int) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, dispatcher, startsNow, fileID, line) { Deferred(waitingFor: try body($0)) }
+        self.init(interval, dispatcher, nil, startsNow, fileID, line) { Deferred(waitingFor: try body($0)) }
+    }
+
+    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run now is
+    /// not before this returns.
+    ///
+    /// - Parameters:
+    ///   - interval: From one run to the next.
+    ///   - timer: Keeps the time.
+    ///   - startsNow: Whether the first run is now or after one interval.
+    public convenience init<Ignored: Sendable>(
+        every interval: Duration, on _: MainActor.Type,
+        timer: any DelayedDispatcher = DispatchQueue.global(), startsNow: Bool = true,
+        _ body: @escaping @MainActor @Sendable () throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        self.init(interval, timer, MainActorDispatcher(), startsNow, fileID, line) { _ in
+            Deferred(waitingFor: try MainActor.assumeIsolated { try body() })
+        }
+    }
+
+    /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise behaves as
+    /// the form with a dispatcher.
+    ///
+    /// - Parameters:
+    ///   - interval: From one run to the next.
+    ///   - timer: Keeps the time.
+    ///   - startsNow: Whether the first run is now or after one interval.
+    public convenience init<Ignored: Sendable>(
+        every interval: Duration, on _: MainActor.Type,
+        timer: any DelayedDispatcher = DispatchQueue.global(), startsNow: Bool = true,
+        withCount body: @escaping @MainActor @Sendable (_ count: Int) throws -> Ignored,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        self.init(interval, timer, MainActorDispatcher(), startsNow, fileID, line) { count in
+            Deferred(waitingFor: try MainActor.assumeIsolated { try body(count) })
+        }
     }
 
     private init(
-        _ interval: Duration, _ dispatcher: any DelayedDispatcher, _ startsNow: Bool, _ fileID: StaticString,
-        _ line: UInt, _ run: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
+        _ interval: Duration, _ timer: any DelayedDispatcher, _ place: (any Dispatcher)?, _ startsNow: Bool,
+        _ fileID: StaticString, _ line: UInt,
+        _ run: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
     ) {
-        let schedule = RepeatingSchedule(every: interval, on: dispatcher, startsNow: startsNow)
+        let schedule = RepeatingSchedule(every: interval, timer, on: place, startsNow: startsNow)
         self.schedule = schedule
         if interval < .zero {
             let reason = "repeating: the interval must not be negative, is \(interval)"
@@ -114,18 +153,24 @@ final class RepeatingSchedule: Sendable {
     }
 
     private let dispatcher: any DelayedDispatcher
+    /// Where the body runs; nil for where the timer expires.
+    private let place: (any Dispatcher)?
     private let state: SpinLocked<State>
 
-    init(every interval: Duration, on dispatcher: any DelayedDispatcher, startsNow: Bool) {
+    init(
+        every interval: Duration, _ dispatcher: any DelayedDispatcher, on place: (any Dispatcher)?,
+        startsNow: Bool
+    ) {
         self.dispatcher = dispatcher
+        self.place = place
         state = SpinLocked(
             State(interval: interval, start: dispatcher.elapsed, last: startsNow ? -1 : 0))
     }
 
     var interval: Duration { state.withLock { $0.interval } }
 
-    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher. It
-    /// receives the number of intervals since the last run. Returns whether there is to be another run.
+    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher, and always on
+    /// `place` if there is one. It receives the number of intervals since the last run. Returns whether there is to be another run.
     func next(
         _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
     ) -> Deferred<AsyncLoop.Next> {
@@ -134,10 +179,10 @@ final class RepeatingSchedule: Sendable {
             return try body(count).thenReturn(.continue)
         }
         let (isStopped, isFirst) = state.withLock { ($0.isStopped, $0.last < 0) }
-        if isStopped || isFirst { return Deferred(following: run) }
+        if isStopped || isFirst { return Deferred<Void>.resolved().then(on: place, run) }
         let wait = PostponableWait(on: dispatcher, #fileID, #line)
         // Attached before the timer is set, so that the body runs on the dispatcher.
-        let result = wait.deferred.then(run)
+        let result = wait.deferred.then(on: place, run)
         wait.start { [self] now in
             state.withLock { state in
                 state.wait = wait

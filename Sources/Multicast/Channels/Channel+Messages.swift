@@ -1,3 +1,5 @@
+internal import Deferred
+
 extension Channel: AsyncSequence {
     /// Returns an iterator of the messages that are posted from now on. Every one is buffered until it is
     /// consumed.
@@ -45,7 +47,7 @@ extension Channel: AsyncSequence {
         }
         let admission = storage.registry.add(registration)
         if let retained = admission?.retained {
-            // Soundness: a channel retains nothing else.
+            // Sound: a channel retains nothing else.
             tap.yieldRetained(unsafeDowncast(retained, to: RetainedMessage<Message>.self).message)
         }
         return stream
@@ -54,7 +56,7 @@ extension Channel: AsyncSequence {
 
 /// A channel's listener that adds messages to a stream, and ends it when it gets no more.
 ///
-/// Soundness of `@unchecked Sendable`: as for ``Listener``.
+/// Sound as `@unchecked Sendable` as ``Listener`` is.
 private final class StreamListener<Message: Sendable>: MessageListener<Message>, @unchecked Sendable {
     private let tap: MessageTap<Message>
 
@@ -75,7 +77,7 @@ private final class MessageTap<Message: Sendable>: Sendable {
     /// The owner of a listener that has no other, for as long as the stream can be iterated.
     let standIn = StandIn()
     private let continuation: AsyncStream<Message>.Continuation
-    private let hasReceivedPost = LockedState(false)
+    private let hasReceivedPost = SpinLocked(false)
 
     init(_ continuation: AsyncStream<Message>.Continuation) {
         self.continuation = continuation

@@ -1,3 +1,5 @@
+internal import Deferred
+
 /// Where channels are found by name and type of message.
 ///
 /// One name with two types is two channels that know nothing of each other: two modules that happen to use
@@ -8,7 +10,7 @@ public final class ChannelDirectory: Sendable {
     public static let shared = ChannelDirectory()
 
     /// The channels in no particular order, and the place of each.
-    private struct State {
+    struct State {
         var anchors: [ChannelAnchor] = []
         var places: [ChannelKey: Int] = [:]
         /// The place of the next channel that is checked for whether it is still used.
@@ -27,7 +29,7 @@ public final class ChannelDirectory: Sendable {
         }
     }
 
-    private let state = LockedState(State())
+    let state = SpinLocked(State())
 
     /// Creates a directory without channels.
     public init() {}
@@ -39,11 +41,6 @@ public final class ChannelDirectory: Sendable {
             let names = (first.name ?? "", second.name ?? "")
             return names.0 != names.1 ? names.0 < names.1 : "\(first.messageType)" < "\(second.messageType)"
         }
-    }
-
-    /// The number of channels, including those that are no longer used and not yet removed.
-    var count: Int {
-        state.withLock { $0.anchors.count }
     }
 
     func anchor<Message: Sendable>(named name: String, of type: Message.Type) -> ChannelAnchor {
@@ -111,8 +108,97 @@ public final class ChannelDirectory: Sendable {
     }
 }
 
+/// What all handles of one channel share.
+final class ChannelStorage<Message: Sendable>: Sendable {
+    let name: String?
+    let registry = ListenerRegistry()
+
+    init(name: String?) {
+        self.name = name
+    }
+}
+
 /// The key of a channel in its directory.
 struct ChannelKey: Hashable {
     let name: String
     let messageType: ObjectIdentifier
+}
+
+/// What a directory and each handle of one of its channels retain: if only the directory does, there is no
+/// handle. (A class of its own, since `isKnownUniquelyReferenced` doesn't take an existential.)
+final class ChannelAnchor: Sendable {
+    let key: ChannelKey
+    let storage: any UntypedChannelStorage
+    private let directoryReference: WeakReference<ChannelDirectory>
+
+    init(_ key: ChannelKey, _ storage: any UntypedChannelStorage, in directory: ChannelDirectory) {
+        self.key = key
+        self.storage = storage
+        directoryReference = WeakReference(directory)
+    }
+
+    var directory: ChannelDirectory? { directoryReference.object }
+}
+
+/// A channel with any type of messages, as its directory knows it.
+protocol UntypedChannelStorage: AnyObject, Sendable {
+    var listing: ChannelListing { get }
+    /// Whether there is a listener whose owner exists. Releases the owner, so not under a lock.
+    var hasLivingListener: Bool { get }
+    /// Whether there are no listeners, deallocated ones included, and no retained message.
+    var isUnused: Bool { get }
+}
+
+extension ChannelStorage: UntypedChannelStorage {
+    var hasLivingListener: Bool { registry.hasLivingListener() }
+
+    var isUnused: Bool { registry.isUnused }
+
+    var listing: ChannelListing {
+        let listeners = registry.snapshot().compactMap { registration -> ChannelListing.Listener? in
+            guard let registration, let owner = registration.listener.recipient(in: registry) else {
+                return nil
+            }
+            return ChannelListing.Listener(
+                owner: String(describing: type(of: owner)),
+                priority: registration.priority,
+                dispatcher: registration.dispatcher.map { String(describing: type(of: $0)) }
+            )
+        }
+        return ChannelListing(name: name, messageType: Message.self, listeners: listeners)
+    }
+}
+
+/// A channel and its listeners at one moment, for debugging; see ``Channel/listing`` and
+/// ``ChannelDirectory/listing``.
+public struct ChannelListing: Sendable, CustomStringConvertible {
+    /// A listener.
+    public struct Listener: Sendable, CustomStringConvertible {
+        /// The type of the object that the listener belongs to.
+        public let owner: String
+        /// Higher is called earlier.
+        public let priority: Int
+        /// The type of the dispatcher it is called on; nil if it is called at once.
+        public let dispatcher: String?
+
+        /// As in `Window (priority 5, on DispatchQueue)`.
+        public var description: String {
+            "\(owner) (priority \(priority), \(dispatcher.map { "on \($0)" } ?? "at once"))"
+        }
+    }
+
+    /// The channel's name; nil if it was made without one.
+    public let name: String?
+    /// What its messages are.
+    public let messageType: any Any.Type
+    /// Its listeners, in the order they are called in.
+    public let listeners: [Listener]
+
+    /// As in `"chat" of String, 1 listener: Window (priority 5, at once)`.
+    public var description: String {
+        let title = "\(name.map { "\"\($0)\"" } ?? "unnamed") of \(messageType)"
+        if listeners.isEmpty { return "\(title), no listeners" }
+        let number = listeners.count == 1 ? "1 listener" : "\(listeners.count) listeners"
+        return "\(title), \(number): \(listeners.map(\.description).joined(separator: ", "))"
+    }
 }

@@ -22,9 +22,7 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<[Answer]> {
-        collect(CallSite(fileID: fileID, line: line)) { delegate, resolver in
-            resolver.resolve(try body(delegate), fileID: fileID, line: line)
-        }
+        collect(on: nil, body, CallSite(fileID: fileID, line: line))
     }
 
     /// Asks every delegate, each on its dispatcher (or at once, on this thread), and waits for the Deferreds
@@ -36,17 +34,33 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<[Answer.Value]> {
-        let site = CallSite(fileID: fileID, line: line)
-        return collect(site) { delegate, resolver in resolver.take(try body(delegate).deferred, site) }
+        collectDeferred(on: nil, body, CallSite(fileID: fileID, line: line))
     }
 
-    private func collect<Answer: Sendable>(
-        _ site: CallSite, _ body: @escaping Poll<Delegate, Answer>.Body
+    func collect<Answer: Sendable>(
+        on place: (any Dispatcher)?, _ body: @escaping @Sendable (Delegate) throws -> Answer, _ site: CallSite
     ) -> Deferred<[Answer]> {
-        let poll = Poll<Delegate, Answer>(registry, site)
-        let collected = DeferredList(poll.answers).values(fileID: site.fileID, line: site.line)
-            .map({ $0.compactMap { $0 } }, fileID: site.fileID, line: site.line)
-        poll.ask(body)
+        collectAnswers(on: place, site) { answer, delegate in
+            answer = try body(delegate)
+            return .next
+        }
+    }
+
+    func collectDeferred<Answer: DeferredConvertible>(
+        on place: (any Dispatcher)?, _ body: @escaping @Sendable (Delegate) throws -> Answer, _ site: CallSite
+    ) -> Deferred<[Answer.Value]> {
+        collectAnswers(on: place, site) { _, delegate in
+            .wait(try body(delegate).deferred.map(at: site) { .next($0) })
+        }
+    }
+
+    private func collectAnswers<Answer: Sendable>(
+        on place: (any Dispatcher)?, _ site: CallSite, _ body: @escaping Question<Delegate, Answer?>.Body
+    ) -> Deferred<[Answer]> {
+        let (answers, ask) = Question<Delegate, Answer?>.each(of: registry, on: place, nil, site, body)
+        let collected = DeferredList(answers).values(fileID: site.fileID, line: site.line)
+            .map(at: site) { $0.compactMap { $0 } }
+        ask()
         return collected
     }
 }

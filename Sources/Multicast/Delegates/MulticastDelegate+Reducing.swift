@@ -1,5 +1,15 @@
 public import Deferred
 
+/// A delegate's answer in ``MulticastDelegate/reduce(over:_:fileID:line:)``.
+public enum MulticastTurn<Result> {
+    /// The result so far; the next delegate is asked.
+    case next(Result)
+    /// The final result; no other delegate is asked.
+    case stop(Result)
+}
+
+extension MulticastTurn: Sendable where Result: Sendable {}
+
 /// Questions that are put to one delegate after the other, each on its own dispatcher.
 ///
 /// No thread waits for an answer. The delegates are those of the moment of the call, in the order added; one
@@ -24,17 +34,7 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Answer> {
-        let site = CallSite(fileID: fileID, line: line)
-        return SequentialQuestion<Delegate, Answer>(registry, initial, site) { answer, delegate in
-            switch try body(answer, delegate) {
-            case .next(let next):
-                answer = next
-                return .next
-            case .stop(let last):
-                answer = last
-                return .stop
-            }
-        }.ask()
+        reduce(over: initial, on: nil, body, CallSite(fileID: fileID, line: line))
     }
 
     /// Asks one delegate after the other until one ends the question, and waits for the Deferred that each
@@ -45,10 +45,7 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
-        let site = CallSite(fileID: fileID, line: line)
-        return SequentialQuestion<Delegate, Answer>(registry, initial, site) { answer, delegate in
-            .wait(try body(answer, delegate).deferred)
-        }.ask()
+        reduceDeferred(over: initial, on: nil, body, CallSite(fileID: fileID, line: line))
     }
 
     /// Asks every delegate, one after the other, each of which changes the result in place.
@@ -62,10 +59,41 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Answer> {
-        let site = CallSite(fileID: fileID, line: line)
-        return SequentialQuestion<Delegate, Answer>(registry, consume initial, site) { answer, delegate in
+        reduce(into: consume initial, on: nil, body, CallSite(fileID: fileID, line: line))
+    }
+
+    func reduce<Answer: Sendable>(
+        over initial: Answer, on place: (any Dispatcher)?,
+        _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>, _ site: CallSite
+    ) -> Deferred<Answer> {
+        Question<Delegate, Answer>.ask(registry, on: place, initial, site) { answer, delegate in
+            switch try body(answer, delegate) {
+            case .next(let next):
+                answer = next
+                return .next
+            case .stop(let last):
+                answer = last
+                return .stop
+            }
+        }
+    }
+
+    func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
+        over initial: Answer, on place: (any Dispatcher)?,
+        _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn, _ site: CallSite
+    ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
+        Question<Delegate, Answer>.ask(registry, on: place, initial, site) { answer, delegate in
+            .wait(try body(answer, delegate).deferred)
+        }
+    }
+
+    func reduce<Answer: Sendable>(
+        into initial: consuming Answer, on place: (any Dispatcher)?,
+        _ body: @escaping @Sendable (inout Answer, Delegate) throws -> Void, _ site: CallSite
+    ) -> Deferred<Answer> {
+        Question<Delegate, Answer>.ask(registry, on: place, consume initial, site) { answer, delegate in
             try body(&answer, delegate)
             return .next
-        }.ask()
+        }
     }
 }

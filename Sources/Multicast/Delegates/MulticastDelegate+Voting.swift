@@ -30,7 +30,7 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Bool> {
-        decide(order, by: false, body, CallSite(fileID: fileID, line: line))
+        Ballot(self, order, fileID, line).decide(by: false, body)
     }
 
     /// Returns whether all delegates say yes, and waits for the Deferreds that they return: the first no
@@ -41,7 +41,7 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        decidePromised(order, by: false, body, CallSite(fileID: fileID, line: line))
+        Ballot(self, order, fileID, line).decidePromised(by: false, body)
     }
 
     /// Returns whether any delegate says yes: the first yes decides. False without delegates.
@@ -58,7 +58,7 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Bool> {
-        decide(order, by: true, body, CallSite(fileID: fileID, line: line))
+        Ballot(self, order, fileID, line).decide(by: true, body)
     }
 
     /// Returns whether any delegate says yes, and waits for the Deferreds that they return: the first yes
@@ -69,100 +69,142 @@ extension MulticastDelegate {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        decidePromised(order, by: true, body, CallSite(fileID: fileID, line: line))
+        Ballot(self, order, fileID, line).decidePromised(by: true, body)
+    }
+}
+
+/// Questions whose result is the delegate that answered.
+extension MulticastDelegate where Delegate: Sendable {
+    /// Returns the delegate that said yes first, or nil if none did.
+    ///
+    /// ```swift
+    /// plugins.first { $0.canOpen(file) }.done { plugin in plugin?.open(file) }
+    /// plugins.first { !$0.mayClose() }.done { if let objector = $0 { show(objector.name) } }
+    /// ```
+    ///
+    /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure. The
+    /// result retains the delegate.
+    public func first(
+        asking order: AskingOrder = .sequentially,
+        where body: @escaping @Sendable (Delegate) throws -> Bool,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Deferred<Delegate?> {
+        Ballot(self, order, fileID, line).find(body)
     }
 
-    /// Asks until an answer is `decisive`, which is then the result.
-    private func decide(
-        _ order: AskingOrder, by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Bool,
-        _ site: CallSite
-    ) -> Deferred<Bool> {
-        vote(order, !decisive, site) { try body($0) == decisive ? .stop(decisive) : .next(!decisive) }
+    /// Returns the delegate whose Deferred said yes first, or nil if none did.
+    ///
+    /// Asks as ``any(asking:_:fileID:line:)`` does. The result retains the delegate.
+    public func first<Answer: DeferredConvertible>(
+        asking order: AskingOrder = .sequentially,
+        where body: @escaping @Sendable (Delegate) throws -> Answer,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Deferred<Delegate?> where Answer.Value == Bool {
+        Ballot(self, order, fileID, line).findPromised(body)
+    }
+}
+
+/// A question that ends with the first answer that decides, and how it is put.
+struct Ballot<Delegate> {
+    let registry: ListenerRegistry
+    let order: AskingOrder
+    /// Where all delegates are asked; nil for each on its own dispatcher.
+    let place: (any Dispatcher)?
+    let site: CallSite
+
+    init(
+        _ delegates: MulticastDelegate<Delegate>, _ order: AskingOrder, on place: (any Dispatcher)? = nil,
+        _ fileID: StaticString, _ line: UInt
+    ) {
+        registry = delegates.registry
+        self.order = order
+        self.place = place
+        site = CallSite(fileID: fileID, line: line)
     }
 
-    /// As `decide`, with answers that may come later.
-    private func decidePromised<Answer: DeferredConvertible>(
-        _ order: AskingOrder, by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        _ site: CallSite
+    func decide(by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Bool) -> Deferred<Bool> {
+        vote { try body($0) == decisive ? decisive : nil }.map(at: site) { $0 ?? !decisive }
+    }
+
+    func decidePromised<Answer: DeferredConvertible>(
+        by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Answer
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        promisedVote(order, !decisive, site) {
-            try body($0).deferred.map(
-                { $0 == decisive ? .stop(decisive) : .next(!decisive) }, fileID: site.fileID, line: site.line)
+        put { [site] _, delegate in
+            .wait(try body(delegate).deferred.map(at: site) { $0 == decisive ? .stop(decisive) : .next(nil) })
+        }
+        .map(at: site) { $0 ?? !decisive }
+    }
+
+    func find(_ body: @escaping @Sendable (Delegate) throws -> Bool) -> Deferred<Delegate?>
+    where Delegate: Sendable {
+        vote { try body($0) ? $0 : nil }
+    }
+
+    func findPromised<Answer: DeferredConvertible>(
+        _ body: @escaping @Sendable (Delegate) throws -> Answer
+    ) -> Deferred<Delegate?> where Answer.Value == Bool, Delegate: Sendable {
+        put { [site] _, delegate in
+            .wait(try body(delegate).deferred.map(at: site) { $0 ? .stop(delegate) : .next(nil) })
         }
     }
 
-    /// Asks until an answer is `.stop`; `otherwise` is the result if none is.
-    func vote<Answer: Sendable>(
-        _ order: AskingOrder, _ otherwise: Answer, _ site: CallSite,
-        _ body: @escaping @Sendable (Delegate) throws -> MulticastTurn<Answer>
-    ) -> Deferred<Answer> {
+    private func vote<Choice: Sendable>(
+        _ choose: @escaping @Sendable (Delegate) throws -> Choice?
+    ) -> Deferred<Choice?> {
+        put { choice, delegate in
+            choice = try choose(delegate)
+            return choice == nil ? .next : .stop
+        }
+    }
+
+    /// Asks until an answer is not nil, which is the result; nil if none is.
+    private func put<Choice: Sendable>(
+        _ body: @escaping Question<Delegate, Choice?>.Body
+    ) -> Deferred<Choice?> {
         switch order {
-        case .sequentially:
-            reduce(over: otherwise, { try body($1) }, fileID: site.fileID, line: site.line)
-        case .concurrently:
-            concurrentVote(otherwise, site) { delegate, resolver in
-                resolver.resolve(try body(delegate), fileID: site.fileID, line: site.line)
-            }
+        case .sequentially: Question<Delegate, Choice?>.ask(registry, on: place, nil, site, body)
+        case .concurrently: race(body)
         }
     }
 
-    /// Asks until a promised answer is `.stop`; `otherwise` is the result if none is.
-    func promisedVote<Answer: Sendable>(
-        _ order: AskingOrder, _ otherwise: Answer, _ site: CallSite,
-        _ body: @escaping @Sendable (Delegate) throws -> Deferred<MulticastTurn<Answer>>
-    ) -> Deferred<Answer> {
-        switch order {
-        case .sequentially:
-            reduceDeferred(over: otherwise, { try body($1) }, fileID: site.fileID, line: site.line)
-        case .concurrently:
-            concurrentVote(otherwise, site) { delegate, resolver in
-                resolver.take(try body(delegate), site)
-            }
-        }
-    }
-
-    /// Asks all; the first `.stop` or error is the result. In the list, what decides is a value and what does
+    /// Asks all; the first choice or error is the result. In the list, what decides is a value and what does
     /// not is an error, so that `first()` finds it, cancels the others, and fails when nothing decided.
-    private func concurrentVote<Answer: Sendable>(
-        _ otherwise: Answer, _ site: CallSite,
-        _ body: @escaping @Sendable (Delegate, Resolver<MulticastTurn<Answer>?>) throws -> Void
-    ) -> Deferred<Answer> {
-        let poll = Poll<Delegate, MulticastTurn<Answer>>(registry, site)
-        let ballots = poll.answers.map { answer in
+    private func race<Choice: Sendable>(
+        _ body: @escaping Question<Delegate, Choice?>.Body
+    ) -> Deferred<Choice?> {
+        let (answers, ask) = Question<Delegate, Choice?>.each(of: registry, on: place, nil, site, body)
+        guard !answers.isEmpty else { return .resolved(nil, fileID: site.fileID, line: site.line) }
+        let choices = answers.map { answer in
             answer.mapResult(
-                { result -> Result<Answer, any Error> in
-                    switch result {
-                    case .success(.stop(let last)?): return .success(last)
-                    case .success: throw Undecided()
-                    case .failure(let error): return .failure(error)
-                    }
-                },
-                fileID: site.fileID,
-                line: site.line
-            )
+                { result -> Result<Choice, any Error> in
+                    if case .success(nil) = result { throw Undecided() }
+                    return result.map { $0! }
+                }, fileID: site.fileID, line: site.line)
         }
-        guard !ballots.isEmpty else { return .resolved(otherwise, fileID: site.fileID, line: site.line) }
-        let first = DeferredList(ballots, consumeErrors: true, cancelsRemaining: true)
+        let first = DeferredList(choices, consumeErrors: true, cancelsRemaining: true)
             .first(fileID: site.fileID, line: site.line)
         // `Undecided` is for the steps below alone: if they are cancelled at the moment when it arrives, nothing
         // handles it.
-        for ballot in ballots { ballot.disownFailure() }
+        for choice in choices { choice.disownFailure() }
         first.disownFailure()
-        let result =
-            first.mapResult(
-                { first in
-                    do {
-                        return try first.get().value.get()
-                    } catch is Undecided {
-                        return otherwise
-                    }
-                },
-                fileID: site.fileID,
-                line: site.line
-            )
-        poll.ask(body)
+        let result = first.mapResult(
+            { first -> Choice? in
+                do { return try first.get().value.get() } catch is Undecided { return nil }
+            }, fileID: site.fileID, line: site.line)
+        ask()
         return result
     }
 }
 
 private struct Undecided: Error {}
+
+extension Deferred {
+    /// As `map`, with the location of a caller for diagnostics.
+    func map<U: Sendable>(
+        at site: CallSite, _ callback: @escaping @Sendable (Value) throws -> U
+    ) -> Deferred<U> {
+        map(callback, fileID: site.fileID, line: site.line)
+    }
+}

@@ -1,5 +1,8 @@
 public import Deferred
 
+// Sound as `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing follows from `Delegate`
+// is argued below and at `Listener`.
+
 /// Delegates that are notified and asked together, each on the dispatcher that it was added with.
 ///
 /// ```swift
@@ -30,11 +33,8 @@ public import Deferred
 /// A delegate need not be `Sendable`: to add it with a dispatcher says that it may be called there, as to use
 /// it on one queue only is what makes many delegates safe. That promise is the adder's; the compiler does not
 /// check it. Let the protocol inherit from `Sendable` to have it checked. The methods of a protocol bound to
-/// the main actor are called, for delegates added on `.main`, as `notify { delegate in
-/// MainActor.assumeIsolated { delegate.update() } }`.
+/// the main actor are called with `on: MainActor.self`: `notify(on: MainActor.self) { delegate in delegate.update() }`.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
-    // Soundness of `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing
-    // follows from `Delegate` is argued above and at `Listener`.
     let registry = ListenerRegistry()
 
     /// Creates an object without delegates.
@@ -75,9 +75,36 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         registry.remove(ObjectIdentifier(object), on: dispatcher, CallSite(fileID: fileID, line: line))
     }
 
+    /// Adds a delegate, to be called on the main actor. Otherwise behaves as ``add(_:on:fileID:line:)``.
+    @discardableResult
+    public func add(
+        _ delegate: Delegate, on _: MainActor.Type, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> ListenerToken {
+        add(delegate, on: MainActorDispatcher(), fileID: fileID, line: line)
+    }
+
     /// Removes every delegate.
     public func removeAll() {
         registry.removeAll()
+    }
+
+    /// Calls `body` with each delegate, on its dispatcher, or at once on this thread where it has none.
+    ///
+    /// Returns when the delegates without a dispatcher have been called and the calls of the others have been
+    /// submitted; it does not wait for those. Calls are submitted in the order added, and those of one `notify`
+    /// before those of the next: on a serial queue they are made in that order. They are submitted before the
+    /// delegates without a dispatcher are called, so that the order is kept even if one of these notifies again.
+    public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
+        let registrations = registry.snapshot()
+        let call: @Sendable (AnyObject, Listener) -> Void = { object, listener in
+            body(Self.delegate(of: listener, object))
+        }
+        for case let registration? in registrations where registration.isDispatched {
+            registration.deliver(from: registry, call)
+        }
+        for case let registration? in registrations where !registration.isDispatched {
+            registration.deliver(from: registry, call)
+        }
     }
 
     /// The number of calls that ``notify(_:)`` would make now.
@@ -122,5 +149,49 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// is put into the registry.
     static func delegate(of listener: Listener, _ object: AnyObject) -> Delegate {
         unsafeDowncast(listener, to: DelegateListener<Delegate>.self).delegate(object)
+    }
+}
+
+/// A weak reference to a delegate, which returns it as the `Delegate` that it was added as.
+///
+/// A cast of the object, `as! Delegate`, looks up the object's conformances each time:
+/// measured, 50 of the 140 nanoseconds of a call. So the bytes of the `Delegate` are kept beside the weak
+/// reference, unowned.
+///
+/// Sound: a value that begins with the address of an object, and whose dynamic type is that object's
+/// class, is the reference to the object and constants besides (type metadata, witness tables): a class
+/// reference or an existential container; to copy it is to retain the object. (A container with a box of its
+/// own, as `any Error` is, begins with the address of something of another type, and is refused.) So its
+/// bytes are a `Delegate` for as long as the object lives, and are made into one only by a caller that retains
+/// the object. The memory is written before anybody else sees this, and freed in `deinit` without being
+/// deinitialised, since it owns nothing. Sound as `@unchecked Sendable` as ``Listener`` is.
+final class DelegateListener<Delegate>: Listener, @unchecked Sendable {
+    private let unowned: UnsafeMutablePointer<Delegate>
+
+    /// Whether a delegate whose dynamic type is a class is nothing but a reference to `object`.
+    static func isPlainReference(_ delegate: Delegate, to object: AnyObject) -> Bool {
+        type(of: object) == type(of: delegate as Any)
+            && withUnsafeBytes(of: delegate) { bytes in
+                bytes.load(as: UInt.self) == UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+            }
+    }
+
+    /// A listener for a delegate that is a plain reference to `object`.
+    init(_ delegate: Delegate, _ object: AnyObject) {
+        let memory = UnsafeMutablePointer<Delegate>.allocate(capacity: 1)
+        withUnsafeBytes(of: delegate) { bytes in
+            UnsafeMutableRawBufferPointer(start: memory, count: bytes.count).copyMemory(from: bytes)
+        }
+        unowned = memory
+        super.init(object)
+    }
+
+    deinit {
+        unowned.deallocate()
+    }
+
+    /// Returns the delegate, whose object the caller retains.
+    func delegate(_ object: AnyObject) -> Delegate {
+        withExtendedLifetime(object) { unowned.pointee }
     }
 }

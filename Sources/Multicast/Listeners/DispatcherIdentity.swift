@@ -1,5 +1,11 @@
-import Deferred
+internal import Deferred
 import Dispatch
+
+/// The location of a caller, for diagnostics and for messages that stop the program.
+struct CallSite: Sendable {
+    let fileID: StaticString
+    let line: UInt
+}
 
 /// Returns whether two dispatchers are the same: objects by identity, values by `==`.
 ///
@@ -36,7 +42,7 @@ private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> B
 
 private final class QueueToken: Sendable {
     private static let key = DispatchSpecificKey<QueueToken>()
-    private static let lookUp = LockedState(())
+    private static let lookUp = SpinLocked(())
 
     static func find(in queue: DispatchQueue) -> QueueToken {
         lookUp.withLock { _ in

@@ -1,4 +1,4 @@
-import Deferred
+internal import Deferred
 
 /// The listeners in the order in which they are called: higher priority first, then the order added.
 ///
@@ -7,38 +7,23 @@ import Deferred
 /// the mark, so that one that was queued before the removal is not made. Listeners whose object was
 /// deallocated are found outside the lock, by deliveries or when the number of listeners has doubled, and
 /// removed like others.
+///
+/// This is the one lock of delegates, channels and closures. ``ListenerSlots`` decides under it; what that removes or returns
+/// is released after it, and a weak reference is never loaded under it: its release may deallocate the object.
 final class ListenerRegistry: Sendable {
-    private let state = LockedState(ListenerSlots())
-
-    /// What `add` returns for a new listener.
-    struct Admission {
-        /// Whether it is the first since the last take.
-        let isFirst: Bool
-        /// What the last post retained. A post retains its message and finds its listeners in one critical
-        /// section, so a listener gets each retained message either from the post or from here.
-        let retained: (any AnyObject & Sendable)?
-    }
+    let state = SpinLocked(ListenerSlots())
 
     /// Adds a listener after those of its priority. Returns nil, and adds nothing, once finished.
     @discardableResult
-    func add(_ registration: Registration) -> Admission? {
-        let (admission, isSweepDue) = state.withLock { state -> (Admission?, Bool) in
-            guard !state.isFinished else { return (nil, false) }
-            state.append(registration)
-            let admission = Admission(isFirst: !state.isAwaited, retained: state.retained)
-            state.isAwaited = true
-            return (admission, state.claimSweep())
-        }
-        if isSweepDue { sweep() }
+    func add(_ registration: Registration) -> ListenerSlots.Admission? {
+        let admission = state.withLock { $0.add(registration) }
+        if admission?.isSweepDue == true { sweep() }
         return admission
     }
 
     /// Returns the listeners of a post at this moment, in order. There may be empty slots in between.
     func snapshot() -> [Registration?] {
-        state.withLock { state in
-            state.sort()
-            return state.sharedSlots()
-        }
+        state.withLock { $0.snapshot() }
     }
 
     /// As ``snapshot()``, and in the same step replaces what is retained for later listeners.
@@ -46,11 +31,7 @@ final class ListenerRegistry: Sendable {
         var exchanged: (any AnyObject & Sendable)? = retained
         // What was retained before is released after the lock.
         defer { withExtendedLifetime(exchanged) {} }
-        return state.withLock { state in
-            if !state.isFinished { swap(&state.retained, &exchanged) }
-            state.sort()
-            return state.sharedSlots()
-        }
+        return state.withLock { $0.snapshot(exchanging: &exchanged) }
     }
 
     /// What is retained for later listeners.
@@ -60,20 +41,20 @@ final class ListenerRegistry: Sendable {
 
     /// Releases what is retained for later listeners.
     func removeRetained() {
-        let removed = state.withLock { $0.retained.take() }
+        let removed = state.withLock { $0.takeRetained() }
         withExtendedLifetime(removed) {}
     }
 
-    /// Adds no listener from now on, and ends the present ones. What was queued for them before is still
+    /// Adds no listener from now on, and ends and releases the present ones. What was queued for them before is still
     /// delivered, unless they are removed.
     func finish() {
-        let (slots, retained) = state.withLock { state in
-            defer { state.emptySlots() }
-            state.isFinished = true
-            return (state.slots, state.retained.take())
+        do {
+            let before = state.withLock { $0.finish() }
+            for registration in before.slots { registration?.listener.didEnd() }
         }
-        for registration in slots { registration?.listener.didEnd() }
-        withExtendedLifetime(retained) {}
+        let queued = state.withLock { $0.ended }.filter { $0.listener.object != nil }
+        let before = state.withLock { $0.keepEnded(queued) }
+        withExtendedLifetime(before) {}
     }
 
     var isFinished: Bool {
@@ -88,23 +69,21 @@ final class ListenerRegistry: Sendable {
     /// Takes the listeners of a post out of their slots and returns them. They can still be removed, and the
     /// caller does so in the end.
     func take() -> [Registration?] {
-        state.withLock { state in
-            state.sort()
-            defer { state.emptySlots() }
-            return state.slots
-        }
+        state.withLock { $0.take() }
     }
 
     /// Removes an object's registrations, on one dispatcher or on any. Also from inside the object's
     /// `deinit`.
     func remove(_ identity: ObjectIdentifier, on dispatcher: (any Dispatcher)?, _ site: CallSite) {
-        let registered = state.withLock { $0.registrations(of: identity) }
-        guard let dispatcher else { return remove(registered) }
-        remove(
-            registered.filter { registration in
-                registration.dispatcher.map { isSameDispatcher($0, dispatcher, site) } ?? false
-            }
-        )
+        func isMeant(_ own: (any Dispatcher)?) -> Bool {
+            guard let dispatcher else { return true }
+            return own.map { isSameDispatcher($0, dispatcher, site) } ?? false
+        }
+        let (registered, ended) = state.withLock { ($0.registrations(of: identity), $0.ended) }
+        remove(registered.filter { isMeant($0.dispatcher) })
+        for former in ended where former.identity == identity && isMeant(former.dispatcher) {
+            former.listener.object?.markRemoved()
+        }
     }
 
     /// Removes registrations. They are released after the lock, by the caller or by this function.
@@ -116,11 +95,10 @@ final class ListenerRegistry: Sendable {
 
     func removeAll() {
         let all = state.withLock { $0.removeAll() }
-        for registrations in all.index.values {
-            for registration in registrations where registration.listener.markRemoved() {
-                registration.listener.didEnd()
-            }
+        for registration in all.index.values.joined() where registration.listener.markRemoved() {
+            registration.listener.didEnd()
         }
+        for former in all.ended { former.listener.object?.markRemoved() }
     }
 
     /// Removes the registrations of a deallocated object, found by one of its listeners.
@@ -144,15 +122,5 @@ final class ListenerRegistry: Sendable {
             removeGone(registration.listener)
         }
         return false
-    }
-
-    /// The number of registrations in slots, including those of deallocated objects that were not found yet.
-    var occupiedCount: Int {
-        state.withLock { $0.occupied }
-    }
-
-    /// The number of all registrations, including those that were taken out of their slots.
-    var indexedCount: Int {
-        state.withLock { state in state.index.values.reduce(0) { $0 + $1.count } }
     }
 }

@@ -15,20 +15,14 @@ internal import Deferred
 /// nor the dispatcher. Copies of a token identify the same listener.
 public struct ListenerToken: Sendable {
     private final class References: Sendable {
-        private let registration: WeakReference<Registration>
-        private let registry: WeakReference<ListenerRegistry>
+        let listener: WeakReference<Listener>
+        let registration: WeakReference<Registration>
+        let registry: WeakReference<ListenerRegistry>
 
         init(_ registration: Registration, _ registry: ListenerRegistry) {
+            listener = WeakReference(registration.listener)
             self.registration = WeakReference(registration)
             self.registry = WeakReference(registry)
-        }
-
-        /// The listener's registration, as long as it is not removed, and the registry that it is in.
-        var current: (registration: Registration, registry: ListenerRegistry)? {
-            guard let registration = registration.object, let registry = registry.object,
-                !registration.listener.isRemoved
-            else { return nil }
-            return (registration, registry)
         }
     }
 
@@ -42,13 +36,20 @@ public struct ListenerToken: Sendable {
     ///
     /// May be called from any thread, also from inside the listener and from its owner's `deinit`.
     public func remove() {
-        if let (registration, registry) = references.current { registry.remove([registration]) }
+        if let registration = references.registration.object, let registry = references.registry.object {
+            registry.remove([registration])
+        } else {
+            // Finished or released, the registry has released it. Only queued deliveries retain the listener.
+            references.listener.object?.markRemoved()
+        }
     }
 
     /// Whether the listener can receive messages: it was not removed, its owner exists, and its channel was not
     /// finished.
     public var isListening: Bool {
-        guard let (registration, registry) = references.current else { return false }
-        return registration.listener.owner != nil && !registry.isFinished
+        guard let listener = references.registration.object?.listener,
+            let registry = references.registry.object
+        else { return false }
+        return !listener.isRemoved && listener.owner != nil && !registry.isFinished
     }
 }

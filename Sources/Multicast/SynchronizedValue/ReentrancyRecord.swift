@@ -76,14 +76,18 @@ struct ReentrancyRecord {
         _ access: String, inside outer: UnsafeMutablePointer<ReentrancyRecord>, _ advice: String
     ) -> Never {
         let outerAccess = outer.pointee.mode == .writing ? "write { }" : "read { }"
+        let place = "\(outer.pointee.file):\(outer.pointee.line)"
         fatalError(
-            "\(access) inside \(outerAccess) of the same SynchronizedValue (begun at \(outer.pointee.file):\(outer.pointee.line)) would wait for itself: \(advice)",
+            """
+            \(access) inside \(outerAccess) of the same SynchronizedValue (begun at \(place)) would wait for itself: \
+            \(advice)
+            """,
             file: file,
             line: line
         )
     }
 
-    /// The records of a thread form a list; the thread's slot points to the innermost. Soundness of the
+    /// The records of a thread form a list; the thread's slot points to the innermost. Sound
     /// pointers: a record is unlinked before the function that has it on its stack returns, also by throwing,
     /// and only its own thread reads it.
     private static func push(_ record: UnsafeMutablePointer<ReentrancyRecord>) {

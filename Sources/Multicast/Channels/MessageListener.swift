@@ -1,15 +1,4 @@
-internal import Deferred
 import Synchronization
-
-/// What all handles of one channel share.
-final class ChannelStorage<Message: Sendable>: Sendable {
-    let name: String?
-    let registry = ListenerRegistry()
-
-    init(name: String?) {
-        self.name = name
-    }
-}
 
 /// A message that is kept for listeners that are added later.
 final class RetainedMessage<Message: Sendable>: Sendable {
@@ -22,7 +11,7 @@ final class RetainedMessage<Message: Sendable>: Sendable {
 
 /// A channel's listener, which calls a closure.
 ///
-/// Soundness of `@unchecked Sendable`: as for ``Listener``.
+/// Sound as `@unchecked Sendable` as ``Listener`` is.
 class MessageListener<Message: Sendable>: Listener, @unchecked Sendable {
     private let body: @Sendable (AnyObject, Message) -> Void
     /// One of the ``MessageOrder`` values, or the address of the last ``WaitingMessage``, which it retains.
@@ -108,50 +97,5 @@ private final class WaitingMessage<Message: Sendable>: Sendable {
     init(_ message: Message, after previous: UInt) {
         self.message = message
         self.previous = previous
-    }
-}
-
-/// What a directory and each handle of one of its channels retain: if only the directory does, there is no
-/// handle. (A class of its own, since `isKnownUniquelyReferenced` doesn't take an existential.)
-final class ChannelAnchor: Sendable {
-    let key: ChannelKey
-    let storage: any UntypedChannelStorage
-    private let directoryReference: WeakReference<ChannelDirectory>
-
-    init(_ key: ChannelKey, _ storage: any UntypedChannelStorage, in directory: ChannelDirectory) {
-        self.key = key
-        self.storage = storage
-        directoryReference = WeakReference(directory)
-    }
-
-    var directory: ChannelDirectory? { directoryReference.object }
-}
-
-/// A channel with any type of messages, as its directory knows it.
-protocol UntypedChannelStorage: AnyObject, Sendable {
-    var listing: ChannelListing { get }
-    /// Whether there is a listener whose owner exists. Releases the owner, so not under a lock.
-    var hasLivingListener: Bool { get }
-    /// Whether there are no listeners, deallocated ones included, and no retained message.
-    var isUnused: Bool { get }
-}
-
-extension ChannelStorage: UntypedChannelStorage {
-    var hasLivingListener: Bool { registry.hasLivingListener() }
-
-    var isUnused: Bool { registry.isUnused }
-
-    var listing: ChannelListing {
-        let listeners = registry.snapshot().compactMap { registration -> ChannelListing.Listener? in
-            guard let registration, let owner = registration.listener.recipient(in: registry) else {
-                return nil
-            }
-            return ChannelListing.Listener(
-                owner: String(describing: type(of: owner)),
-                priority: registration.priority,
-                dispatcher: registration.dispatcher.map { String(describing: type(of: $0)) }
-            )
-        }
-        return ChannelListing(name: name, messageType: Message.self, listeners: listeners)
     }
 }

@@ -71,6 +71,34 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         )
     }
 
+    /// Adds a pair of closures that run on the main actor, for as long as `owner` exists. Otherwise behaves as the form
+    /// with a dispatcher.
+    @discardableResult
+    public func add(
+        _ owner: AnyObject, on _: MainActor.Type,
+        success: @escaping @MainActor @Sendable (Success) -> Void,
+        failure: @escaping @MainActor @Sendable (Failure) -> Void
+    ) -> Bool {
+        add(
+            owner, on: MainActorDispatcher(),
+            success: { value in MainActor.assumeIsolated { success(value) } },
+            failure: { error in MainActor.assumeIsolated { failure(error) } })
+    }
+
+    /// Adds a pair of closures that take their owner as well and run on the main actor, for as long as `owner` exists.
+    /// Otherwise behaves as the form with a dispatcher.
+    @discardableResult
+    public func add<Owner: AnyObject & Sendable>(
+        _ owner: Owner, on _: MainActor.Type,
+        success: @escaping @MainActor @Sendable (Owner, Success) -> Void,
+        failure: @escaping @MainActor @Sendable (Owner, Failure) -> Void
+    ) -> Bool {
+        add(
+            owner, on: MainActorDispatcher(),
+            success: { owner, value in MainActor.assumeIsolated { success(owner, value) } },
+            failure: { owner, error in MainActor.assumeIsolated { failure(owner, error) } })
+    }
+
     private func add(_ listener: ClosuresListener<Success, Failure>, _ dispatcher: (any Dispatcher)?) -> Bool
     {
         registry.add(Registration(listener, on: dispatcher))?.isFirst ?? false
@@ -106,18 +134,20 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
 
     /// Returns the waiting pairs, in the order added, and keeps them.
     public func pairs() -> [Pair] {
-        registry.snapshot().compactMap { registration in
-            guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }
-            return Pair(registration: registration, registry: registry, taken: nil)
-        }
+        pairs(of: registry.snapshot()) { _ in nil }
     }
 
     /// Returns the waiting pairs, in the order added, and takes them: one caller only receives each.
     public func take() -> [Pair] {
-        registry.take().compactMap { registration in
+        pairs(of: registry.take()) { TakenRegistration($0, of: registry) }
+    }
+
+    private func pairs(
+        of slots: [Registration?], _ taken: (Registration) -> TakenRegistration?
+    ) -> [Pair] {
+        slots.compactMap { registration in
             guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }
-            let taken = TakenRegistration(registration, of: registry)
-            return Pair(registration: registration, registry: registry, taken: taken)
+            return Pair(registration: registration, registry: registry, taken: taken(registration))
         }
     }
 }
@@ -131,5 +161,75 @@ extension MulticastClosures where Failure: Error {
             case .failure(let error): pair.fail(error)
             }
         }
+    }
+}
+
+extension MulticastClosures {
+    /// A success and a failure closure that were read from a ``MulticastClosures``.
+    public struct Pair: Sendable {
+        let registration: Registration
+        let registry: ListenerRegistry
+        let taken: TakenRegistration?
+
+        /// The object that the closures belong to; nil if it was deallocated or the closures were removed.
+        public var owner: AnyObject? {
+            registration.listener.recipient(in: registry)
+        }
+
+        /// Calls the success closure, on its dispatcher or at once, unless the owner was deallocated or the
+        /// closures were removed by then.
+        public func succeed(_ value: Success) {
+            deliver { owner, closures in closures.success(owner, value) }
+        }
+
+        /// Calls the failure closure, on its dispatcher or at once, unless the owner was deallocated or the
+        /// closures were removed by then.
+        public func fail(_ failure: Failure) {
+            deliver { owner, closures in closures.failure(owner, failure) }
+        }
+
+        private func deliver(
+            _ body: @escaping @Sendable (AnyObject, ClosuresListener<Success, Failure>) -> Void
+        ) {
+            registration.deliver(from: registry, isFound: true) { [taken] owner, listener in
+                // Sound: a MulticastClosures puts nothing else into its registry.
+                let closures = unsafeDowncast(listener, to: ClosuresListener<Success, Failure>.self)
+                withExtendedLifetime(taken) { body(owner, closures) }
+            }
+        }
+    }
+}
+
+/// Sound as `@unchecked Sendable` as ``Listener`` is.
+final class ClosuresListener<Success: Sendable, Failure: Sendable>: Listener, @unchecked Sendable {
+    let success: @Sendable (AnyObject, Success) -> Void
+    let failure: @Sendable (AnyObject, Failure) -> Void
+
+    init(
+        _ owner: AnyObject,
+        success: @escaping @Sendable (AnyObject, Success) -> Void,
+        failure: @escaping @Sendable (AnyObject, Failure) -> Void
+    ) {
+        self.success = success
+        self.failure = failure
+        super.init(owner)
+    }
+}
+
+/// Keeps a registration that was taken out of its registry's slots in the registry's index, so that it can be
+/// removed for as long as it can be called.
+final class TakenRegistration: Sendable {
+    /// Both are weak: work that waits on a dispatcher retains this, and they retain the dispatcher. The
+    /// registry retains the registration, and a pair retains the registry.
+    private let registration: WeakReference<Registration>
+    private let registry: WeakReference<ListenerRegistry>
+
+    init(_ registration: Registration, of registry: ListenerRegistry) {
+        self.registration = WeakReference(registration)
+        self.registry = WeakReference(registry)
+    }
+
+    deinit {
+        if let registration = registration.object { registry.object?.remove([registration]) }
     }
 }

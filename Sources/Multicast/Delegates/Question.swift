@@ -1,17 +1,8 @@
-import Deferred
+internal import Deferred
 import Synchronization
 
-/// What a delegate's answer means for a question that is put to one delegate after the other.
-enum QuestionStep<Answer: Sendable>: Sendable {
-    /// Asks the next delegate.
-    case next
-    /// Ends the question.
-    case stop
-    /// Waits for the answer before it decides.
-    case wait(Deferred<MulticastTurn<Answer>>)
-}
-
-/// A question that is put to one delegate after the other, each on its dispatcher.
+/// A question that is put to one delegate after the other, each on its dispatcher. Put to all at the same time, it is a
+/// question for each: ``each(of:_:_:_:_:)``.
 ///
 /// The thread that runs ``proceed(_:within:)`` owns the question until it submits work to a dispatcher or waits
 /// for a promised answer; the work, or the callback, owns it from then on. The result is therefore completed where
@@ -21,35 +12,79 @@ enum QuestionStep<Answer: Sendable>: Sendable {
 /// `proceed` is a loop: delegates without a dispatcher, answers that are there at once and dispatchers that
 /// run their work inside `dispatch` cost no stack, whatever their number.
 ///
-/// Soundness of `@unchecked Sendable`: the mutable properties are used by the owner alone. Ownership moves
-/// with the work of a dispatcher, with a callback of a Deferred, or with `Submission` or `Arrival`, all of
+/// Sound as `@unchecked Sendable`: the mutable properties are used by the owner alone. Ownership moves
+/// with the work of a dispatcher, with a callback of a Deferred, or with `Submission`, all of
 /// which order what happened before with what happens after.
-final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable {
-    typealias Body = @Sendable (inout Answer, Delegate) throws -> QuestionStep<Answer>
+final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
+    /// What a delegate's answer means.
+    enum Step: Sendable {
+        /// Asks the next delegate.
+        case next
+        /// Ends the question.
+        case stop
+        /// Waits for the answer before it decides.
+        case wait(Deferred<MulticastTurn<Answer>>)
+    }
+    typealias Body = @Sendable (inout Answer, Delegate) throws -> Step
 
+    /// The location of the call that asks, for diagnostics.
+    private let site: CallSite
     private let respondents: [Respondent]
     private let body: Body
-    private let site: CallSite
     private weak var registry: ListenerRegistry?
     private var position = 0
     /// Nil while `body` changes it, so that a collection is changed in place.
     private var answer: Answer?
+    /// A promised answer that was there before the callback was attached.
+    private var arrived: Result<MulticastTurn<Answer>, any Error>?
 
-    init(
-        _ registry: ListenerRegistry, _ initial: consuming Answer, _ site: CallSite, _ body: @escaping Body
+    private init(
+        _ registry: ListenerRegistry?, _ respondents: [Respondent], _ initial: consuming Answer,
+        _ site: CallSite, _ body: @escaping Body
     ) {
-        respondents = Respondent.all(in: registry)
+        self.respondents = respondents
         self.registry = registry
         answer = consume initial
         self.site = site
         self.body = body
     }
 
-    /// Asks the delegates and returns a Deferred with the result.
-    func ask() -> Deferred<Answer> {
+    /// Asks the delegates of a registry, all on `place` if there is one, and returns a Deferred with the result.
+    static func ask(
+        _ registry: ListenerRegistry, on place: (any Dispatcher)?, _ initial: consuming Answer,
+        _ site: CallSite, _ body: @escaping Body
+    ) -> Deferred<Answer> {
+        let question = Question(
+            registry, Respondent.all(in: registry, on: place, sharing: true), consume initial, site, body)
         let (deferred, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        proceed(resolver)
+        question.proceed(resolver)
         return deferred
+    }
+
+    /// Returns a Deferred with the answer of each delegate, and a closure that asks them: submits the question to those with
+    /// a dispatcher, then calls the others. What is attached before that runs where the answers arrive. The answer of one that
+    /// has been deallocated or removed is `initial`.
+    static func each(
+        of registry: ListenerRegistry, on place: (any Dispatcher)?, _ initial: Answer, _ site: CallSite,
+        _ body: @escaping Body
+    ) -> (answers: [Deferred<Answer>], ask: () -> Void) {
+        let respondents = Respondent.all(in: registry, on: place, sharing: false)
+        let promises = respondents.map { _ in
+            Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
+        }
+        let resolvers = promises.map(\.resolver)
+        func ask(_ isMeant: (Respondent) -> Bool) {
+            for (respondent, resolver) in zip(respondents, resolvers) where isMeant(respondent) {
+                Question(registry, [respondent], initial, site, body).proceed(resolver)
+            }
+        }
+        return (
+            promises.map(\.deferred),
+            {
+                ask { $0.dispatcher != nil }
+                ask { $0.dispatcher == nil }
+            }
+        )
     }
 
     /// Asks until a delegate has to be waited for. `submission` is the dispatcher call that this runs inside
@@ -61,9 +96,7 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
         // and continues there: this thread must not call the next delegate or settle the result (M1).
         var isPassed = false
         while !resolver.isCancelled {
-            guard position < respondents.count else {
-                return resolve(resolver)
-            }
+            guard position < respondents.count else { return resolve(resolver) }
             let respondent = respondents[position]
             guard isPassed || respondent.listener.recipient(in: registry) != nil else {
                 position += 1
@@ -89,7 +122,7 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
     private func put(to listener: Listener, _ resolver: Resolver<Answer>) -> Bool {
         guard !resolver.isCancelled else { return false }
         guard let object = listener.recipient(in: registry) else { return true }
-        let step: QuestionStep<Answer>
+        let step: Step
         do {
             var current = answer.take()!
             step = try body(&current, MulticastDelegate<Delegate>.delegate(of: listener, object))
@@ -110,10 +143,14 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
     /// Attaches to a promised answer; true if that was there before this returns, and the next delegate is to
     /// be asked.
     private func wait(for promise: Deferred<MulticastTurn<Answer>>, _ resolver: Resolver<Answer>) -> Bool {
-        let arrival = Arrival<MulticastTurn<Answer>>()
+        let attaching = AttachingCall()
         let link = promise.mapResult(
-            { result in arrival.arrive(result) ? nil : result }, fileID: site.fileID, line: site.line)
-        if let result = arrival.end() { return take(result, resolver) }
+            { [self] result -> Result<MulticastTurn<Answer>, any Error>? in
+                guard attaching.noteRun() else { return result }
+                arrived = result
+                return nil
+            }, fileID: site.fileID, line: site.line)
+        if attaching.end(), let result = arrived.take() { return take(result, resolver) }
         let rest = link.then(
             { [self] result -> Deferred<Answer> in
                 let (deferred, resolver) = Deferred<Answer>.withResolver(
@@ -151,7 +188,8 @@ final class SequentialQuestion<Delegate, Answer: Sendable>: @unchecked Sendable 
     }
 }
 
-/// A call of `dispatch`, which may run its work before it returns: decides who submits the next work.
+/// A call of `dispatch`, whose work may run before it returns, on this thread or another: decides who submits the next
+/// work. (An `AttachingCall` does not do: a dispatcher that waits for its work on another thread would wait for itself.)
 private final class Submission: Sendable {
     private let state = Atomic<UInt8>(submitting)
     private let hasBegun = Atomic(false)
@@ -175,31 +213,5 @@ private final class Submission: Sendable {
     /// Called by the submitter when `dispatch` has returned. True if the work has passed the question to it.
     func end() -> Bool {
         state.exchange(Self.ended, ordering: .acquiringAndReleasing) == Self.passed
-    }
-}
-
-/// An answer that may arrive while a callback is being attached to it, or later.
-private final class Arrival<Answer: Sendable>: Sendable {
-    private struct State {
-        var isAttaching = true
-        var result: Result<Answer, any Error>?
-    }
-
-    private let state = LockedState(State())
-
-    /// Called by the callback. True if the attaching call has not returned yet and will take the result.
-    func arrive(_ result: Result<Answer, any Error>) -> Bool {
-        state.withLock { state in
-            if state.isAttaching { state.result = result }
-            return state.isAttaching
-        }
-    }
-
-    /// Called when the callback is attached: the result, if it has arrived.
-    func end() -> Result<Answer, any Error>? {
-        state.withLock { state in
-            state.isAttaching = false
-            return state.result.take()
-        }
     }
 }

@@ -1,3 +1,8 @@
+// Sound as `@unchecked Sendable`: `storage` is read only between beginReading and endReading and changed only between
+// beginWriting and endWriting, which exclude each other; the lock is Sendable itself. That exclusion is also the one that
+// `@exclusivity(unchecked)` relies on: the run-time check would only find again what the lock and its records have made
+// sure of.
+
 /// A value that many threads can read at the same time and one at a time can change.
 ///
 /// ```swift
@@ -27,10 +32,6 @@
 /// three times as long (a read 28 nanoseconds, a write 38; either 10): letting in a reader costs more than
 /// the read.
 public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
-    // Soundness of @unchecked Sendable: `storage` is read only between beginReading and endReading and
-    // changed only between beginWriting and endWriting, which exclude each other; the lock is Sendable
-    // itself. That exclusion is also the one that @exclusivity(unchecked) relies on: the run-time check would
-    // only find again what the lock and its records have made sure of.
     @usableFromInline let lock = ReadersWriterLock()
     @exclusivity(unchecked) @usableFromInline var storage: Value
 

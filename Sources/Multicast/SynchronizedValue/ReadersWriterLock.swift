@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a
 /// writer holds it or waits for it. So a reader that adds one and finds it negative must wait for that writer,
-/// and a reader that subtracts one and finds it negative must report its departure to the writer. A writer first takes `writers`, so there is one
-/// mark at most; then it sets the mark and learns in the same step how many readers it has to wait for. Those
+/// and a reader that subtracts one and finds it negative must report its departure to the writer. A writer first takes
+/// `writers`, so there is one mark at most; then it sets the mark and learns in the same step how many readers it has to wait for. Those
 /// count themselves off in `departuresAwaited`, which may go below zero before the writer adds their number;
 /// at zero all have left. A writer that has to sleep before that adds `sleepMark`, and the reader whose
 /// departure leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers came meanwhile, and all
@@ -22,29 +22,21 @@ import Synchronization
 /// ThreadSanitizer sees those, and does not see semaphores on every platform.
 @usableFromInline
 final class ReadersWriterLock: Sendable {
-    private static let writerMark = 1 << markBit(of: Int.bitWidth)
+    static let writerMark = 1 << markBit(of: Int.bitWidth)
     private static let sleepMark = 1 << markBit(of: Int.bitWidth)
 
     /// The bit of a mark: above any number of threads, and low enough that twice the mark is an `Int`.
     static func markBit(of bitWidth: Int) -> Int { bitWidth - 4 }
 
-    private let arrivals = Atomic(0)
+    let arrivals = Atomic(0)
     private let departuresAwaited = Atomic(0)
-    private let writers = LockedState(())
+    /// One permit, for the writer. What a writer wrote is visible to the next through `arrivals`.
+    private let writers = DispatchSemaphore(value: 1)
     private let readersMayEnter = DispatchSemaphore(value: 0)
     private let writerMayEnter = DispatchSemaphore(value: 0)
 
     @usableFromInline
     init() {}
-
-    /// Whether a writer holds the lock or waits for it.
-    var isWanted: Bool { arrivals.load(ordering: .relaxed) < 0 }
-
-    /// The number of readers that hold the lock or wait for it.
-    var readerCount: Int {
-        let arrivals = arrivals.load(ordering: .relaxed)
-        return arrivals < 0 ? arrivals + Self.writerMark : arrivals
-    }
 
     func lockForReading() {
         // Not in the queue yet: a second writer may slip in meanwhile.
@@ -63,7 +55,7 @@ final class ReadersWriterLock: Sendable {
     }
 
     func lockForWriting() {
-        writers.lock()
+        writers.wait()
         let readers = arrivals.wrappingSubtract(Self.writerMark, ordering: .acquiringAndReleasing).oldValue
         guard readers > 0 else { return }
         departuresAwaited.wrappingAdd(readers, ordering: .relaxed)
@@ -78,7 +70,7 @@ final class ReadersWriterLock: Sendable {
     func unlockAfterWriting() {
         let readers = arrivals.wrappingAdd(Self.writerMark, ordering: .acquiringAndReleasing).newValue
         for _ in 0..<readers { readersMayEnter.signal() }
-        writers.unlock()
+        writers.signal()
     }
 
     /// Spins for about as long as it takes to put a thread to sleep and wake it.

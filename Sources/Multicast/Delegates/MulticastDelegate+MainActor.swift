@@ -1,0 +1,165 @@
+public import Deferred
+
+/// Calls and questions for delegates that are isolated to the main actor.
+///
+/// ```swift
+/// @MainActor protocol DocumentDelegate: AnyObject {
+///     func mayClose() -> Bool
+/// }
+/// delegates.all(on: MainActor.self) { $0.mayClose() }.done { if $0 { close() } }
+/// ```
+///
+/// With `on: MainActor.self` every delegate is called on the main actor, in place of the dispatcher that it was added with,
+/// and never before the call returns; the compiler checks that the closure is isolated to the main actor. Otherwise these
+/// forms behave as those without.
+extension MulticastDelegate {
+    /// Calls `body` with each delegate, on the main actor, in the order added.
+    public func notify(on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (Delegate) -> Void) {
+        let dispatcher = MainActorDispatcher()
+        for case let registration? in registry.snapshot() {
+            Registration(registration.listener, on: dispatcher).deliver(from: registry) { object, listener in
+                let delegate = UncheckedDelegate(value: Self.delegate(of: listener, object))
+                MainActor.assumeIsolated { body(delegate.value) }
+            }
+        }
+    }
+
+    /// Asks every delegate, on the main actor, and returns a Deferred with their answers in the order added.
+    public func collect<Answer: Sendable>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<[Answer]> {
+        collect(on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
+    }
+
+    /// Asks every delegate, on the main actor, and waits for the Deferreds that they return.
+    public func collectDeferred<Answer: DeferredConvertible>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<[Answer.Value]> {
+        collectDeferred(on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
+    }
+
+    /// Returns whether all delegates, asked on the main actor, say yes: the first no decides.
+    public func all(
+        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Bool> {
+        ballot(order, fileID, line).decide(by: false, onMainActor(body))
+    }
+
+    /// Returns whether all delegates, asked on the main actor, say yes, and waits for the Deferreds that they return.
+    public func all<Answer: DeferredConvertible>(
+        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Bool> where Answer.Value == Bool {
+        ballot(order, fileID, line).decidePromised(by: false, onMainActor(body))
+    }
+
+    /// Returns whether any delegate, asked on the main actor, says yes: the first yes decides.
+    public func any(
+        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Bool> {
+        ballot(order, fileID, line).decide(by: true, onMainActor(body))
+    }
+
+    /// Returns whether any delegate, asked on the main actor, says yes, and waits for the Deferreds that they return.
+    public func any<Answer: DeferredConvertible>(
+        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Bool> where Answer.Value == Bool {
+        ballot(order, fileID, line).decidePromised(by: true, onMainActor(body))
+    }
+
+    /// Asks one delegate after the other, on the main actor, until one ends the question, and passes each the result so far.
+    public func reduce<Answer: Sendable>(
+        over initial: Answer, on _: MainActor.Type,
+        _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Answer> {
+        let site = CallSite(fileID: fileID, line: line)
+        return reduce(
+            over: initial, on: MainActorDispatcher(),
+            { answer, delegate in
+                let delegate = UncheckedDelegate(value: delegate)
+                return try MainActor.assumeIsolated { try body(answer, delegate.value) }
+            }, site)
+    }
+
+    /// Asks one delegate after the other, on the main actor, until one ends the question, and waits for the Deferred that
+    /// each returns.
+    public func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
+        over initial: Answer, on _: MainActor.Type,
+        _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Turn,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
+        let site = CallSite(fileID: fileID, line: line)
+        return reduceDeferred(
+            over: initial, on: MainActorDispatcher(),
+            { answer, delegate in
+                let delegate = UncheckedDelegate(value: delegate)
+                return try MainActor.assumeIsolated { try body(answer, delegate.value) }
+            }, site)
+    }
+
+    /// Asks every delegate, one after the other, on the main actor; each changes the result in place.
+    public func reduce<Answer: Sendable>(
+        into initial: consuming Answer, on _: MainActor.Type,
+        _ body: @escaping @MainActor @Sendable (inout Answer, Delegate) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Answer> {
+        let site = CallSite(fileID: fileID, line: line)
+        return reduce(
+            into: consume initial, on: MainActorDispatcher(),
+            { answer, delegate in
+                let delegate = UncheckedDelegate(value: delegate)
+                try MainActor.assumeIsolated { try body(&answer, delegate.value) }
+            }, site)
+    }
+
+    private func ballot(_ order: AskingOrder, _ fileID: StaticString, _ line: UInt) -> Ballot<Delegate> {
+        Ballot(self, order, on: MainActorDispatcher(), fileID, line)
+    }
+}
+
+extension MulticastDelegate where Delegate: Sendable {
+    /// Returns the delegate that, asked on the main actor, said yes first, or nil if none did.
+    public func first(
+        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        where body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Delegate?> {
+        ballot(order, fileID, line).find(onMainActor(body))
+    }
+
+    /// Returns the delegate whose Deferred said yes first, or nil if none did; asks on the main actor.
+    public func first<Answer: DeferredConvertible>(
+        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        where body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Delegate?> where Answer.Value == Bool {
+        ballot(order, fileID, line).findPromised(onMainActor(body))
+    }
+}
+
+/// A delegate on its way to a closure that runs on the main actor.
+///
+/// Sound as `@unchecked Sendable`: created where the main actor's executor is current, and used there at once.
+private struct UncheckedDelegate<Delegate>: @unchecked Sendable {
+    let value: Delegate
+}
+
+/// Returns `body` as a closure that may be called wherever the main actor's executor is current.
+private func onMainActor<Delegate, Answer: Sendable>(
+    _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer
+) -> @Sendable (Delegate) throws -> Answer {
+    { delegate in
+        let delegate = UncheckedDelegate(value: delegate)
+        return try MainActor.assumeIsolated { try body(delegate.value) }
+    }
+}

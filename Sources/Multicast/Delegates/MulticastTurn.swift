@@ -1,9 +1,0 @@
-/// A delegate's answer in ``MulticastDelegate/reduce(over:_:fileID:line:)``.
-public enum MulticastTurn<Result> {
-    /// The result so far; the next delegate is asked.
-    case next(Result)
-    /// The final result; no other delegate is asked.
-    case stop(Result)
-}
-
-extension MulticastTurn: Sendable where Result: Sendable {}

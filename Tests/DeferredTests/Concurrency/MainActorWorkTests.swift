@@ -1,0 +1,125 @@
+import Deferred
+import DeferredTesting
+import TestSupport
+import Testing
+
+/// Repeated work, workers and limited lists whose closures are isolated to the main actor.
+@Suite("Work on the main actor", .timeLimit(.minutes(5)))
+@MainActor struct MainActorWorkTests {
+    @MainActor final class Model {
+        var runs: [String] = []
+    }
+
+    let model = Model()
+    let clock = ManualClock()
+
+    @Test("repeating: each run is on the main actor, the first not before the call returns")
+    func repeating() async {
+        let work = Deferred.repeating(every: .seconds(1), on: MainActor.self, timer: clock) {
+            model.runs.append("run")
+        }
+        #expect(model.runs.isEmpty)
+        await drainMainActor()
+        #expect(model.runs.count == 1)
+        clock.advance(by: .seconds(1))
+        #expect(model.runs.count == 1)
+        await drainMainActor()
+        #expect(model.runs.count == 2)
+        work.cancel()
+        clock.advance(by: .seconds(5))
+        await drainMainActor()
+        #expect(model.runs.count == 2)
+    }
+
+    @Test("repeating: the count is that of the intervals until the run begins on the main actor")
+    func counted() async {
+        let work = Deferred.repeating(
+            every: .seconds(1), on: MainActor.self, timer: clock, startsNow: false,
+            withCount: { model.runs.append("\($0)") })
+        clock.advance(by: .seconds(3))
+        await drainMainActor()
+        clock.advance(by: .seconds(1))
+        await drainMainActor()
+        #expect(model.runs == ["3", "1"])
+        work.cancel()
+    }
+
+    @Test("RepeatingWork: stop on the main actor prevents a run that was submitted and has not begun")
+    func stop() async throws {
+        let work = RepeatingWork(every: .seconds(1), on: MainActor.self, timer: clock) {
+            model.runs.append("run")
+        }
+        await drainMainActor()
+        clock.advance(by: .seconds(1))
+        let stopped = work.stop()
+        await drainMainActor()
+        #expect(model.runs.count == 1)
+        try successResult(of: stopped)
+    }
+
+    @Test("RepeatingWork: a run on the main actor that returns a Deferred is waited for, and cancelled")
+    func nested() async throws {
+        let step = Deferred<Void>()
+        let work = RepeatingWork(
+            every: .seconds(1), on: MainActor.self, timer: clock,
+            withCount: { _ -> Deferred<Void> in
+                model.runs.append("run")
+                return step
+            })
+        await drainMainActor()
+        clock.advance(by: .seconds(5))
+        await drainMainActor()
+        #expect(model.runs.count == 1)
+        work.cancel()
+        #expect(try failureResult(of: step) is CancellationError)
+    }
+
+    @Test("DeferredQueue: a worker's jobs run on the main actor, one at a time")
+    func worker() async throws {
+        let queue = DeferredQueue<Int>()
+        let gate = Deferred<Void>()
+        let worker = queue.run(on: MainActor.self) { number -> Deferred<Void> in
+            model.runs.append("\(number)")
+            return number == 1 ? gate : .resolved()
+        }
+        for number in 1...3 { try queue.put(number) }
+        queue.finish()
+        #expect(model.runs.isEmpty)
+        await drainMainActor()
+        #expect(model.runs == ["1"])
+        gate.resolve()
+        await drainMainActor()
+        #expect(model.runs == ["1", "2", "3"])
+        try successResult(of: worker)
+    }
+
+    @Test("Q2: an element on its way to a worker on the main actor returns to the queue if that is cancelled")
+    func cancelledWorker() async throws {
+        let queue = DeferredQueue<Int>()
+        let worker = queue.run(on: MainActor.self) { model.runs.append("\($0)") }
+        try queue.put(1)
+        worker.cancel()
+        await drainMainActor()
+        #expect(model.runs.isEmpty)
+        #expect(queue.tryGet() == 1)
+    }
+
+    @Test("DeferredList: the body of a limited list runs on the main actor, for as many as the limit says")
+    func limitedList() async throws {
+        let gates = (0..<3).map { _ in Deferred<Int>() }
+        let list = DeferredList(0..<3, limit: 2, on: MainActor.self) { number in
+            model.runs.append("\(number)")
+            return gates[number]
+        }
+        let values = list.values()
+        #expect(model.runs.isEmpty)
+        await drainMainActor()
+        #expect(model.runs == ["0", "1"])
+        gates[1].resolve(1)
+        await drainMainActor()
+        #expect(model.runs == ["0", "1", "2"])
+        gates[0].resolve(0)
+        gates[2].resolve(2)
+        #expect(try successResult(of: values) == [0, 1, 2])
+    }
+}

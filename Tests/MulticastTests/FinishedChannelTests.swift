@@ -1,0 +1,169 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import Multicast
+
+@Suite(.timeLimit(.minutes(5)))
+struct FinishedChannelTests {
+    private let log = SharedLog<String>()
+
+    @Test("Channel finish: sequences end at once, after what they have buffered; later ones are empty")
+    func sequences() async {
+        let channel = Channel<Int>()
+        var messages = channel.messages().makeAsyncIterator()
+        channel.post(1, retained: true)
+        channel.finish()
+        #expect(channel.isFinished)
+        #expect(await messages.next() == 1)
+        #expect(await messages.next() == nil)
+        var later = channel.makeAsyncIterator()
+        #expect(await later.next() == nil)
+        #expect(channel.retainedMessage == nil)
+    }
+
+    @Test("Channel finish: a Task that waits for a message ends")
+    func waiting() async {
+        let channel = Channel<Int>()
+        let messages = channel.messages()
+        let task = Task {
+            for await message in messages { Issue.record("\(message)") }
+            return true
+        }
+        await Task.yield()
+        channel.finish()
+        #expect(await task.value)
+    }
+
+    @Test("Channel finish: listeners get what was posted before, and nothing later; others are not added")
+    func listeners() {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
+        channel.post(1)
+        channel.finish()
+        channel.finish()
+        #expect(channel.post(2) == 0)
+        let token = channel.listen(owner) { [log] in log.add("\($0)") }
+        #expect(!token.isListening)
+        #expect(channel.post(3, retained: true) == 0)
+        queue.run()
+        #expect(log.all == ["1"])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(
+        "M2: after finish, what was queued is not delivered to a listener that is removed by any means",
+        arguments: ["owner", "owner on its queue", "token", "all", "not"])
+    func removedAfterFinish(means: String) {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        let token = channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
+        channel.post(1)
+        channel.finish()
+        switch means {
+        case "owner": channel.remove(owner)
+        case "owner on its queue": channel.remove(owner, on: queue)
+        case "token": token.remove()
+        case "all": channel.removeAll()
+        default: channel.remove(owner, on: HeldDispatcher())
+        }
+        queue.run()
+        #expect(log.all == (means == "not" ? ["1"] : []))
+    }
+
+    @Test("Q-h: finish releases the listeners' closures and dispatchers, though a handle and the owners live")
+    func releasesClosures() {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        weak var dispatcher: HeldDispatcher?
+        do {
+            let held = HeldDispatcher()
+            let witnesses = (0..<3).map { _ in ReleaseProbe(log) }
+            channel.listen(owner) { _ in _ = witnesses[0] }
+            channel.listen(owner, on: held) { owner, _ in _ = (owner, witnesses[1]) }
+            channel.listen(Owner(), priority: 1) { _ in _ = witnesses[2] }
+            dispatcher = held
+        }
+        channel.finish()
+        #expect(log.all == ["released", "released", "released"])
+        #expect(dispatcher == nil)
+        #expect(channel.isFinished && channel.post(1) == 0)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("Q-h: a closure that has a delivery queued is released after that")
+    func releasesAfterDelivery() {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let queue = HeldDispatcher()
+        do {
+            let witness = ReleaseProbe(log)
+            channel.listen(owner, on: queue) { [log] number in
+                withExtendedLifetime(witness) { log.add("\(number)") }
+            }
+        }
+        channel.post(1)
+        channel.finish()
+        #expect(log.all == [])
+        queue.run()
+        #expect(log.all == ["1", "released"])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("ListenerToken: isListening is false after finish, also while a post has the listener")
+    func tokenAfterFinish() {
+        let channel = Channel<Int>()
+        let owners = (Owner(), Owner())
+        let tokens = SharedLog<ListenerToken>()
+        channel.listen(owners.0, priority: 1) { [log, channel] _ in
+            channel.finish()
+            log.add("\(tokens.all[0].isListening)")
+        }
+        tokens.add(channel.listen(owners.1) { [log] in log.add("\($0)") })
+        channel.post(1)
+        #expect(log.all == ["false", "1"])
+        withExtendedLifetime(owners) {}
+    }
+
+    @Test("Channel finish: the name is free for a new channel, which the old handle can't end")
+    func name() {
+        let directory = ChannelDirectory()
+        let old = Channel<Int>("x", in: directory)
+        old.finish()
+        let new = Channel<Int>("x", in: directory)
+        old.finish()
+        #expect(old.isFinished && !new.isFinished)
+        let owner = Owner()
+        new.listen(owner) { [log] in log.add("\($0)") }
+        Channel<Int>("x", in: directory).post(1)
+        #expect(log.all == ["1"])
+        #expect(directory.count == 1)
+    }
+
+    // It blocks its thread until a Task of Swift's threads has ended.
+    @Test(
+        "Channel: a removal ends sequences at once, though the post that removes has not returned",
+        .ownThreads)
+    func removedDuringPost() async {
+        let channel = Channel<Int>()
+        let owner = Owner()
+        let messages = channel.messages(priority: -1)
+        let ended = SharedLog<[Int]>()
+        channel.listen(owner) { [channel] _ in
+            channel.removeAll()
+            let done = DispatchSemaphore(value: 0)
+            Task {
+                var received: [Int] = []
+                for await message in messages { received.append(message) }
+                ended.add(received)
+                done.signal()
+            }
+            expectSignal(done)
+        }
+        channel.post(1)
+        #expect(ended.all == [[]])
+    }
+}
