@@ -196,14 +196,7 @@ extension DrainLoop {
             settle(link, outcome.copy())
             return true
         case .dispatchedStep:
-            // Sound: `submit` takes over the payload's reference.
-            let step = payload.takeUnmanaged(as: DispatchedStep.self)
-            if let result = DispatchedStep.submit(step, of: link, outcome.copy(), scope, on: thread) {
-                conclude(link, result)
-            }
-            return true
-        case .queued:
-            submit(payload, of: link, with: outcome)
+            submit(payload.takeReference(as: DispatchedStep.self), of: link, with: outcome.copy())
             return true
         case .observer, .awaiting:
             let word = link.lock()

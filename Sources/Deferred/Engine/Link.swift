@@ -8,7 +8,7 @@ internal import Synchronization
 /// 2. `Link+Attaching`, `DrainLoop+Delivering` and `DrainLoop`: a result moves down a chain.
 /// 3. `DrainLoop+Nesting` with `CycleSearch`: a callback returns a Deferred.
 /// 4. `DrainLoop+Cancelling`: a cancel moves up; `CancelRequest`: one that cannot take effect yet.
-/// 5. `DrainLoop+Queues` and `DispatchedStep`: steps on a queue, and on any other dispatcher.
+/// 5. `Dispatching`: steps on a queue or any other dispatcher.
 /// 6. `Link+Pausing`, `FinalizerScope`, `Abandonment`, `Producer`, `ListState`, `Link+Awaiting`.
 /// 7. The rest when a name leads there: `ColdState`, `GuaranteedWork`, `StoredClosure`, `Link+Deadlock` (what `wait()` refuses), `Link+Description`, `SpinLock`, `Platform`.
 ///
@@ -30,10 +30,10 @@ internal import Synchronization
 /// - `DrainLoop`: `drainRetained`, `drain` take the consumers one by one (`removeFirst`).
 /// - `DrainLoop+Delivering`: `deliver` makes the first one `running` and takes its step (`startRunning`);
 ///   `perform`, `performOther` find that it is for a queue.
-/// - `DrainLoop+Queues`: `submit` copies the outcome (`copy`), stores the step in the link and calls the queue.
+/// - `Dispatching`: `submit` copies the outcome (`copy`), hands the link to the step (`prepare`) and calls the queue;
+///   `endCall` finds that it did not run the step within the call.
 ///   Back in `drain`, `takeListOrBecomeIdle` ends the draining of the source; `run` finds no further job.
-/// - On the queue, `DrainLoop+Queues`: `runSubmitted` takes the step out (`takeStep`). `Payload`: `run` calls the
-///   closure.
+/// - On the queue, `Dispatching`: `run` takes the link and the outcome out. `Payload`: `run` calls the closure.
 /// - `DrainLoop+Delivering`: `conclude`, `settle`, `finish` store the result in the link and take its list.
 /// - `DrainLoop`: `enqueueDrain`; then `run`, `runJobs`, `drain` deliver to the second link.
 /// - `DrainLoop+Delivering`: `deliver`, `perform`, `conclude`, `settle`, `finish` for that one, and so on. The last

@@ -1,5 +1,3 @@
-internal import Dispatch
-
 extension Link {
     /// The payload of a link: the pending step until the link is settled, then the outcome. Also what a step
     /// receives and returns.
@@ -41,8 +39,6 @@ extension Link {
             case step
             /// As `step`, on a dispatcher.
             case dispatchedStep
-            /// As `step`, on a `DispatchQueue`: the queue is in the last word.
-            case queued
             /// Notify a list of the outcome of the input at the index in the second word.
             case observer
             /// Complete another source.
@@ -91,23 +87,10 @@ extension Link.Payload {
 
     /// Takes out the object of a payload that is a reference.
     consuming func takeReference<Object: AnyObject>(as type: Object.Type) -> Object {
-        takeUnmanaged(as: type).takeRetainedValue()
-    }
-
-    /// As `takeReference`, for a caller that decides where the last reference is released.
-    consuming func takeUnmanaged<Object: AnyObject>(as type: Object.Type) -> Unmanaged<Object> {
         assert(kind.isReference)
         let address = bits.0
         discard self
-        return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
-    }
-
-    /// Takes out the kind and the bits, of which the caller makes one payload again. For a closure that runs once:
-    /// it could only borrow the payload itself, and would keep it in an object of its own.
-    consuming func takeParts() -> (kind: Kind, bits: Bits) {
-        let parts = (kind: kind, bits: bits)
-        discard self
-        return parts
+        return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeRetainedValue()
     }
 
     @inlinable
@@ -135,8 +118,6 @@ extension Link.Payload {
             }
         case .step:
             releaseStep(bits)
-        case .queued:
-            releaseQueuedStep(bits)
         case .object, .boxed, .dispatchedStep, .observer, .forward, .wait:
             Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
         }
@@ -239,7 +220,6 @@ extension Link.Payload {
     /// Runs `step` on `dispatcher`, where there is one.
     @usableFromInline
     static func dispatched(to dispatcher: (any Dispatcher)?, _ step: consuming Link.Payload) -> Link.Payload {
-        if step.hasRoomForQueue, let queue = DispatchQueue.find(dispatcher) { return step.queued(on: queue) }
         guard let dispatcher else { return step }
         return dispatchedStep(DispatchedStep(dispatcher, step))
     }

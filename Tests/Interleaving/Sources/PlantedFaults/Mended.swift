@@ -24,16 +24,16 @@ extension PlantedFault {
             73, "work retains the dispatcher that it was submitted to",
             foundBy: "dispatch-released-dispatcher",
             change(
-                "if !isQueue { dispatchedStep.dispatcher = nil }",
-                "if !isQueue && !il_is_planted(73) { dispatchedStep.dispatcher = nil }"),
+                "            self.dispatcher = nil\n",
+                "            if !il_is_planted(73) { self.dispatcher = nil }\n"),
             change(
-                "self.dispatcher = dispatcher.retainedByChains",
-                "self.dispatcher = il_is_planted(73) ? dispatcher : dispatcher.retainedByChains")),
+                "self.dispatcher = dispatcher.isQueue ? dispatcher",
+                "self.dispatcher = dispatcher.isQueue || il_is_planted(73) ? dispatcher")),
         PlantedFault(
             74, "an abandonment that nothing waits for is reported", foundBy: "manualdispatcher-run-run",
             change(
-                "if isAbandoned { link.disownFailure() }",
-                "if isAbandoned && !il_is_planted(74) { link.disownFailure() }")),
+                "        link.disownFailure()\n        return .failure(wasCancelled",
+                "        if !il_is_planted(74) { link.disownFailure() }\n        return .failure(wasCancelled")),
         PlantedFault(
             75, "a Task's cancel is forgotten that comes while its await is attached",
             foundBy: "await-cancel",

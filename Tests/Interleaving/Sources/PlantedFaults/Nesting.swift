@@ -5,29 +5,22 @@ extension PlantedFault {
             6, "the thread that submits a callback takes a result that another thread made",
             foundBy: "dispatch-cancel-run",
             change(
-                "guard link.activeThread == thread else { return nil }",
-                "guard il_is_planted(6) || link.activeThread == thread else { return nil }")),
+                "let isWithinCall = seen & Self.duringCall != 0 && submitter == loop.thread",
+                "let isWithinCall = seen & Self.duringCall != 0 && (il_is_planted(6) || submitter == loop.thread)"
+            )),
         PlantedFault(
             7, "that work has begun is checked and noted in two steps, and its link left in place",
             foundBy: "dispatch-twice",
             change(
-                "            state.compareExchange(\n                expected: State.submitted",
-                "            il_is_planted(7) ? takenInTwoSteps() : state.compareExchange(\n                expected: State.submitted"
-            ),
-            change(
-                "    /// Takes the input, or the error",
+                "        let seen = submitted.exchange(0, ordering: .acquiringAndReleasing)\n        guard let link",
                 """
-                    private func takenInTwoSteps() -> Bool {
-                        if state.load(ordering: .acquiring) != State.submitted { return false }
-                        state.store(State.begun, ordering: .releasing)
-                        return true
-                    }
-
-                    /// Takes the input, or the error
-                """),
-            change(
-                "let link = self.link.take()",
-                "let link = il_is_planted(7) ? self.link : self.link.take()")),
+                        let seen = il_is_planted(7) ? submitted.load(ordering: .acquiring) : submitted.exchange(0, ordering: .acquiringAndReleasing)
+                        if il_is_planted(7), seen != 0 {
+                            _ = Unmanaged<Link>.fromOpaque(UnsafeRawPointer(bitPattern: seen & ~Self.duringCall)!).retain()
+                            submitted.store(0, ordering: .releasing)
+                        }
+                        guard let link
+                """)),
         PlantedFault(
             15, "a cancel during the registration with a nested Deferred is forgotten",
             foundBy: "below-cancel-deep-3",
@@ -55,8 +48,20 @@ extension PlantedFault {
         PlantedFault(
             42, "a finalizer does not wait for a dispatched callback", foundBy: "finally-dispatched",
             change(
-                "        dispatchedStep.scope = scope\n",
-                "        dispatchedStep.scope = il_is_planted(42) ? nil : scope\n")),
+                "        self.scope = scope\n        submitter",
+                "        self.scope = il_is_planted(42) ? nil : scope\n        submitter")),
+        PlantedFault(
+            86, "a step that is cancelled while it waits on its dispatcher runs with the value",
+            foundBy: "dispatch-cancelled-run",
+            change(
+                "            if begin(link, on: loop.thread) { input",
+                "            if begin(link, on: loop.thread), !il_is_planted(86) { input")),
+        PlantedFault(
+            87, "work that is released within the call that submits it fails nothing",
+            foundBy: "dispatch-released-dispatcher",
+            change(
+                "isKnownUniquelyReferenced(&step), let link = step.takeReleased() {",
+                "isKnownUniquelyReferenced(&step), let link = step.takeReleased(), !il_is_planted(87) {")),
         PlantedFault(
             43, "a finalizer does not wait for the end of a pause", foundBy: "pause-draining-downstream",
             change(

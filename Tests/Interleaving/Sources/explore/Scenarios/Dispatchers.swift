@@ -75,6 +75,22 @@ func defineDispatchersScenarios() {
                 expect(log.place("a") < log.place("c"), log.text), noReports())
         }
     }
+    // A cancel that has returned before the work runs: the callback receives no value (C5).
+    scenario("dispatch-cancelled-run") {
+        let d = D(), log = Log(), box = WorkBox()
+        let c = d.map(on: Stored(box: box)) { v -> Int in
+            log.within("c"); return v
+        }
+        watch(c, log, "=")
+        d.resolve(1)
+        return Program(
+            {
+                c.cancel(); box.runAll()
+            }, { watch(c, log, "+") }
+        ) {
+            all(expect(log.entries.sorted() == ["+cancelled", "=cancelled"], log.text), noReports())
+        }
+    }
     scenario("dispatch-below-cancel") {
         let d = D(), log = Log(), box = WorkBox()
         let c = d.map(on: Stored(box: box)) { v -> Int in
