@@ -34,10 +34,11 @@ struct OptionsTests {
             "a", "-d", "dir", "--overwrite", "--input", "list", "-H", "A: b: c", "--header=X-Empty:",
             "--timeout", "0.5",
             "--max-time=90", "--retry", "3", "--fail-fast", "--json", "-q", "--waterfall", "w.svg",
-            "--trace=t.json", "b",
+            "--trace=t.json", "-R", "--max-filesize", "1.5k", "b",
         ])
         #expect(options.urls == ["a", "b"])
         #expect(options.directory == "dir")
+        #expect(options.keepsServerTime && options.maximumByteCount == 1500)
         #expect(options.existing == .overwrite)
         #expect(options.input == "list")
         #expect(options.headers == [.init(name: "A", value: "b: c"), .init(name: "X-Empty", value: "")])

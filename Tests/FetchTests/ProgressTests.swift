@@ -43,7 +43,7 @@ struct ProgressTests {
                 "silent                   waiting for an answer",
                 "flaky?[31m               again in 3 s: 503 Service Unavailable",
                 "日本語のファイル.txt     ━━━━━━━━━━━━━━━━━━━━━━━━━    1.0 kB     250 B/s   0:00",
-                "2 of 12 done, 1 failed   ━━━━                        40.0 MB   10.0 MB/s       ",
+                "1 of 12 fetched; 1 failed  ━━━╸                      40.0 MB   10.0 MB/s       ",
             ])
     }
 
@@ -56,7 +56,7 @@ struct ProgressTests {
                 "silent    waiting for an answer",
                 "flak…[31m again in 3 s: …ce Unavailable",
                 "日本….txt ━━━━━━━━━  1.0k   250/s  0:00",
-                "2/12 1 failed ╸     40.0M 10.0M/s      ",
+                "1/12 1 failed ╸     40.0M 10.0M/s      ",
             ])
     }
 
@@ -146,7 +146,7 @@ struct ProgressTests {
             ])
         #expect(
             [0.0123, 0.5, 2.04, 61, 125].map { Amount.span(.seconds($0)) } == [
-                "0.012 s", "0.50 s", "2.0 s", "61 s", "2 min 5 s",
+                "0.012 s", "0.5 s", "2 s", "61 s", "2 min 5 s",
             ])
     }
 }

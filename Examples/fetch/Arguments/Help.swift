@@ -13,8 +13,13 @@ enum Help {
         }
         lines += [
             "",
-            "A file that exists is replaced only if an option says so. On a terminal,",
-            "progress is shown as bars, in colour unless NO_COLOR is set.",
+            "A file that exists is replaced only if an option says so. A file is stored as",
+            "the server has it: an answer that is compressed unasked is refused. The user",
+            "and the password of a URL are sent, and never shown.",
+            "",
+            "Certificates are those of the system: Foundation has no --cacert, no --insecure.",
+            "http_proxy, https_proxy, all_proxy and no_proxy name proxies, as for curl. On a",
+            "terminal, progress is shown as bars, in colour unless NO_COLOR is set.",
             "",
             "Exit status: 0 if all URLs were fetched; 1 if some failed, each with its reason",
             "on standard error; 2 for an invalid command line; 130 after Ctrl-C.",

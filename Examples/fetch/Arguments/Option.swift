@@ -17,16 +17,23 @@ struct Option: Sendable {
 
     /// All options, in the order of the help.
     static let groups = [
-        Group(title: "Destinations", options: [output, directory, overwrite, skipExisting, resume]),
+        Group(
+            title: "Destinations", options: [output, directory, overwrite, skipExisting, resume, remoteTime]),
         Group(title: "Downloads", options: [input, header, first, mirrors, checksum]),
-        Group(title: "Transfers", options: [jobs, limitRate, timeout, maximumTime, retry, failFast]),
+        Group(
+            title: "Transfers",
+            options: [jobs, limitRate, maximumSize, timeout, maximumTime, retry, failFast]),
         Group(title: "Output", options: [json, quiet, waterfall, trace, demo, help]),
     ]
+
+    /// Options of other programs that Foundation makes impossible.
+    static let refused = [certificates, insecure]
 
     private static let output = Option(
         names: ["-o", "--output"], placeholder: "FILE",
         help:
-            "write one URL to FILE, or to standard output with '-',\nonce all of it has arrived; a pipe or a device is\nwritten to and stays"
+            "write one URL to FILE, or to standard output with '-',\n"
+            + "once all of it has arrived; a pipe or a device is\nwritten to and stays; DIR/ means -d DIR"
     ) { value, options in
         options.output = value == "-" ? .standardOutput : .file(value)
     }
@@ -49,6 +56,12 @@ struct Option: Sendable {
         "keep what a broken transfer has received, and resume\n"
             + "it; a file that exists is done if it is as long as the\n"
             + "server's, and resumed if it is shorter and not older")
+
+    private static let remoteTime = Option(
+        names: ["-R", "--remote-time"], help: "give a new file the date that the server sends"
+    ) { _, options in
+        options.keepsServerTime = true
+    }
 
     private static func existing(_ name: String, _ existing: Options.Existing, _ help: String) -> Option {
         Option(names: [name], help: help) { _, options throws(UsageError) in
@@ -115,7 +128,14 @@ struct Option: Sendable {
         names: ["--limit-rate"], placeholder: "RATE",
         help: "at most RATE bytes a second in all: 500k, 1.5M"
     ) { value, options throws(UsageError) in
-        options.bytesPerSecond = try rate(value, "--limit-rate")
+        options.bytesPerSecond = try byteCount(value, "--limit-rate", "bytes a second")
+    }
+
+    private static let maximumSize = Option(
+        names: ["--max-filesize"], placeholder: "SIZE",
+        help: "fail where a file has more than SIZE bytes: 500k, 1.5M"
+    ) { value, options throws(UsageError) in
+        options.maximumByteCount = try byteCount(value, "--max-filesize", "bytes")
     }
 
     private static let timeout = Option(
@@ -178,5 +198,20 @@ struct Option: Sendable {
 
     private static let help = Option(names: ["-h", "--help"], help: "show this text") { _, options in
         options.action = .help
+    }
+
+    private static let certificates = impossible(
+        ["--cacert"], "FILE",
+        "add the certificate to those of the system, on Debian with update-ca-certificates")
+    private static let insecure = impossible(
+        ["-k", "--insecure"], nil, "add the server's certificate to those of the system")
+
+    private static func impossible(_ names: [String], _ placeholder: String?, _ hint: String) -> Option {
+        Option(names: names, placeholder: placeholder, help: "") { _, _ throws(UsageError) in
+            throw UsageError(
+                problem:
+                    "\(names.last ?? "") is not possible: Foundation checks certificates as the system does",
+                hint: hint)
+        }
     }
 }

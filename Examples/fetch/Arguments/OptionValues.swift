@@ -18,8 +18,8 @@ extension Option {
         return .seconds(number)
     }
 
-    /// Bytes per second: `800`, `500k`, `1.5M`, `1G`.
-    static func rate(_ text: String, _ option: String) throws(UsageError) -> Int64 {
+    /// Bytes, or bytes per second: `800`, `500k`, `1.5M`, `1G`.
+    static func byteCount(_ text: String, _ option: String, _ unit: String) throws(UsageError) -> Int64 {
         let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "G": 1e9, "g": 1e9]
         let factor = text.last.flatMap { factors[$0] }
         let digits = factor == nil ? text[...] : text.dropLast()
@@ -29,7 +29,7 @@ extension Option {
                 (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".")
             }),
             let number = Double(digits), number * (factor ?? 1) >= 1, number * (factor ?? 1) <= 1e15
-        else { throw .invalid(text, option, "it takes bytes a second, such as 500k or 1.5M") }
+        else { throw .invalid(text, option, "it takes \(unit), such as 500k or 1.5M") }
         return Int64(number * (factor ?? 1))
     }
 

@@ -24,6 +24,10 @@ extension Options {
             guard let option = Option.named(name) else { throw .unknown(name) }
             try option.apply(try option.value(name, attached, from: &rest), &self)
         }
+        if case .file(let path) = output, path.hasSuffix("/") {
+            output = .named
+            directory = path.inFolder(directory)
+        }
         try checkForContradictions()
     }
 
@@ -46,7 +50,7 @@ extension Options {
 
 extension Option {
     static func named(_ name: String) -> Option? {
-        groups.lazy.flatMap(\.options).first { $0.names.contains(name) }
+        (groups.flatMap(\.options) + refused).first { $0.names.contains(name) }
     }
 
     /// Returns the value attached to the option, or else the next argument.

@@ -26,10 +26,14 @@ struct Options: Equatable, Sendable {
     var output = Output.named
     var directory: String?
     var existing = Existing.fail
+    /// Whether a new file has the date that the server sends.
+    var keepsServerTime = false
     /// Transfers at once.
     var jobs = 4
     /// The limit for all transfers together; nil for none.
     var bytesPerSecond: Int64?
+    /// The largest file; nil for no limit.
+    var maximumByteCount: Int64?
     /// The longest silence of a transfer.
     var timeout = Duration.seconds(60)
     /// The time limit for a whole transfer, retries included.

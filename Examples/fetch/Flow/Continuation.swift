@@ -111,7 +111,7 @@ struct Continuation: Sendable {
     func next(on queue: OperationQueue) -> Deferred<Next> {
         ask(requests[...], on: queue).then { request, remote, status in
             let lengthCheck = LengthCheck(
-                request.url ?? place, local: local.byteCount, remote: remote.byteCount)
+                request.url?.withoutUserInfo ?? place, local: local.byteCount, remote: remote.byteCount)
             switch try Self.decide(local, remote) {
             case .keep:
                 return Deferred.resolved(

@@ -31,13 +31,25 @@ enum ErrorText {
     /// - Parameter addressCount: How many addresses have been tried: the URL and its mirrors.
     static func inWords(_ error: any Error, about url: String, addressCount: Int = 1) -> String {
         let text = inWords(error)
-        let own = "\(url): "
-        if text.hasPrefix(own) { return String(text.dropFirst(own.count)) }
-        guard text.hasPrefix("http://") || text.hasPrefix("https://"), let colon = text.range(of: ": ") else {
+        guard let colon = text.range(of: ": "), let address = plainAddress(String(text[..<colon.lowerBound]))
+        else {
             return text
         }
+        let reason = text[colon.upperBound...]
+        if address == plainAddress(url) { return String(reason) }
         let last = addressCount > 1 ? "the last of \(addressCount) addresses: " : ""
-        return "\(text[colon.upperBound...]) (\(last)\(text[..<colon.lowerBound]))"
+        return "\(reason) (\(last)\(text[..<colon.lowerBound]))"
+    }
+
+    /// Returns the same text for all spellings of an address; nil if `text` is none.
+    private static func plainAddress(_ text: String) -> String? {
+        guard let url = try? WebAddress.parse(text),
+            var components = URLComponents(url: url.withoutUserInfo, resolvingAgainstBaseURL: true)
+        else { return nil }
+        components.scheme = components.scheme?.lowercased()
+        components.fragment = nil
+        if components.percentEncodedPath.isEmpty { components.percentEncodedPath = "/" }
+        return components.string
     }
 
     private static func words(for error: DataSourceError) -> String {

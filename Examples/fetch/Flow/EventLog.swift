@@ -117,7 +117,7 @@ final class EventLog: @unchecked Sendable {
             enter(.pausing, download, now)
         }
         let tries = triesLeft == 1 ? "the last try" : "\(triesLeft) tries left"
-        let line = "\(reason); again in \(Amount.span(delay)), \(tries)"
+        let line = "\(reason); again in \(Amount.wait(delay)), \(tries)"
         display.say(isDemo ? "   \(download.name): \(line)" : "\(download.text.printable): \(line)")
     }
 

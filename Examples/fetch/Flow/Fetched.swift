@@ -12,6 +12,8 @@ struct StagedFile: Sendable {
     let status: Int?
     /// Whether the file was there before, whole.
     let wasKept: Bool
+    /// The date that the server sent.
+    let modified: Date?
 
     /// A file at `url` that stays as it is.
     init(kept url: URL, byteCount: Int64, status: Int?) {
@@ -20,6 +22,7 @@ struct StagedFile: Sendable {
         self.status = status
         resumedAt = 0
         wasKept = true
+        modified = nil
     }
 
     init(_ file: DownloadDataSource.File) {
@@ -28,6 +31,7 @@ struct StagedFile: Sendable {
         resumedAt = file.resumedAt
         status = file.response?.statusCode
         wasKept = file.wasKept
+        modified = file.response.flatMap { RemoteFile($0).modified }
     }
 }
 

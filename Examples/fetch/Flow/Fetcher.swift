@@ -96,8 +96,10 @@ struct Fetcher: Sendable {
         checking lengthCheck: LengthCheck? = nil, _ download: Download
     ) -> Deferred<StagedFile> {
         var limits = limits(download)
+        let acceptsEncodings = request.value(forHTTPHeaderField: "Accept-Encoding") != nil
         limits.validateResponse = { response in
             log.answer(download, status: response.statusCode)
+            if !acceptsEncodings { try UnaskedEncoding.check(response) }
             lengthCheck?.receive(response)
         }
         return DownloadDataSource(
@@ -146,6 +148,7 @@ struct Fetcher: Sendable {
     private func limits(_ download: Download) -> TransferOptions {
         var limits = TransferOptions()
         limits.silenceTimeout = options.timeout
+        limits.maximumByteCount = options.maximumByteCount
         limits.onProgress = { log.receive(download, $0.received, of: $0.expected) }
         return limits
     }
@@ -195,6 +198,21 @@ extension Deferred {
 struct TookTooLong: Error, CustomStringConvertible {
     let limit: Duration
     var description: String { "not done after \(Amount.span(limit)) (--max-time)" }
+}
+
+/// The error of an answer that is compressed although that was not asked for. Foundation would unpack it: the file would not be
+/// the server's, and could be any number of times as large.
+struct UnaskedEncoding: Error, CustomStringConvertible {
+    let encoding: String
+
+    var description: String {
+        "compressed (\(encoding)), which was not asked for; -H 'Accept-Encoding: \(encoding)' stores it unpacked"
+    }
+
+    static func check(_ response: HTTPURLResponse) throws(UnaskedEncoding) {
+        let encoding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
+        if !["", "identity"].contains(encoding) { throw UnaskedEncoding(encoding: encoding) }
+    }
 }
 
 extension URLRequest {

@@ -36,7 +36,12 @@ extension ProgressState {
         if received > 0, time > .zero {
             first += " (\(Amount.rate(Double(received) / (time / .seconds(1)))))"
         }
-        let others = [(skipped, "there already"), (failed, "failed"), (cancelled, "cancelled")]
-        return ([first] + others.filter { $0.0 > 0 }.map { "\($0) \($1)" }).joined(separator: "; ")
+        return others.isEmpty ? first : first + "; " + others
+    }
+
+    /// Those that have ended and were not fetched: `1 failed; 2 cancelled`.
+    var others: String {
+        [(skipped, "there already"), (failed, "failed"), (cancelled, "cancelled")]
+            .filter { $0.0 > 0 }.map { "\($0) \($1)" }.joined(separator: "; ")
     }
 }

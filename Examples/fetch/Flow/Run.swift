@@ -108,6 +108,7 @@ extension Run {
 
         let run = Run(options)
         run.log.add(downloads)
+        run.staging.removeAbandoned(downloads)
         let ending = await run.perform(until: interrupts) { run.fetcher.fetchAll(downloads) }
         run.log.endRest(downloads)
         let isDrawn = run.drawWaterfall()

@@ -13,7 +13,8 @@ import Foundation
 final class StagingArea: @unchecked Sendable {
     private let options: Options
     private let lock = NSLock()
-    private var folder: URL?
+    /// With a descriptor that locks it while this process runs.
+    private var folder: (url: URL, lock: CInt)?
     private var hasWinner = false
 
     init(_ options: Options) { self.options = options }
@@ -48,6 +49,15 @@ final class StagingArea: @unchecked Sendable {
         if options.takesFirst, !file.wasKept {
             try withFirstPlace { try move(file.url, to: path) }
         }
+        if options.keepsServerTime, !file.wasKept, let modified = file.modified {
+            do {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: modified], ofItemAtPath: URL.file(path).path)
+            } catch {
+                throw DataSourceError.cannotWrite(
+                    .file(path), reason: "its date: \(ErrorText.inWords(error))")
+            }
+        }
         return Fetched(file, file: path)
     }
 
@@ -70,7 +80,49 @@ final class StagingArea: @unchecked Sendable {
     /// Removes the folder with everything in it.
     func clear() {
         guard let folder = lock.withLock({ folder }) else { return }
-        try? FileManager.default.removeItem(at: folder)
+        try? FileManager.default.removeItem(at: folder.url)
+        close(folder.lock)
+    }
+
+    /// Removes what an earlier run has left that was killed, for the same destinations.
+    func removeAbandoned(_ downloads: [Download]) {
+        var files: [URL] = []
+        var parents: Set<URL> = []
+        for download in downloads {
+            switch download.destination {
+            case .standardOutput, .stream: parents.insert(FileManager.default.temporaryDirectory)
+            case .file(let path):
+                let file = (try? URL.fileToReplace(path)) ?? .file(path)
+                files.append(file)
+                if options.takesFirst { parents.insert(file.deletingLastPathComponent()) }
+            }
+        }
+        DownloadDataSource.removeAbandonedPartFiles(for: files)
+        for parent in parents {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
+            for name in names where name.hasPrefix(Self.prefix) {
+                let left = parent.appendingPathComponent(name, isDirectory: true)
+                guard let lock = Self.locked(left) else { continue }
+                try? FileManager.default.removeItem(at: left)
+                close(lock)
+            }
+        }
+    }
+
+    private static let prefix = ".fetch-"
+
+    /// Locks a folder of the user's own that nobody has locked. Returns nil if it is none, or if there are no locks here.
+    private static func locked(_ folder: URL) -> CInt? {
+        var status = stat()
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o777 == 0o700,
+            flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
     }
 
     /// Runs `body` for the first mirror that is whole; the others count as cancelled.
@@ -95,8 +147,8 @@ final class StagingArea: @unchecked Sendable {
     /// Returns the folder of this run, which is created on the first call.
     private func stagingFolder(in parent: () -> URL) throws -> URL {
         try lock.withLock {
-            if let folder { return folder }
-            let name = ".fetch-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+            if let folder { return folder.url }
+            let name = "\(Self.prefix)\(String(UInt64.random(in: .min ... .max), radix: 36))"
             let made = parent().appendingPathComponent(name, isDirectory: true)
             do {
                 try FileManager.default.createDirectory(
@@ -104,7 +156,7 @@ final class StagingArea: @unchecked Sendable {
             } catch {
                 throw DataSourceError.cannotWrite(parent(), reason: ErrorText.inWords(error))
             }
-            folder = made
+            folder = (made, Self.locked(made) ?? -1)
             return made
         }
     }

@@ -16,6 +16,7 @@ struct Download: Sendable {
 
     /// The position in the arguments, from 0.
     let index: Int
+    /// The URL as it is shown: without user and password.
     let text: String
     let url: Result<URL, WebAddress.Invalid>
     /// Other addresses of the same file, which continue a transfer that breaks off.
@@ -28,7 +29,7 @@ struct Download: Sendable {
 extension Download {
     init(index: Int, text: String, name: String, destination: Destination) {
         let url = Result { () throws(WebAddress.Invalid) in try WebAddress.parse(text) }
-        self.init(index: index, text: text, url: url, mirrors: [], name: name, destination: destination)
+        self.init(index: index, text: WebAddress.shown(text), url: url, name: name, destination: destination)
     }
 
     /// Returns a download for each of `urls`. No two have the same destination, except for mirrors.
@@ -53,8 +54,9 @@ extension Download {
                 shared = name
                 destination = .file((name ?? "").inFolder(options.directory))
             }
+            let shown = WebAddress.shown(text)
             return Download(
-                index: index, text: text, url: url, name: name(of: destination, text, options),
+                index: index, text: shown, url: url, name: name(of: destination, shown, options),
                 destination: destination)
         }
     }
@@ -62,8 +64,13 @@ extension Download {
     /// Returns a download of the first URL, with the others as its mirrors, and one for each malformed URL,
     /// which fails.
     private static func planMirrors(_ urls: [String], _ options: Options) -> [Download] {
-        let addresses = urls.map { (text: $0, url: try? WebAddress.parse($0)) }
-        let usable = addresses.compactMap { address in address.url.map { (address.text, $0) } }
+        let addresses = urls.map { text in
+            (
+                text: WebAddress.shown(text),
+                url: Result { () throws(WebAddress.Invalid) in try WebAddress.parse(text) }
+            )
+        }
+        let usable = addresses.compactMap { address in (try? address.url.get()).map { (address.text, $0) } }
         var downloads: [Download] = []
         if let (text, url) = usable.first {
             let destination: Destination =
@@ -77,10 +84,10 @@ extension Download {
                     index: 0, text: text, url: .success(url), mirrors: usable.dropFirst().map(\.1),
                     name: name(of: destination, text, options), destination: destination))
         }
-        for address in addresses where address.url == nil {
+        for case (let text, .failure(let fault)) in addresses {
             downloads.append(
                 Download(
-                    index: downloads.count, text: address.text, name: address.text,
+                    index: downloads.count, text: text, url: .failure(fault), name: text,
                     destination: .standardOutput))
         }
         return downloads
@@ -97,7 +104,7 @@ extension Download {
 
 extension String {
     /// This path, inside `folder` if there is one and the path is not absolute.
-    fileprivate func inFolder(_ folder: String?) -> String {
+    func inFolder(_ folder: String?) -> String {
         guard let folder, !hasPrefix("/") else { return self }
         return folder.hasSuffix("/") ? folder + self : folder + "/" + self
     }

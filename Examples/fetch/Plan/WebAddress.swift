@@ -1,3 +1,4 @@
+import DeferredOperations
 import Foundation
 
 /// Parsing and checking URLs.
@@ -12,13 +13,14 @@ enum WebAddress {
         guard let scheme = scheme(of: text) else {
             // Browsers accept "example.org/a", "localhost:8080/a" and "//example.org/a".
             let rest = text.trimmingPrefix("//")
-            throw Invalid(description: "not a URL: it has no scheme (did you mean http://\(rest)?)")
+            throw Invalid(
+                description: "not a URL: it has no scheme (did you mean http://\(shown(String(rest)))?)")
         }
         guard scheme == "http" || scheme == "https" else {
             throw Invalid(description: "only http and https can be fetched, not \(scheme)")
         }
         guard let components = URLComponents(string: text), let url = components.url else {
-            throw Invalid(description: "not a URL: \(fault(in: text))")
+            throw Invalid(description: "not a URL: \(fault(in: shown(text)))")
         }
         guard let host = components.host, !host.isEmpty else {
             throw Invalid(description: "not a URL: it has no host")
@@ -27,6 +29,17 @@ enum WebAddress {
             throw Invalid(description: "not a URL: \(port) is not a port (1 to 65535)")
         }
         return url
+    }
+
+    /// Returns the text as it may be shown: without user and password. Where those end is uncertain in a malformed URL, of
+    /// which the part up to the last `@` is left out.
+    static func shown(_ text: String) -> String {
+        if let components = URLComponents(string: text), components.host?.isEmpty == false {
+            return text.withoutUserInfo
+        }
+        guard let at = text.lastIndex(of: "@") else { return text }
+        let scheme = text.firstRange(of: "//").map { text[..<$0.upperBound] } ?? ""
+        return String(scheme + text[text.index(after: at)...])
     }
 
     /// Returns the lowercased text before the colon, unless the text is a host and a port

@@ -27,16 +27,22 @@ enum Amount {
         return "\(larger)\(separator)\(smaller < 10 ? "0" : "")\(smaller)"
     }
 
-    /// `0.04 s`, `1.5 s`, `23 s`, `2 min 5 s`.
+    /// `0.04 s`, `0.5 s`, `1.5 s`, `2 s`, `23 s`, `2 min 5 s`.
     static func span(_ duration: Duration) -> String {
         let seconds = duration / .seconds(1)
         return switch seconds {
-        case ..<0.095: String(format: "%.3f s", seconds)
-        case ..<0.95: String(format: "%.2f s", seconds)
-        case ..<9.95: String(format: "%.1f s", seconds)
-        case ..<119.5: String(format: "%.0f s", seconds)
+        case ..<0.095: "\((seconds * 1000).rounded() / 1000) s"
+        case ..<0.95: "\((seconds * 100).rounded() / 100) s"
+        case ..<9.95 where (seconds * 10).rounded().truncatingRemainder(dividingBy: 10) != 0:
+            "\((seconds * 10).rounded() / 10) s"
+        case ..<119.5: "\(Int(seconds.rounded())) s"
         default: "\(Int(seconds.rounded()) / 60) min \(Int(seconds.rounded()) % 60) s"
         }
+    }
+
+    /// The time until something happens, in whole seconds.
+    static func wait(_ duration: Duration) -> String {
+        span(.seconds(max(0, duration / .seconds(1)).rounded(.up)))
     }
 
     private static func scaled(_ amount: Double, between space: String, _ unit: String) -> String {

@@ -43,8 +43,7 @@ struct ProgressLines {
             return name + gap
                 + style.paint("checking the checksum".cut(to: rest, ellipsis: style.ellipsis), .faint)
         case .pausing(let reason, let until):
-            let seconds = max(0, (until - time) / .seconds(1)).rounded(.up)
-            let text = "again in \(Int(seconds)) s: \(reason.printable)"
+            let text = "again in \(Amount.wait(until - time)): \(reason.printable)"
             return name + gap + style.paint(text.cut(to: rest, ellipsis: style.ellipsis), .yellow)
         case .receiving:
             let rate = download.rate.rate(at: time)
@@ -64,9 +63,9 @@ struct ProgressLines {
     }
 
     private func overallLine(_ state: ProgressState, at time: Duration) -> String {
-        var counts = isNarrow ? "\(state.ended)/\(state.total)" : "\(state.ended) of \(state.total) done"
-        let failures =
-            state.failed == 0 ? "" : (isNarrow ? " \(state.failed) failed" : ", \(state.failed) failed")
+        var counts =
+            isNarrow ? "\(state.fetched)/\(state.total)" : "\(state.fetched) of \(state.total) fetched"
+        let failures = state.others.isEmpty ? "" : (isNarrow ? " " : "; ") + state.others
         let amounts = amounts(state.received, state.rate.rate(at: time), timeLeft: timeLeft(state, at: time))
         let room = usable - amounts.columnCount - gap.count
         guard room > 0 else { return amounts.cut(to: usable, ellipsis: style.ellipsis) }
@@ -74,7 +73,7 @@ struct ProgressLines {
         let columns = max(counts.columnCount, min(room, nameColumns))
         let barColumns = room - columns - gap.count
         let painted =
-            failures.isEmpty || !counts.hasSuffix(failures)
+            state.failed + state.cancelled == 0 || !counts.hasSuffix(failures)
             ? counts : String(counts.dropLast(failures.count)) + style.paint(failures, .red)
         let filling = String(repeating: " ", count: columns - counts.columnCount)
         guard barColumns >= 3 else {

@@ -138,6 +138,29 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
 }
 
 extension DownloadDataSource {
+    /// Removes the part files that processes which were killed have left beside `destinations`.
+    ///
+    /// A process removes those of its own downloads. Where it is killed, or stopped by the fault that
+    /// <doc:FoundationOnLinux> describes, they stay, unless this is called for the same destinations at its next start. What
+    /// another process is writing stays, and so does the part file of a download that ``DownloadOptions/resumes``, which
+    /// the next one continues. Reads each folder once, on the calling thread; ignores errors.
+    public static func removeAbandonedPartFiles(for destinations: [URL]) {
+        var names: [String: Set<Substring>] = [:]
+        for destination in destinations {
+            guard let file = try? Destination(destination).file() else { continue }
+            let name = Destination.partPath(for: file).split(separator: "/").last?.dropLast(".part".count)
+            names[file.deletingLastPathComponent().path, default: []].insert(name ?? "")
+        }
+        for (folder, names) in names {
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+                guard let base = Destination.baseName(ofUniquePart: name[...]), names.contains(base) else {
+                    continue
+                }
+                PartFile.removeAbandoned(folder + "/" + name)
+            }
+        }
+    }
+
     /// Copies the file at `destination` to the part file of a resumable download, so that a download that
     /// ``DownloadOptions/resumes`` only transfers the rest.
     ///

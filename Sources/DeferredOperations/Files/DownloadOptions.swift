@@ -100,6 +100,18 @@ struct Destination {
         }
     }
 
+    /// Eight hexadecimal digits.
+    static func uniqueWord() -> String { String(UInt32.random(in: 1 << 28 ... .max), radix: 16) }
+
+    /// Whether a part file of that name is for one download alone, and then the name without its last two words.
+    static func baseName(ofUniquePart name: Substring) -> Substring? {
+        let words = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard words.count > 2, words[words.count - 1] == "part", words[words.count - 2].utf8.count == 8,
+            UInt32(words[words.count - 2], radix: 16) != nil
+        else { return nil }
+        return name.dropLast(".12345678.part".count)
+    }
+
     /// The path of the part file for a file: `name.part` in the same folder, for later downloads to find, or with `unique` in
     /// its name, for this one alone. A name that would become too long is cut and made distinct by a hash.
     static func partPath(for file: URL, unique: String? = nil) -> String {

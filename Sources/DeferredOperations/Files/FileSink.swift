@@ -109,8 +109,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
     }
 
     private func openUniquePart() throws(FileFailure) -> PartFile {
-        let unique = String(UInt32.random(in: .min ... .max), radix: 16)
-        return try PartFile.creating(Destination.partPath(for: place, unique: unique))
+        try PartFile.creating(Destination.partPath(for: place, unique: Destination.uniqueWord()))
     }
 
     // MARK: The body

@@ -34,9 +34,26 @@ final class PartFile {
         close()
     }
 
-    /// Makes a new file; its name must not be taken.
+    /// Makes a new file, and locks it until it is closed; its name must not be taken.
     static func creating(_ path: String) throws(FileFailure) -> PartFile {
-        PartFile(path, try opened(path, O_WRONLY | O_CREAT | O_EXCL, 0o600), 0)
+        while true {
+            let part = PartFile(path, try opened(path, O_WRONLY | O_CREAT | O_EXCL, 0o600), 0)
+            // Without a lock, on a file system that has none, it is not recognised as abandoned either.
+            guard flock(part.descriptor, LOCK_EX) == 0 else { return part }
+            // Before it was locked, it may have been taken for an abandoned one.
+            if part.isNamed(path) { return part }
+        }
+    }
+
+    /// Removes a file that a process which has ended was writing: a file of the user's own, which nobody has locked.
+    static func removeAbandoned(_ path: String) {
+        guard let descriptor = try? opened(path, O_RDWR | O_NONBLOCK) else { return }
+        defer { closeDescriptor(descriptor) }
+        guard let status = try? Self.status(of: descriptor), status.st_mode == S_IFREG | 0o600,
+            status.st_nlink == 1, status.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+            isNamed(path, descriptor)
+        else { return }
+        unlink(path)
     }
 
     /// Opens the file of that name, new or as an earlier download left it, and locks it until it is closed.

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
 internal import FoundationNetworking
@@ -42,7 +42,7 @@ extension HTTPURLResponse {
 
 extension URL {
     /// This URL without user and password, as it may stand in errors and files (O9).
-    var withoutUserInfo: URL {
+    package var withoutUserInfo: URL {
         let text = absoluteString
         let stripped = text.withoutUserInfo
         return stripped == text ? self : URL(string: stripped) ?? .unnamed
@@ -59,7 +59,7 @@ extension URL {
 
 extension String {
     /// This address without the part before `@`.
-    var withoutUserInfo: String {
+    package var withoutUserInfo: String {
         guard let slashes = firstRange(of: "//") else { return self }
         let rest = self[slashes.upperBound...]
         let authority = rest.prefix { !"/?#\\".contains($0) }

@@ -62,13 +62,13 @@ struct BarTests {
             text.contains { $0.hasPrefix("half.bin") && $0.contains(bytes) }
                 && text.contains { $0.hasPrefix("small.txt: 5 B") }
                 // The last line, so that all lines have been drawn.
-                && text.last?.contains(columns == 40 ? "1/3" : "1 of 3 done") == true
+                && text.last?.contains(columns == 40 ? "1/3" : "1 of 3 fetched") == true
         }
         try #require(busy.count == 4, "\(busy)")
         #expect(busy[0].hasPrefix("small.txt: 5 B in "))
         #expect(busy[1].contains("━"))
         #expect(busy[2].contains("waiting for an answer"))
-        #expect(busy[3].hasPrefix(columns == 40 ? "1/3" : "1 of 3 done"))
+        #expect(busy[3].hasPrefix(columns == 40 ? "1/3" : "1 of 3 fetched"))
         for line in busy { #expect(line.count < columns, "\(line)") }
         gate.open()
         let outcome = await program.outcome
@@ -87,7 +87,7 @@ struct BarTests {
             ["-j", "64"] + (0..<64).map { server.url("/\($0)") }, columns: 80, rows: 12)
         let busy = await screen(of: program, columns: 80) { text in
             text.contains("and 55 more") && !text.contains { $0.contains("waiting") }
-                && text.last?.hasPrefix("0 of 64 done") == true
+                && text.last?.hasPrefix("0 of 64 fetched") == true
         }
         #expect(busy.count == 11, "\(busy)")
         gate.open()

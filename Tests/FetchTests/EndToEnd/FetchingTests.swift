@@ -131,7 +131,7 @@ struct FetchingTests {
         let slow = try await fetch.run("--max-time", "0.5", server.url("/slow"))
         #expect(slow.status == 1)
         #expect(
-            slow.errors.contains("fetch: \(server.url("/slow")): not done after 0.50 s (--max-time)"),
+            slow.errors.contains("fetch: \(server.url("/slow")): not done after 0.5 s (--max-time)"),
             "\(slow.errors)")
         #expect(fetch.files().isEmpty)
     }

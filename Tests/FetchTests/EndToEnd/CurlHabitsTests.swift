@@ -1,0 +1,198 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+/// What people who know curl and wget expect.
+@Suite(.timeLimit(.minutes(5)))
+struct CurlHabitsTests {
+    let server: LoopbackServer
+    let fetch: FetchProgram
+
+    init() throws {
+        server = try LoopbackServer()
+        fetch = try FetchProgram()
+        server.route("/a.txt", .text("first\n"))
+    }
+
+    private func modified(_ name: String) throws -> Date? {
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: fetch.folder.appendingPathComponent(name).path)
+        return attributes[.modificationDate] as? Date
+    }
+
+    @Test("O9: the password of a URL is sent, and shown or written nowhere")
+    func password() async throws {
+        server.route("/open", .authenticated(basic: "bWU6czNjcmV0", then: .text("open\n")))
+        server.route("/part", .resource(100_000, etag: "\"1\"", breakingOffAfter: 40_000))
+        server.route("/away", .redirect(to: "http://me:s3cret@127.0.0.1:1/x"))
+        let origin = server.url("").replacing("http://", with: "http://me:s3cret@")
+        let urls =
+            ["/open", "/none", "/part", "/away", "/two words"].map { origin + $0 } + [
+                "http://me:s3cret@127.0.0.1:1/refused", "ftp://me:s3cret@h/x", "me:s3cret@h/x",
+                "http://me:s3cret@/x", "http://me:s3cret@h:port/", "http://me:s3/cret@h[/",
+                "http://me:s3cret@a b/",
+            ]
+        for options in [
+            ["--waterfall", "w.svg", "--trace", "t.json", "--retry", "1"], ["--mirrors", "-o", "m"],
+        ] {
+            let outcome = try await fetch.start(["--json", "--continue"] + options + urls).outcome
+            #expect(outcome.status == (options.contains("--mirrors") ? 0 : 1), "\(outcome.errors)")
+            for name in fetch.files() { #expect(fetch.text(name)?.contains("cret") == false, "\(name)") }
+            #expect(!(outcome.errors + outcome.text).contains("cret"), "\(outcome.errors)\(outcome.text)")
+        }
+        #expect(fetch.text("open") == "open\n" && fetch.files().contains("part.part.from"))
+        let terminal = try PseudoTerminal(columns: 100, rows: 30)
+        let bars = try fetch.start(
+            ["--first"] + urls, errors: .terminal(terminal), environment: ["TERM": "xterm"])
+        #expect(!(await bars.outcome.errors).contains("cret"))
+    }
+
+    @Test("An error has the address once, also where it is spelled differently, and that of a redirect")
+    func addressOnce() async throws {
+        server.route("/moved", .redirect(to: "/none"))
+        let moved = server.url("/moved")
+        let none = server.url("/none")
+        let same = [
+            none, none.replacing("http", with: "HTTP") + "#part", server.url("/two words"), server.url("?q"),
+        ]
+        let outcome = try await fetch.start(same + [moved]).outcome
+        let expected =
+            same.map { "fetch: \($0): 404 Not Found" } + ["fetch: \(moved): 404 Not Found (\(none))"]
+        #expect(outcome.errorLines.dropLast().sorted() == expected.sorted())
+    }
+
+    @Test("An answer that is compressed unasked is refused, and stored unpacked if it was asked for")
+    func compression() async throws {
+        // "hello" and a line break, 100 times.
+        let packed: [UInt8] = [
+            31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 231, 202, 24, 37, 71, 73, 170,
+            146, 0, 221, 210, 76, 150, 88, 2, 0, 0,
+        ]
+        server.route("/a.gz", .gzip(packed))
+        let refused = try await fetch.run(server.url("/a.gz"))
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("compressed (gzip), which was not asked for"), "\(refused.errors)")
+        #expect(fetch.files().isEmpty)
+        let asked = try await fetch.run("-H", "Accept-Encoding: gzip", server.url("/a.gz"))
+        #expect(asked.status == 0)
+        #expect(fetch.text("a.gz") == String(repeating: "hello\n", count: 100))
+    }
+
+    @Test("--max-filesize: a larger file fails, announced or not, and leaves nothing")
+    func sizeLimit() async throws {
+        server.route("/announced", .pattern(2001))
+        server.route("/counted", .untilClose(Pattern.bytes(2001)))
+        server.route("/fits", .pattern(2000))
+        let urls = ["/announced", "/counted", "/fits"].map { server.url($0) }
+        let outcome = try await fetch.start(["--max-filesize", "2k"] + urls).outcome
+        #expect(outcome.status == 1)
+        for url in urls.prefix(2) {
+            #expect(outcome.errorLines.contains("fetch: \(url): larger than the limit of 2000 bytes"))
+        }
+        #expect(fetch.files() == ["fits"])
+    }
+
+    @Test("--remote-time gives a file the server's date, also a resumed one; without it, it has its own")
+    func remoteTime() async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        for name in ["dated", "own", "first"] {
+            server.route("/\(name)", .resource(1000, lastModified: date))
+        }
+        server.route(
+            "/resumed", .resource(1000, lastModified: date, breakingOffAfter: 400),
+            .resource(1000, lastModified: date))
+        #expect(try await fetch.run("-R", server.url("/dated"), server.url("/a.txt")).status == 0)
+        #expect(try await fetch.run("--remote-time", "--first", server.url("/first")).status == 0)
+        #expect(try await fetch.run(server.url("/own")).status == 0)
+        #expect(try await fetch.run("-R", "--continue", server.url("/resumed")).status == 1)
+        #expect(try await fetch.run("-R", "--continue", server.url("/resumed")).status == 0)
+        let sent = Date(timeIntervalSince1970: 784_111_777)
+        for name in ["dated", "first", "resumed"] { #expect(try modified(name) == sent, "\(name)") }
+        for name in ["own", "a.txt"] { #expect(try #require(try modified(name)) > sent + 1e9 / 2, "\(name)") }
+    }
+
+    @Test("-o DIR/ puts the file into that folder, which is made, inside that of -d")
+    func folder() async throws {
+        #expect(try await fetch.run("-o", "new/", server.url("/a.txt")).status == 0)
+        #expect(try await fetch.run("-o", "b/c/", "-d", "a", server.url("/a.txt")).status == 0)
+        #expect(fetch.files("new") == ["a.txt"] && fetch.files("a/b/c") == ["a.txt"])
+    }
+
+    @Test("Header lines that end with a line feed alone are an error, because Foundation refuses them")
+    func lineFeeds() async throws {
+        server.route(
+            "/lf",
+            Answer {
+                try $0.send("HTTP/1.1 200 OK\nContent-Length: 2\n\nok")
+                try $0.hangUp()
+            })
+        let outcome = try await fetch.run(server.url("/lf"))
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("/lf: the answer is not proper HTTP"), "\(outcome.errors)")
+        #expect(fetch.files().isEmpty)
+    }
+
+    @Test("--cacert and --insecure are named as impossible, before anything is fetched")
+    func certificates() async throws {
+        for options in [["--cacert", "ca.pem"], ["--insecure"], ["-k"]] {
+            let outcome = try await fetch.start(options + [server.url("/a.txt")]).outcome
+            #expect(outcome.status == 2)
+            #expect(
+                outcome.errors.contains(" is not possible: Foundation checks certificates"),
+                "\(outcome.errors)")
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("http_proxy names a proxy, and no_proxy the hosts that are asked without it")
+    func proxy() async throws {
+        server.route("http://elsewhere.invalid/a.txt", .text("by proxy\n"))
+        let environment = ["http_proxy": server.url(), "no_proxy": "127.0.0.1"]
+        let urls = ["http://elsewhere.invalid/a.txt", server.url("/a.txt")]
+        let outcome = try await fetch.start(urls, environment: environment).outcome
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(fetch.text("a.txt") == "by proxy\n" && fetch.text("a.txt.1") == "first\n")
+    }
+
+    // A sanitizer's runtime needs more.
+    @Test("Too few file descriptors are named as that", .disabled(if: FetchProgram.isSanitized))
+    func descriptors() async throws {
+        // Enough for the part files and for what Dispatch needs, which stops the process without, and not for the connections.
+        let urls = (0..<40).map { index in
+            server.route("/\(index)", .stalled)
+            return server.url("/\(index)")
+        }
+        let program = try fetch.start(["-j", "40"] + urls, preparation: "ulimit -n 64")
+        await program.waitForErrors(containing: "oo many open files")
+        program.send(SIGINT)
+        let errors = await program.outcome.errorLines.dropLast()
+        #expect(!errors.isEmpty && errors.allSatisfy { $0.contains("oo many open files") }, "\(errors)")
+    }
+
+    @Test("What a killed run has left is removed by the next one for the same files, and nothing else")
+    func abandoned() async throws {
+        for name in ["it", "other", "f"] { server.route("/\(name)", .stalled(after: 1000, of: 2000)) }
+        let others = ["it.12345.part", "it.1234567g.part", "mine.12345678.part", "it.part"]
+        for name in others { try fetch.write("mine", to: name) }
+        try fetch.write("mine", to: "it.87654321.part")
+        let urls = ["/it", "/other"].map { server.url($0) }
+        let killed = try fetch.start(urls)
+        let first = try fetch.start(["--first", server.url("/f")])
+        let running = try fetch.start(["-o", "it", urls[0]])
+        await server.waitForRequests(underWay: 4)
+        for program in [killed, first] {
+            program.send(SIGKILL)
+            #expect(await program.outcome.wasKilled)
+        }
+        for name in ["it", "other", "f"] { server.route("/\(name)", .text("whole")) }
+        #expect(fetch.files().count == others.count + 5)
+        #expect(try await fetch.start(["--first", urls[1], server.url("/f")]).outcome.status == 0)
+        #expect(try await fetch.start(["--overwrite"] + urls).outcome.status == 0)
+        // A part file has the mode 600: that of the file with its name is another.
+        let left = Set(fetch.files()).subtracting(others + ["it", "other", "it.87654321.part"])
+        #expect(left.count == 1 && left.first?.hasPrefix("it.") == true, "\(left)")
+        running.send(SIGINT)
+        #expect(await running.outcome.status == 130)
+        #expect(Set(fetch.files()) == Set(others + ["it", "other", "it.87654321.part"]))
+    }
+}
