@@ -45,6 +45,9 @@ let package = Package(
             dependencies: ["Deferred", "DeferredOperations", "LoopbackServer"],
             path: "Examples/ingest"
         ),
+        // A screen's model, with its tests: `swift test --filter SearchTests`.
+        .target(name: "search", dependencies: ["Deferred"], path: "Examples/search", exclude: ["Tests"]),
+
         // Shared by test targets: threads for tests that block, a log, a counter of live objects.
         .target(name: "TestSupport", dependencies: ["Deferred"], path: "Tests/TestSupport"),
         // Runs the toolchain's compiler, for tests of what it accepts and refuses.
@@ -66,13 +69,16 @@ let package = Package(
         // The code of an article about modules whose code is isolated to the main actor by default.
         .testTarget(
             name: "MainActorByDefaultTests",
-            dependencies: ["Deferred", "DeferredOperations", "LoopbackServer"],
+            dependencies: ["Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer"],
             path: "Tests/DocumentationTests/MainActorByDefault",
             swiftSettings: [.defaultIsolation(MainActor.self)]
         ),
         // The programs above, run against a server of the tests.
         .testTarget(
             name: "ExamplesTests", dependencies: ["ingest", "linkcheck", "Deferred", "LoopbackServer"]),
+        .testTarget(
+            name: "SearchTests", dependencies: ["search", "Deferred", "DeferredTesting"],
+            path: "Examples/search/Tests"),
         // The same for what DeferredTesting and Multicast offer, without the network.
         .testTarget(
             name: "MainActorTests", dependencies: ["Deferred", "DeferredTesting", "Multicast"],

@@ -36,19 +36,6 @@ import Testing
         #expect(eventLog.all == ["closed"])
     }
 
-    /// The two calls as the article shows them, with nothing in between.
-    @Test("Cancelling: one after the other")
-    func bothCancels() {
-        let connection = Connection(eventLog: eventLog)
-        let page = Deferred<String>(canceller: { _ in connection.close() })
-        let title = page.map { String($0.prefix(10)) }
-        let length = page.map { $0.count }
-
-        title.cancel()  // only title fails; length still consumes the page
-        length.cancel()  // the last consumer: the connection is closed
-        #expect(eventLog.all == ["closed"])
-    }
-
     @Test("Cancelling: an errback may rethrow a cancellation")
     func errback() throws {
         let page = Deferred<String>()

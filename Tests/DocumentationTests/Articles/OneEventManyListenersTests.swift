@@ -108,6 +108,20 @@ import Testing
         chat.remove(window)
     }
 
+    @MainActor private final class Screen {
+        private(set) var lines: [String] = []
+        func show(_ line: String) { lines.append(line) }
+    }
+
+    @Test("Multicast: a listener on the main actor")
+    @MainActor func mainActor() async {
+        let (screen, chat) = (Screen(), Channel<String>())
+        chat.listen(screen, on: MainActor.self) { screen, line in screen.show(line) }
+        chat.post("hello")
+        await drainMainActor()
+        #expect(screen.lines == ["hello"])
+    }
+
     @Test("Multicast: one listener removed, and a retained message")
     func tokens() {
         let window = Window(eventLog)

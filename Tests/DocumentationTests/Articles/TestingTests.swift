@@ -2,6 +2,20 @@ import Deferred
 import DeferredTesting
 import Testing
 
+@MainActor final class PageModel {
+    private(set) var text = ""
+    private(set) var message: String?
+    private let load: @Sendable () -> Deferred<String>
+
+    init(load: @escaping @Sendable () -> Deferred<String>) { self.load = load }
+
+    func appear() {
+        load()
+            .done(on: MainActor.self) { [weak self] text in self?.text = text }
+            .fail(on: MainActor.self) { [weak self] error in self?.message = "\(error)" }
+    }
+}
+
 @Suite struct TestingTests {
     @Test("Testing: peek at the result")
     func looking() throws {
@@ -40,6 +54,32 @@ import Testing
         let page = Deferred<String>.retry(attempts: 5, on: clock) { throw NotFound() }
         #expect(clock.advanceUntilIdle())
         #expect(try failureResult(of: page) is NotFound)
+    }
+
+    let clock = ManualClock()
+
+    @Test @MainActor func showsText() async {
+        let model = PageModel(load: { .resolved("text") })
+        model.appear()
+        await drainMainActor()
+        #expect(model.text == "text")
+    }
+
+    @Test @MainActor func showsFailure() async {
+        let (page, request) = Deferred<String>.withResolver()
+        let model = PageModel(load: { page.timeout(.seconds(5), on: clock) })
+        model.appear()
+        request.reject(NotFound())
+        await drainMainActor()
+        #expect(model.message == "NotFound()")
+    }
+
+    @Test("Testing: a fake that never answers")
+    func fakes() throws {
+        let silent: @Sendable () -> Deferred<String> = { .never() }
+        let abandoned: @Sendable () -> Deferred<String> = { Deferred() }
+        try expectNoResult(silent().map { $0.count })
+        #expect(try failureResult(of: abandoned().map { $0.count }) as? DeferredError == .abandoned)
     }
 
     @Test("Testing: run what was dispatched")

@@ -1,5 +1,6 @@
 import Deferred
 import DeferredOperations
+import DeferredTesting
 import Foundation
 import LoopbackServer
 import Testing
@@ -10,6 +11,13 @@ import Testing
 
     private func settled(_ model: ArticlesModel) async {
         while model.titles.isEmpty, model.message == nil { await Task.yield() }
+    }
+
+    @Test func showsTitles() async {
+        let model = ArticlesModel()
+        model.appear(with: .resolved([Article(title: "news")]))
+        await drainMainActor()
+        #expect(model.titles == ["NEWS"])
     }
 
     @Test("Main actor by default: a view model loads a file with a data source of its own")
@@ -50,16 +58,13 @@ import Testing
 
     @Test("Main actor by default: a failure reaches the model, a cancellation the request")
     func failing() async throws {
-        let model = ArticlesModel()
+        let (model, other) = (ArticlesModel(), ArticlesModel())
         model.appear(with: .rejected(DeferredError.timedOut))
-        await settled(model)
-        #expect(model.message?.contains("time") == true)
-
-        let other = ArticlesModel()
         let request = Deferred<[Article]>()
         other.appear(with: request)
         other.disappear()
-        await settled(other)
+        await drainMainActor()
+        #expect(model.message?.contains("time") == true)
         #expect(other.message == "\(CancellationError())")
         #expect(throws: CancellationError.self) { try request.currentResult?.get() }
     }
