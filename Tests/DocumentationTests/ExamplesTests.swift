@@ -23,6 +23,16 @@ import Testing
         .map { String($0.standardizedFileURL.path.dropFirst(root.standardizedFileURL.path.count + 1)) }
         .sorted()
 
+    /// The pages that are read as files.
+    static let pages =
+        [
+            "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Tests/README.md",
+            "Benchmarks/README.md",
+        ]
+        + files(under: root.appending(path: "Documentation"), named: ".md").map {
+            "Documentation/\($0.lastPathComponent)"
+        }
+
     @Test("Documents: every Swift example occurs in the tests", arguments: documents)
     func examplesAreTested(document: String) throws {
         for example in try Self.examples(in: document) {
@@ -45,6 +55,15 @@ import Testing
                 let isTested = Self.tested.contains(code.filter { !$0.isWhitespace })
                 #expect(isTested, "not in the tests: \(code)")
             }
+        }
+    }
+
+    @Test("Documents: what a document links to exists", arguments: pages)
+    func links(page: String) throws {
+        let folder = Self.root.appending(path: page).deletingLastPathComponent()
+        for match in try Self.text(of: page).matches(of: #/\]\(([^():#]+)(#[^)]*)?\)/#) {
+            let target = folder.appending(path: String(match.output.1)).standardizedFileURL
+            #expect(FileManager.default.fileExists(atPath: target.path), "\(page): \(match.output.1)")
         }
     }
 

@@ -97,14 +97,19 @@ private final class Pool: Sendable {
         #expect(eventLog.all == ["first: refused"])
     }
 
-    @Test("Workers: a worker that stops at the first failure")
+    @Test("Workers: a worker that stops at the first failure, and its producer with it")
     func stopping() throws {
         @Sendable func perform(_ job: Job) -> Deferred<Void> { job.work }
-        let jobs = DeferredQueue<Job>()
+        let jobs = DeferredQueue<Job>(size: 1)
         let worker = jobs.run(stopsOnFailure: true) { job in perform(job) }
-        try jobs.put(Job(name: "first", work: .rejected(Refused())))
-        #expect(try failureResult(of: worker) is Refused)
-        withExtendedLifetime(jobs) {}
+        let work = Deferred<Void>()
+        let producing = DeferredList((1...4).map { jobs.send(Job(name: "\($0)", work: work)) }).values()
+        let all = gather(producing, worker, cancelsRemaining: true)
+        #expect(jobs.sendingCount == 2)
+        work.reject(Refused())
+        #expect(try failureResult(of: all) is Refused)
+        #expect(try failureResult(of: producing) is CancellationError)
+        #expect(jobs.sendingCount == 0)
     }
 
     /// A count that takes time to read and to write.
