@@ -113,27 +113,6 @@ import Testing
         #expect(eventLog.all == ["callback begins", "callback ends", "time limit", "-1"])
     }
 
-    @Test("Cancelling: the closure of a timeout runs only if the time limit ended the Deferred")
-    func timeoutClosure() throws {
-        let clock = ManualClock()
-        let eventLog = eventLog
-        func limited(_ page: Deferred<Int>) -> Deferred<Int> {
-            page.timeout(.seconds(5), on: clock) {
-                eventLog.add("closure")
-                return -1
-            }
-        }
-        #expect(try failureResult(of: limited(.rejected(Refused()))) is Refused)
-        let pages = [Deferred<Int>(), Deferred(canceller: { resolver in resolver.resolve(7) })]
-        let (cancelled, answered) = (limited(pages[0]), limited(pages[1]))
-        cancelled.cancel()
-        #expect(try failureResult(of: cancelled) is CancellationError)
-        clock.advance(by: .seconds(5))
-        #expect(try successResult(of: answered) == 7)
-        withExtendedLifetime(pages) {}
-        #expect(eventLog.all == [])
-    }
-
     @Test("Cancelling: what stands above a timeout may make another outcome of it")
     func errbackAboveTimeout() throws {
         let (clock, pages) = (ManualClock(), SynchronizedValue<[Deferred<String>]>([]))

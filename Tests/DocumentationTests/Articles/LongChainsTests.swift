@@ -26,16 +26,6 @@ import Testing
 
     private func print(_ text: String) {}
 
-    @Test("Long chains: many steps with literals and operators")
-    func arithmetic() throws {
-        let number = Deferred.resolved(1)
-            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
-            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
-            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
-            .map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }.map { $0 * 2 + 1 }
-        #expect(try successResult(of: number) == (1 << 17) - 1)
-    }
-
     @Test("Long chains: closures of several statements")
     func statements() throws {
         let text = "42"

@@ -46,30 +46,16 @@ import Testing
     @Test("M7: without a dispatcher, a listener is called at once, on the thread that notifies or posts")
     func atOnce() {
         final class Here: Sendable {
-            func received(_ eventLog: SharedLog<String>) {
-                let name = Thread.current.threadDictionary["name"]
-                eventLog.add("received on \(name ?? "another thread")")
-            }
+            let thread = SharedLog<ObjectIdentifier>()
+            func received() { thread.add(ObjectIdentifier(Thread.current)) }
         }
-        let eventLog = eventLog
-        let listener = Here()
-        let delegates = MulticastDelegate<Here>()
-        delegates.add(listener, on: nil)
-        let channel = Channel<String>()
-        channel.listen(listener) { listener, _ in listener.received(eventLog) }
-        let done = DispatchSemaphore(value: 0)
-        let thread = Thread {
-            Thread.current.threadDictionary["name"] = "poster"
-            delegates.notify { $0.received(eventLog) }
-            eventLog.add("notified")
-            channel.post("hello")
-            eventLog.add("posted")
-            done.signal()
-        }
-        thread.start()
-        done.wait()
-        #expect(eventLog.all == ["received on poster", "notified", "received on poster", "posted"])
-        withExtendedLifetime(listener) {}
+        let (here, delegates, channel) = (Here(), MulticastDelegate<Here>(), Channel<String>())
+        delegates.add(here, on: nil)
+        channel.listen(here) { here, _ in here.received() }
+        delegates.notify { $0.received() }
+        #expect(here.thread.all == [ObjectIdentifier(Thread.current)])
+        channel.post("hello")
+        #expect(here.thread.all.count == 2 && here.thread.all.last == ObjectIdentifier(Thread.current))
     }
 
     @Test("Multicast: who said no")

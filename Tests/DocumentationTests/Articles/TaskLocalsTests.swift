@@ -25,51 +25,39 @@ enum Request {
         #expect(eventLog.all == ["completing"])
     }
 
-    @Test("Task-locals: a callback attached to a settled Deferred sees those of the code that attaches")
-    func attaching() {
+    @Test("Task-locals: attached to a settled Deferred, to a queue, to the main actor")
+    func settled() async throws {
         let print: @Sendable (String) -> Void = eventLog.add
-        Request.$name.withValue("attaching") {
-            _ = Deferred.resolved("text").done { _ in print(Request.name) }
+        let text = Deferred.resolved("text")
+        let callbacks = Request.$name.withValue("attaching") {
+            [
+                text.done { _ in print("at once: \(Request.name)") },
+                text.done(on: DispatchQueue(label: "queue")) { _ in print("queue: \(Request.name)") },
+                text.done(on: MainActor.self) { _ in print("main actor: \(Request.name)") },
+                text.done(on: CarryingDispatcher(base: DispatchQueue(label: "queue"))) { _ in
+                    print("carried: \(Request.name)")
+                },
+            ]
         }
-        #expect(eventLog.all == ["attaching"])
+        _ = try await DeferredList(callbacks).values().value
+        #expect(
+            eventLog.all.sorted()
+                == ["at once: attaching", "carried: attaching", "main actor: attaching", "queue: none"])
     }
 
-    @Test("Task-locals: on a DispatchQueue there are none")
-    func queue() async throws {
-        let print: @Sendable (String) -> Void = eventLog.add
-        let queue = DispatchQueue(label: "queue")
-        try await Request.$name.withValue("completing") {
-            Deferred.resolved("text").done(on: queue) { _ in print(Request.name) }
-        }.value
-        #expect(eventLog.all == ["none"])
-    }
-
-    @Test("Task-locals: a callback on the main actor sees those of the code that completes the Deferred")
-    func mainActor() async throws {
-        let print: @Sendable (String) -> Void = eventLog.add
-        try await Request.$name.withValue("completing") {
-            Deferred.resolved("text").done(on: MainActor.self) { _ in print(Request.name) }
-        }.value
-        #expect(eventLog.all == ["completing"])
-    }
-
-    @Test("Task-locals: an asynchronous operation sees those of the code that creates the Deferred")
-    func operation() async throws {
-        let page = Request.$name.withValue("creating") {
-            Deferred { try await Request.name.shouted() }
+    @Test(
+        "Task-locals: an operation sees those of the code that creates it, a callback those of the completion"
+    )
+    func asynchronous() async throws {
+        let text = Deferred<String>()
+        let (created, name) = Request.$name.withValue("creating") {
+            (
+                Deferred { try await Request.name.shouted() },
+                text.asyncMap { _ in try await Request.name.shouted() }
+            )
         }
-        #expect(try await page.value == "CREATING")
-    }
-
-    @Test("Task-locals: an asynchronous callback sees those of the code that completes the Deferred")
-    func asyncCallback() async throws {
-        let page = Deferred<String>()
-        let name = Request.$name.withValue("attaching") {
-            page.asyncMap { _ in try await Request.name.shouted() }
-        }
-        Request.$name.withValue("completing") {
-            _ = page.resolve("text")
-        }
+        Request.$name.withValue("completing") { _ = text.resolve("text") }
+        #expect(try await created.value == "CREATING")
         #expect(try await name.value == "COMPLETING")
     }
 
@@ -109,15 +97,5 @@ enum Request {
             let name = Request.name
             base.dispatch { Request.$name.withValue(name) { work() } }
         }
-    }
-
-    @Test("Task-locals: a dispatcher may carry them over")
-    func carrying() async throws {
-        let print: @Sendable (String) -> Void = eventLog.add
-        let queue = CarryingDispatcher(base: DispatchQueue(label: "queue"))
-        try await Request.$name.withValue("completing") {
-            Deferred.resolved("text").done(on: queue) { _ in print(Request.name) }
-        }.value
-        #expect(eventLog.all == ["completing"])
     }
 }

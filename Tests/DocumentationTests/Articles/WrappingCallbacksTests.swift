@@ -160,32 +160,21 @@ private final class Scanner: @unchecked Sendable {
         func scanner(_ scanner: Scanner, didFailWith error: any Error) { resolver.reject(error) }
     }
 
-    @Test("Wrapping: a delegate is retained until it is called")
-    func delegate() throws {
+    @Test("Wrapping: a delegate is retained until there is an outcome", arguments: [0, 1, 2])
+    func delegate(ending: Int) throws {
         let code = Scan.start()
         let scanner = try #require(Scanner.last)
-        #expect(scanner.isScanning)
-        scanner.delegate?.scanner(scanner, didFind: "4711")
-        #expect(try successResult(of: code) == "4711")
-        #expect(!scanner.isScanning)
-        #expect(scanner.delegate == nil)
-    }
-
-    @Test("Wrapping: a delegate's failure, and a cancellation")
-    func delegateFails() throws {
-        let failed = Scan.start()
-        do {
-            let scanner = try #require(Scanner.last)
-            scanner.delegate?.scanner(scanner, didFailWith: Refused())
-            #expect(try failureResult(of: failed) is Refused)
-            #expect(scanner.delegate == nil)
+        #expect(scanner.isScanning && scanner.delegate != nil)
+        switch ending {
+        case 0: scanner.delegate?.scanner(scanner, didFind: "4711")
+        case 1: scanner.delegate?.scanner(scanner, didFailWith: Refused())
+        default: code.cancel()
         }
-        let cancelled = Scan.start()
-        cancelled.cancel()
-        let scanner = try #require(Scanner.last)
-        #expect(try failureResult(of: cancelled) is CancellationError)
-        #expect(!scanner.isScanning)
-        #expect(scanner.delegate == nil)
+        switch try #require(code.currentResult) {
+        case .success(let code): #expect(ending == 0 && code == "4711")
+        case .failure(let error): #expect(ending == 1 ? error is Refused : error is CancellationError)
+        }
+        #expect(!scanner.isScanning && scanner.delegate == nil)
     }
 
     @Test("Wrapping: a Deferred for code that has a completion handler")

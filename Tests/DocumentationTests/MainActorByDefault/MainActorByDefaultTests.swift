@@ -9,10 +9,6 @@ import Testing
 @Suite struct MainActorByDefaultTests {
     private let queue = OperationQueue()
 
-    private func settled(_ model: ArticlesModel) async {
-        while model.titles.isEmpty, model.message == nil { await Task.yield() }
-    }
-
     @Test func showsTitles() async {
         let model = ArticlesModel()
         model.appear(with: .resolved([Article(title: "news")]))
@@ -20,39 +16,27 @@ import Testing
         #expect(model.titles == ["NEWS"])
     }
 
-    @Test("Main actor by default: a view model loads a file with a data source of its own")
-    func dataSource() async throws {
+    @Test(
+        "Main actor by default: a view model loads a file with a data source of its own, a closure, and over HTTP"
+    )
+    func sources() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "articles-\(UUID()).json")
         try Data(#"[{"title": "news"}]"#.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let model = ArticlesModel()
-
-        model.appear(with: ArticleFile(file).request(on: queue))
-        await settled(model)
-        #expect(model.titles == ["NEWS"])
-    }
-
-    @Test("Main actor by default: a closure on an operation queue")
-    func closure() async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "articles-\(UUID()).json")
-        try Data(#"[{"title": "news"}]"#.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let articles = queue.deferred {
-            try JSONDecoder().decode([Article].self, from: Data(contentsOf: file))
-        }
-        #expect(try await articles.value.first?.title == "news")
-    }
-
-    @Test("Main actor by default: a view model loads JSON over HTTP")
-    func json() async throws {
         let server = try LoopbackServer()
         defer { server.stop() }
         server.route("/articles", .text(#"[{"title": "news"}]"#))
         let address = try #require(URL(string: server.url("/articles")))
-        let model = ArticlesModel()
 
-        model.appear(with: JSONDataSource(address).request(on: queue))
-        await settled(model)
+        let model = ArticlesModel()
+        model.appear(with: ArticleFile(file).request(on: queue))
+        let articles = queue.deferred {
+            try JSONDecoder().decode([Article].self, from: Data(contentsOf: file))
+        }
+        #expect(try await articles.value.first?.title == "news")
+        let loaded: Deferred<[Article]> = JSONDataSource(address).request(on: queue)
+        #expect(try await loaded.value.first?.title == "news")
+        while model.titles.isEmpty, model.message == nil { await Task.yield() }
         #expect(model.titles == ["NEWS"])
     }
 
