@@ -67,6 +67,13 @@ import Testing
         }
     }
 
+    @Test("Documents: the programs to read are short", arguments: ["linkcheck", "ingest", "search"])
+    func shortPrograms(name: String) throws {
+        let texts = try Self.files(under: Self.root.appending(path: "Examples/\(name)"), named: ".swift")
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        #expect((1..<200).contains(texts.joined().count { $0.isNewline }))
+    }
+
     @Test("Documents: the examples are found")
     func examplesAreFound() throws {
         #expect(try Self.examples(in: "README.md").count >= 6)

@@ -1,8 +1,8 @@
 import Deferred
-import DeferredTesting
 import TestSupport
 import Testing
 
+/// The code of the README that is in no article.
 @Suite struct ReadmeTests {
     let eventLog = SharedLog<String>()
 
@@ -32,27 +32,6 @@ import Testing
 
         greeting.resolve("world")
         #expect(eventLog.all == ["Hello, world!"])
-    }
-
-    private struct Files: Sendable {
-        typealias Completion = @Sendable ([UInt8]?, (any Error)?) -> Void
-        let read: @Sendable (@escaping Completion) -> Void
-
-        func loadFile(named name: String, _ completion: @escaping Completion) { read(completion) }
-
-        func load(_ name: String) -> Deferred<[UInt8]> {
-            Deferred { resolver in
-                loadFile(named: name) { bytes, error in resolver.complete(bytes, error) }
-            }
-        }
-    }
-
-    @Test("README: a callback API that returns a value, an error, or never calls back")
-    func callbackAPI() throws {
-        let loaded = Files { completion in completion([1, 2], nil) }.load("a")
-        #expect(try successResult(of: loaded) == [1, 2])
-        #expect(try failureResult(of: Files { $0(nil, Refused()) }.load("a")) is Refused)
-        #expect(try failureResult(of: Files { _ in }.load("a")) as? DeferredError == .abandoned)
     }
 
     private struct Service: Sendable {
@@ -123,17 +102,5 @@ import Testing
         let page = try await fetchPage(at: "/index").value
         let shout = Deferred { try await page.shouted() }
         #expect(try await shout.value == "PAGE /INDEX")
-    }
-
-    @Test("README: a test that does not wait")
-    func testing() throws {
-        let slow = Deferred<String>()
-        func fetchPage(at address: String) -> Deferred<String> { slow }
-        let clock = ManualClock()
-        let page = fetchPage(at: "/slow").timeout(.seconds(5), on: clock)
-        clock.advance(by: .seconds(4))
-        try expectNoResult(page)
-        clock.advance(by: .seconds(1))
-        #expect(try failureResult(of: page) as? DeferredError == .timedOut)
     }
 }
