@@ -71,6 +71,12 @@ import Testing
         #expect(server.requests.filter { $0[header: "Range"] != nil }.count == 2)
     }
 
+    @Test("ingest: the demo of the README")
+    func demo() async throws {
+        #expect(try await ExampleProgram("ingest", "--demo", file).status.value == 0)
+        #expect(output?.count { $0.isNewline } == 20_000)
+    }
+
     @Test("ingest: a source that has changed is read from its beginning")
     func changed() async throws {
         serve(source, etag: "\"one\"", isHeld: true)

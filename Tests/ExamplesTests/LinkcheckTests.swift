@@ -59,6 +59,12 @@ import Testing
         #expect(report.broken.isEmpty && report.notChecked >= 1)
     }
 
+    @Test("linkcheck: the demo of the README")
+    func demo() async throws {
+        let (status, report) = try await end(of: ExampleProgram("linkcheck", "--demo"))
+        #expect(status == 1 && report.working == 5 && report.broken.count == 1)
+    }
+
     @Test("linkcheck: wrong usage", arguments: ["--limit", "nowhere"])
     func usage(argument: String) async throws {
         #expect(try await ExampleProgram("linkcheck", argument).status.value == 2)
