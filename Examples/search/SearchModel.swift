@@ -1,8 +1,8 @@
 import Deferred
 import Dispatch
 
-/// The model of a screen with a search field: what is typed is searched for after a pause, and only the results for what
-/// is in the field now are shown.
+/// The model of a screen with a search field: what is typed is searched for after a pause, and only the results for
+/// what is in the field now are shown.
 @MainActor
 final class SearchModel {
     /// What the field contains.

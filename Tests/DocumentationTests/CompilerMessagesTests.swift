@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Checks that the articles quote what the compiler says: each quoted message is one that it reports about the
-/// program that the article speaks of, at the line that ends in `// here`, if one does.
+/// program that the article speaks of.
 @Suite struct CompilerMessagesTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         let article: String
@@ -16,84 +16,44 @@ import Testing
 
     private static let isolated = ["-default-isolation", "MainActor"]
 
-    /// A mistake in a chain, which the table in LongChains.md shows and explains.
-    private static func inChain(_ message: String, _ source: String) -> Mistake {
-        let declarations = """
-            import Deferred
-            struct User: Sendable { let name: String, friends: [String] }
-            struct Failed: Error {}
-            func user(_ id: Int) -> Deferred<User> { Deferred() }
-            func parse(_ text: String) throws -> Int { text.count }
-            func load() async throws -> Int { 1 }
-            func number() -> Deferred<Int> { Deferred() }
-            @MainActor final class Screen { var text = "" }
-            final class Box { var count = 0 }
-            final class Model: Sendable {
-                func save(_ user: User) -> Deferred<Int> { Deferred() }
-                func use() async throws {
-
-            """
-        return Mistake(article: "LongChains", message: message, source: declarations + source + "\n}}")
-    }
-
-    static let chains = [
-        inChain("value of type 'User' has no member 'nme'", "_ = user(1).map { $0.nme }  // here"),
-        inChain(
-            "call can throw, but it is not marked with 'try' and the error is not handled",
-            "_ = user(1).map { parse($0.name) }  // here"),
-        inChain(
-            "requires that 'String' conform to 'DeferredConvertible'",
-            "_ = user(1).then { $0.name.uppercased() }  // here"),
-        inChain(
-            "generic parameter 'E' could not be inferred", "_ = user(1).then { $0.friends.count }  // here"),
-        inChain(
-            "type '()' cannot conform to 'DeferredConvertible'",
-            "_ = user(1).orElse { _ in throw Failed() }  // here"),
-        inChain(
-            "type '()' cannot conform to 'DeferredConvertible'",
-            """
-            _ = user(1).then { [weak self] user in  // here
-                guard let self else { return }
-                return self.save(user)
+    /// Mistakes in a chain. The comment of a line is what the compiler says about it; the table in LongChains.md has
+    /// both.
+    private static let chains = """
+        import Deferred
+        struct User: Sendable { let name: String, friends: [String] }
+        struct Failed: Error {}
+        func user(_ id: Int) -> Deferred<User> { Deferred() }
+        func parse(_ text: String) throws -> Int { text.count }
+        func load() async throws -> Int { 1 }
+        func number() -> Deferred<Int> { Deferred() }
+        @MainActor final class Screen { var text = "" }
+        final class Box { var count = 0 }
+        final class Model: Sendable {
+            func save(_ user: User) -> Deferred<Int> { Deferred() }
+            func use(_ screen: Screen, _ box: Box) {
+                _ = user(1).map { $0.nme }  // value of type 'User' has no member 'nme'
+                _ = user(1).map { parse($0.name) }  // call can throw, but it is not marked with 'try' and the error
+                _ = user(1).then { $0.name.uppercased() }  // requires that 'String' conform to 'DeferredConvertible'
+                _ = user(1).then { $0.friends.count }  // generic parameter 'E' could not be inferred
+                _ = user(1).orElse { _ in throw Failed() }  // type '()' cannot conform to 'DeferredConvertible'
+                _ = user(1).then { [weak self] user in  // type '()' cannot conform to 'DeferredConvertible'
+                    guard let self else { return }
+                    return self.save(user)
+                }
+                _ = user(1).then { [weak self] user in self?.save(user) }  // cannot convert value of type
+                user(1).always { print() }  // contextual type for closure argument list expects 1 argument
+                let page = Deferred { number() }
+                page.done { print($0 + 1) }  // cannot convert value of type 'Deferred<Int>' to expected
+                _ = user(1).map { self.save($0) }.map { $0.magnitude }  // value of type 'Deferred<Int>' has no member
+                user(1).done { $0.name.count }  // expression of type 'Int' is unused
+                user(1).map { $0.name }  // result of call to 'map(on:_:fileID:line:)' is unused
+                _ = user(1).map { _ in try await load() }  // cannot pass function of type '@Sendable (User) async
+                let _: Deferred<Int> = user(1).map { $0.name.count }.recover { _ in "none" }  // cannot convert value
+                user(1).done { screen.text = $0.name }  // main actor-isolated property 'text' can not be mutated
+                user(1).done { box.count += $0.name.count }  // capture of 'box' with non-Sendable type 'Box'
             }
-            """),
-        inChain(
-            "cannot convert value of type 'Deferred<Int>?' to closure result type 'Deferred<Int>'",
-            "_ = user(1).then { [weak self] user in self?.save(user) }  // here"),
-        inChain(
-            "contextual type for closure argument list expects 1 argument, which cannot be implicitly ignored",
-            "user(1).always { print() }  // here"),
-        inChain(
-            "cannot convert value of type 'Deferred<Int>' to expected argument type 'Int'",
-            """
-            let page = Deferred { number() }
-            page.done { print($0 + 1) }  // here
-            """),
-        inChain(
-            "value of type 'Deferred<Int>' has no member 'magnitude'",
-            "_ = user(1).map { self.save($0) }.map { $0.magnitude }  // here"),
-        inChain("expression of type 'Int' is unused", "user(1).done { $0.name.count }  // here"),
-        inChain(
-            "result of call to 'map(on:_:fileID:line:)' is unused", "user(1).map { $0.name }  // here"),
-        inChain(
-            "cannot pass function of type '@Sendable (User) async throws -> Int'",
-            "_ = user(1).map { _ in try await load() }  // here"),
-        inChain(
-            "cannot convert value of type 'String' to closure result type 'Int'",
-            "let _: Deferred<Int> = user(1).map { $0.name.count }.recover { _ in \"none\" }  // here"),
-        inChain(
-            "main actor-isolated property 'text' can not be mutated from a Sendable closure",
-            """
-            let screen = await Screen()
-            user(1).done { screen.text = $0.name }  // here
-            """),
-        inChain(
-            "capture of 'box' with non-Sendable type 'Box' in a '@Sendable' closure",
-            """
-            let box = Box()
-            user(1).done { box.count += $0.name.count }  // here
-            """),
-    ]
+        }
+        """
 
     static let mistakes = [
         Mistake(
@@ -160,26 +120,32 @@ import Testing
                 """),
     ]
 
-    @Test("Documents: the articles quote the compiler's messages", arguments: mistakes + chains)
-    func message(of mistake: Mistake) async throws {
-        let lines = mistake.source.split(separator: "\n", omittingEmptySubsequences: false)
-        let here = lines.firstIndex { $0.hasSuffix("// here") }
-        let complaints = try await Compiler().complaints(about: mistake.source, flags: mistake.flags)
-        let isReported = complaints.contains { complaint in
-            complaint.message.contains(mistake.message) && here.map { complaint.line == $0 + 1 } ?? true
-        }
-        #expect(isReported, "\(complaints)")
-
+    /// The text of an article, with single spaces.
+    private func text(of article: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let article = try String(
-            contentsOf: root.appending(path: "Sources/Deferred/Deferred.docc/\(mistake.article).md"),
-            encoding: .utf8)
-        #expect(
-            article.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains(mistake.message))
-        if let here, let chain = lines[here].firstRange(of: "user(1)") ?? lines[here].firstRange(of: "page") {
-            let code = lines[here][chain.upperBound...].dropLast("  // here".count)
-            #expect(article.contains(code), "the table does not show it")
+        let file = root.appending(path: "Sources/Deferred/Deferred.docc/\(article).md")
+        return try String(contentsOf: file, encoding: .utf8)
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    @Test("Documents: the articles quote the compiler's messages", arguments: mistakes)
+    func message(of mistake: Mistake) async throws {
+        let complaints = try await Compiler().complaints(about: mistake.source, flags: mistake.flags)
+        #expect(complaints.contains { $0.message.contains(mistake.message) }, "\(complaints)")
+        #expect(try text(of: mistake.article).contains(mistake.message))
+    }
+
+    @Test("Documents: the table of mistakes in chains has what the compiler says, at the line of the mistake")
+    func mistakesInChains() async throws {
+        let article = try text(of: "LongChains")
+        let complaints = try await Compiler().complaints(about: Self.chains)
+        for (index, line) in Self.chains.split(separator: "\n").enumerated() {
+            let parts = line.components(separatedBy: "  // ")
+            guard parts.count == 2, let start = parts[0].firstIndex(of: ".") else { continue }
+            let here = complaints.filter { $0.line == index + 1 }
+            #expect(here.contains { $0.message.contains(parts[1]) }, "\(line): \(here)")
+            #expect(article.contains(parts[1]) && article.contains(parts[0][start...]), "\(line)")
         }
     }
 }

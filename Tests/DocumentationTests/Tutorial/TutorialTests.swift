@@ -11,7 +11,7 @@ import Testing
 
     private func url(_ path: String) -> URL { URL(string: server.url(path))! }
 
-    /// The code of a step, in a type of its own: without `@main`, and without the imports, which stand at the top of a file.
+    /// The code of a step, without `@main` and imports.
     private func code(of step: Int) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
