@@ -17,12 +17,13 @@ enum Linkcheck {
                 Data("linkcheck [--limit N] [--deadline SECONDS] URL | --demo\n".utf8))
             exit(2)
         }
+        let interrupted = interruption()
         let server = options.isDemo ? try DemoSite.start() : nil
         let root = options.root ?? URL(string: server!.url("/"))!
 
         let crawler = Crawler(root, limit: options.limit)
         let crawl = crawler.crawl().timeout(.seconds(options.deadline))
-        interruption().done { crawl.cancel() }
+        interrupted.done { crawl.cancel() }
 
         let code: CInt
         do {

@@ -65,11 +65,10 @@ func interruption(by number: CInt = SIGINT) -> Deferred<Void> {
 
     @Test("Command-line programs: a signal cancels the list's inputs, and what was done is reported")
     func cancelled() throws {
-        let signal = Deferred<Void>()
-        func interruption() -> Deferred<Void> { signal }
+        let interrupted = Deferred<Void>()
         let code = try run { list, _ in
-            interruption().done { list.cancel() }
-            signal.resolve()
+            interrupted.done { list.cancel() }
+            interrupted.resolve()
         }
         #expect(code == 130)
         #expect(eventLog.all == partialReport)
