@@ -161,7 +161,9 @@ import Testing
         #expect(try successResult(of: numbers.map { $0.map(f) }) == [2, 3])
         let pages = numbers.then { DeferredList($0.map(fetch)).values() }
         #expect(try successResult(of: pages) == ["page 1", "page 2"])
-        let parsed = text.map { try Int($0) ?? { throw NotFound() }() }
+        // swift-format-ignore
+        let parsed = text.map { text -> Int in
+            guard let number = Int(text) else { throw NotFound() }; return number }
         #expect(try failureResult(of: parsed) is NotFound)
         @Sendable func check(_ value: Int) -> Result<String, Refused> {
             value == 1 ? .success("one") : .failure(Refused())
