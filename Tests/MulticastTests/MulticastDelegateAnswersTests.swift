@@ -56,6 +56,17 @@ struct CollectingTests {
         withExtendedLifetime(answerers) {}
     }
 
+    @Test("collect, all concurrently: those with a dispatcher are asked first, in the order added")
+    func dispatchedFirst() {
+        let answerers = (1...4).map { LoggingAnswerer(log, $0) }
+        let places: [(any Dispatcher)?] = [nil, InlineDispatcher(), nil, InlineDispatcher()]
+        for (answerer, place) in zip(answerers, places) { delegates.add(answerer, on: place) }
+        _ = delegates.collect { try $0.answer("c") }
+        _ = delegates.all(asking: .concurrently) { try $0.answer("a") > 0 }
+        #expect(log.all == ["c 2", "c 4", "c 1", "c 3", "a 2", "a 4", "a 1", "a 3"])
+        withExtendedLifetime(answerers) {}
+    }
+
     @Test("collect: without delegates the answer is empty, at once")
     func nobody() throws {
         #expect(try delegates.collect { try $0.answer("q") }.currentResult?.get() == [])

@@ -138,8 +138,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
     func perform(_ first: Effects) {
         var effects = first
         while true {
-            // One that is being cancelled withdraws its element, or finds that it was delivered. Which of the two threads
-            // it is up to is decided under the lock.
+            // One that is being cancelled withdraws its element, or finds that it was delivered. Which of the two
+            // threads it is up to is decided under the lock.
             if let (ticket, resolver) = effects.entered, !resolver.isCancelled,
                 state.withLock({ $0.entering.remove(ticket) != nil })
             {
@@ -160,8 +160,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
 }
 
 extension QueueStorage {
-    /// What the queue contains, and which calls wait. There is never an element, or a call of `send`, beside a call that
-    /// waits for an element; and no call of `send` where there is room.
+    /// What the queue contains, and which calls wait. There is never an element, or a call of `send`, beside a call
+    /// that waits for an element; and no call of `send` where there is room.
     struct State {
         let size: Int
         let backlog: Int
@@ -231,8 +231,8 @@ extension QueueStorage {
         /// Whether an element may be put now. One that is sent waits for its turn behind those that wait.
         private var hasRoom: Bool { senders.isEmpty && (elements.count < size || !getters.isEmpty) }
 
-        /// Delivers the first element if a call waits for it, and lets the next one enter where there is room. One change
-        /// makes no more than one of each necessary.
+        /// Delivers the first element if a call waits for it, and lets the next one enter where there is room. One
+        /// change makes no more than one of each necessary.
         mutating func settle() -> Effects {
             var effects = Effects()
             if !senders.isEmpty, elements.count < size || !getters.isEmpty,

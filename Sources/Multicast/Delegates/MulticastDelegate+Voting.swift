@@ -50,8 +50,8 @@ extension MulticastDelegate {
     /// delegates.any { $0.handle(query) }.done { isHandled in if !isHandled { reply(.notImplemented) } }
     /// ```
     ///
-    /// An answer that throws is the failure, and ends the question. Asked `.concurrently`, that is so unless a yes arrived
-    /// before it: no answer is waited for after an error.
+    /// An answer that throws is the failure, and ends the question. Asked `.concurrently`, that is so unless a yes
+    /// arrived before it: no answer is waited for after an error.
     public func any(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
@@ -82,8 +82,8 @@ extension MulticastDelegate where Delegate: Sendable {
     /// plugins.first { !$0.mayClose() }.done { if let objector = $0 { show(objector.name) } }
     /// ```
     ///
-    /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure. The
-    /// result retains the delegate.
+    /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure.
+    /// The result retains the delegate.
     public func first(
         asking order: AskingOrder = .sequentially,
         where body: @escaping @Sendable (Delegate) throws -> Bool,

@@ -1,7 +1,7 @@
 // Sound as `@unchecked Sendable`: `storage` is read only between beginReading and endReading and changed only between
-// beginWriting and endWriting, which exclude each other; the lock is Sendable itself. That exclusion is also the one that
-// `@exclusivity(unchecked)` relies on: the run-time check would only find again what the lock and its records have made
-// sure of.
+// beginWriting and endWriting, which exclude each other; the lock is Sendable itself. That exclusion is also the one
+// that `@exclusivity(unchecked)` relies on: the run-time check would only find again what the lock and its records
+// have made sure of.
 
 /// A value that many threads can read at the same time and one at a time can change.
 ///
