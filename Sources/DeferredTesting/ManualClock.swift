@@ -30,7 +30,8 @@ public final class ManualClock: Sendable {
     /// Moves the time on by `amount`, and runs the work that falls due, also what that schedules, before it returns.
     ///
     /// While work runs, the clock shows the time at which the work was due. Work may advance the clock itself. Time
-    /// never decreases: negative amounts count as zero. Work that schedules itself again without a delay, as
+    /// never decreases: negative amounts count as zero. Of calls on two threads at once, the later end counts, not the
+    /// sum. Work that schedules itself again without a delay, as
     /// `repeating(every: .zero)` does, is run until it ends.
     ///
     /// - Parameter amount: How far; zero runs work that was dispatched without a delay.

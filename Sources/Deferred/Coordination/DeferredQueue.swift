@@ -72,7 +72,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     ///
     /// The Deferred is resolved when the element is in the queue, or was delivered: at once, if there is room. A
     /// cancel before that withdraws the element. After ``finish()`` the Deferred fails with
-    /// ``DeferredError/finished``; what was sent before still enters. It fails with ``DeferredError/abandoned`` if
+    /// ``DeferredError/finished``; what was sent before still enters. Where no worker is left, also after one with
+    /// `stopsOnFailure`, it waits for as long as the queue is there. It fails with ``DeferredError/abandoned`` if
     /// neither the queue nor a worker is left.
     @discardableResult
     public func send(

@@ -13,8 +13,10 @@ public import Dispatch
 /// ```
 ///
 /// The Deferred of a call that was replaced fails with `CancellationError`, whatever its body returns, and also if
-/// that was running: a stale value is never delivered. It is never reported as unhandled. Releasing this object
-/// changes nothing for the latest call. Safe from any thread.
+/// that was running: a stale value is never delivered to it. It is never reported as unhandled. A callback that is
+/// attached to it with a dispatcher, and on its way there when a further call is made, still runs: put what `done`
+/// returns into a ``CancelBag``, and empty that, where this matters. Releasing this object changes nothing for the
+/// latest call. Safe from any thread.
 public final class DeferredLatest: Sendable {
     private struct Latest {
         var number: UInt64 = 0
