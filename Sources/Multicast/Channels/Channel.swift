@@ -139,8 +139,7 @@ public struct Channel<Message: Sendable>: Sendable {
     public func remove(
         _ owner: AnyObject,
         on dispatcher: (any Dispatcher)? = nil,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let site = CallSite(fileID: fileID, line: line)
         storage.registry.remove(ObjectIdentifier(owner), on: dispatcher, site)

@@ -27,8 +27,7 @@ extension MulticastDelegate {
     public func all(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         Ballot(self, order, fileID, line).decide(by: false, body)
     }
@@ -38,8 +37,7 @@ extension MulticastDelegate {
     public func all<Answer: DeferredConvertible>(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         Ballot(self, order, fileID, line).decidePromised(by: false, body)
     }
@@ -55,8 +53,7 @@ extension MulticastDelegate {
     public func any(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         Ballot(self, order, fileID, line).decide(by: true, body)
     }
@@ -66,8 +63,7 @@ extension MulticastDelegate {
     public func any<Answer: DeferredConvertible>(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         Ballot(self, order, fileID, line).decidePromised(by: true, body)
     }
@@ -87,8 +83,7 @@ extension MulticastDelegate where Delegate: Sendable {
     public func first(
         asking order: AskingOrder = .sequentially,
         where body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
         Ballot(self, order, fileID, line).find(body)
     }
@@ -99,8 +94,7 @@ extension MulticastDelegate where Delegate: Sendable {
     public func first<Answer: DeferredConvertible>(
         asking order: AskingOrder = .sequentially,
         where body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {
         Ballot(self, order, fileID, line).findPromised(body)
     }

@@ -50,8 +50,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     public func add(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)?,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> ListenerToken {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
         let registration = Registration(DelegateListener(delegate, object), on: dispatcher)
@@ -68,8 +67,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     public func remove(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)? = nil,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
         registry.remove(ObjectIdentifier(object), on: dispatcher, CallSite(fileID: fileID, line: line))

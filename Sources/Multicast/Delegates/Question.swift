@@ -157,10 +157,7 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
                     fileID: site.fileID, line: site.line)
                 if let result, take(result, resolver) { proceed(resolver) }
                 return deferred
-            },
-            fileID: site.fileID,
-            line: site.line
-        )
+            }, fileID: site.fileID, line: site.line)
         resolver.follow(rest)
         if resolver.isCancelled { rest.cancel() }
         return false

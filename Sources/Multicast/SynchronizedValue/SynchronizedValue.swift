@@ -47,8 +47,7 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
     @inlinable
     public func read<Result, Failure: Error>(
         _ body: (Value) throws(Failure) -> Result,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(Failure) -> Result {
         var record = ReentrancyRecord(of: lock, fileID, line)
         return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in
@@ -66,8 +65,7 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
     @discardableResult
     public func write<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(Failure) -> Result {
         var record = ReentrancyRecord(of: lock, fileID, line)
         return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in
