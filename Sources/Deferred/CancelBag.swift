@@ -7,8 +7,8 @@
 /// }       // released with its owner, the bag cancels what is still pending
 /// ```
 ///
-/// What is settled leaves the bag. The bag is no consumer of what it contains, and does not keep it from being abandoned.
-/// Cancelling reaches all before anything begins that the end of one of them allows. Safe from any thread.
+/// What is settled leaves the bag. The bag is no consumer of what it contains, and does not keep it from being
+/// abandoned. Cancelling reaches all before anything begins that the end of one of them allows. Safe from any thread.
 public final class CancelBag: Sendable {
     private struct Entry: Sendable {
         /// Nil for a source that its handles complete: it is abandoned when the last of those is released (A1).
@@ -31,8 +31,8 @@ public final class CancelBag: Sendable {
     /// How many pending Deferreds are in the bag.
     public var count: Int { entries.withLock { $0.count } }
 
-    /// Adds `deferred`, which stays until it is settled; one that is settled is not added. After ``cancelAll()`` the bag
-    /// may be filled again.
+    /// Adds `deferred`, which stays until it is settled; one that is settled is not added. After ``cancelAll()`` the
+    /// bag may be filled again.
     public func add(_ deferred: Deferred<some Sendable>) {
         let link = deferred.link
         guard !link.isSettled else { return }

@@ -16,11 +16,14 @@ extension Deferred {
     /// let length = page.map { $0.count }
     /// ```
     ///
+    /// For a callback that returns a Deferred use `then`, which waits for it: with `map` its outcome is not waited
+    /// for, and the compiler does not object unless a later step uses the value.
+    ///
     /// - Parameters:
     ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `map` returns if this
     ///     Deferred is settled.
-    ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it. If the
-    ///     returned Deferred is cancelled first, it does not run.
+    ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it.
+    ///     If the returned Deferred is cancelled first, it does not run.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func map<U: Sendable>(
@@ -44,10 +47,11 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `then` returns if this
-    ///     Deferred is settled.
-    ///   - callback: Receives the value and returns a Deferred, or another ``DeferredConvertible``. An error that it throws
-    ///     fails the returned Deferred. A failure bypasses it. If the returned Deferred is cancelled first, it does not run.
+    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `then` returns if
+    ///     this Deferred is settled.
+    ///   - callback: Receives the value and returns a Deferred, or another ``DeferredConvertible``. An error that it
+    ///     throws fails the returned Deferred. A failure bypasses it. If the returned Deferred is cancelled first, it
+    ///     does not run.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func then<R: DeferredConvertible>(
@@ -70,10 +74,10 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `done` returns if this
-    ///     Deferred is settled.
-    ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it. If the
-    ///     returned Deferred is cancelled first, it does not run.
+    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `done` returns if
+    ///     this Deferred is settled.
+    ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it.
+    ///     If the returned Deferred is cancelled first, it does not run.
     @_alwaysEmitIntoClient
     @inline(__always)
     @discardableResult

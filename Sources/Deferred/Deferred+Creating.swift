@@ -97,7 +97,9 @@ extension Deferred {
     /// Returns a pending Deferred and the resolver that completes it. The Deferred itself cannot be completed
     /// explicitly.
     ///
-    /// - Parameter canceller: As in ``init(canceller:fileID:line:)``.
+    /// - Parameter canceller: As in ``init(canceller:fileID:line:)``. If it calls an API whose `cancel()` calls the
+    ///   completion handler at once, what that reports is the outcome (C1), unless the canceller rejects with
+    ///   `CancellationError` before that call.
     @inlinable
     public static func withResolver(
         canceller: (@Sendable (Resolver<Value>) -> Void)? = nil, fileID: StaticString = #fileID,
@@ -117,15 +119,15 @@ extension Deferred {
         return (Deferred(link), Resolver(Producer(link)))
     }
 
-    /// Returns a Deferred that is pending until it is cancelled, and never abandoned: for tests, and in place of work or
-    /// of a time limit that is optional.
+    /// Returns a Deferred that is pending until it is cancelled, and never abandoned: for tests, and in place of work
+    /// or of a time limit that is optional.
     ///
     /// ```swift
     /// let stop = userCanStop ? button.pressed : .never()
     /// ```
     ///
-    /// It keeps what is attached to it until then, also when no handle is left. Cancel it when it is of no further use, as
-    /// a list with `cancelsRemaining` does.
+    /// It keeps what is attached to it until then, also when no handle is left. Cancel it when it is of no further
+    /// use, as a list with `cancelsRemaining` does.
     public static func never(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred {
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
         // The source retains its own resolver, until a cancel releases the canceller.

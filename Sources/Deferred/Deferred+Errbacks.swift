@@ -1,9 +1,10 @@
 /// Errbacks, which receive the error.
 ///
-/// Each of these functions attaches a closure and returns the next position in the chain. They differ in what
-/// the closure returns: a value (``recover(on:_:fileID:line:)``), a Deferred (``orElse(on:_:fileID:line:)``)
-/// or nothing (``fail(on:_:fileID:line:)``); ``mapError(on:_:fileID:line:)`` returns another error. With an error's type as the first argument, the errback runs for
-/// errors of that type only, and other errors bypass it (Twisted's `Failure.trap`).
+/// Each of these functions attaches a closure and returns the next position in the chain. They differ in what the
+/// closure returns: a value (``recover(on:_:fileID:line:)``), a Deferred (``orElse(on:_:fileID:line:)``) or nothing
+/// (``fail(on:_:fileID:line:)``); ``mapError(on:_:fileID:line:)`` returns another error. With an error's type as the
+/// first argument, the errback runs for errors of that type only, and other errors bypass it (Twisted's
+/// `Failure.trap`).
 ///
 /// - **Where the closure runs.** `on:` names a ``Dispatcher``. With `nil` the closure runs at once: on the
 ///   completing thread, or before the attaching call returns if this Deferred is settled.
@@ -19,10 +20,10 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `errback` runs. `nil`: at once, on the completing thread, or before `recover` returns if this
-    ///     Deferred is settled.
-    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it. If the
-    ///     returned Deferred is cancelled first, it runs with `CancellationError`.
+    ///   - dispatcher: Where `errback` runs. `nil`: at once, on the completing thread, or before `recover` returns if
+    ///     this Deferred is settled.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it. If
+    ///     the returned Deferred is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func recover(
@@ -71,10 +72,10 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `errback` runs. `nil`: at once, on the completing thread, or before `orElse` returns if this
-    ///     Deferred is settled.
-    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it. If the
-    ///     returned Deferred is cancelled first, it runs with `CancellationError`.
+    ///   - dispatcher: Where `errback` runs. `nil`: at once, on the completing thread, or before `orElse` returns if
+    ///     this Deferred is settled.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it. If
+    ///     the returned Deferred is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func orElse<R: DeferredConvertible>(
@@ -126,8 +127,8 @@ extension Deferred {
     /// - Parameters:
     ///   - dispatcher: Where `errback` runs. `nil`: at once, on the completing thread, or before `fail` returns if this
     ///     Deferred is settled.
-    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it. If the
-    ///     returned Deferred is cancelled first, it runs with `CancellationError`.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it. If
+    ///     the returned Deferred is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     @discardableResult
@@ -175,10 +176,10 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `transform` runs. `nil`: at once, on the completing thread, or before `mapError` returns if
-    ///     this Deferred is settled.
-    ///   - transform: Receives the error. A value bypasses it. If the returned Deferred is cancelled first, it runs with
-    ///     `CancellationError`, and may return that as it is.
+    ///   - dispatcher: Where `transform` runs. `nil`: at once, on the completing thread, or before `mapError` returns
+    ///     if this Deferred is settled.
+    ///   - transform: Receives the error. A value bypasses it. If the returned Deferred is cancelled first, it runs
+    ///     with `CancellationError`, and may return that as it is.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func mapError(

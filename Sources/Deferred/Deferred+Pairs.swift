@@ -15,11 +15,11 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where the closure runs. `nil`: at once, on the completing thread, or before `map` returns if this
-    ///     Deferred is settled.
+    ///   - dispatcher: Where the closure runs. `nil`: at once, on the completing thread, or before `map` returns if
+    ///     this Deferred is settled.
     ///   - callback: Receives the value. An error that it throws fails the returned Deferred.
-    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. If the returned Deferred is
-    ///     cancelled first, it runs with `CancellationError`.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. If the returned Deferred
+    ///     is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func map<U: Sendable>(
@@ -39,11 +39,11 @@ extension Deferred {
     /// The chain waits for the nested Deferred; see ``then(on:_:fileID:line:)``.
     ///
     /// - Parameters:
-    ///   - dispatcher: Where the closure runs. `nil`: at once, on the completing thread, or before `then` returns if this
-    ///     Deferred is settled.
+    ///   - dispatcher: Where the closure runs. `nil`: at once, on the completing thread, or before `then` returns if
+    ///     this Deferred is settled.
     ///   - callback: Receives the value. An error that it throws fails the returned Deferred.
-    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. If the returned Deferred is
-    ///     cancelled first, it runs with `CancellationError`.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. If the returned Deferred
+    ///     is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func then<R: DeferredConvertible>(
@@ -63,11 +63,11 @@ extension Deferred {
     /// It may end a chain.
     ///
     /// - Parameters:
-    ///   - dispatcher: Where the closure runs. `nil`: at once, on the completing thread, or before `done` returns if this
-    ///     Deferred is settled.
+    ///   - dispatcher: Where the closure runs. `nil`: at once, on the completing thread, or before `done` returns if
+    ///     this Deferred is settled.
     ///   - callback: Receives the value. An error that it throws fails the returned Deferred.
-    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. If the returned Deferred is
-    ///     cancelled first, it runs with `CancellationError`.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. If the returned Deferred
+    ///     is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     @discardableResult

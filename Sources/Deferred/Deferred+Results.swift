@@ -19,10 +19,10 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `mapResult` returns if
-    ///     this Deferred is settled.
-    ///   - callback: Receives the value or the error. An error that it throws fails the returned Deferred. If the returned
-    ///     Deferred is cancelled first, it runs with `CancellationError`.
+    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `mapResult` returns
+    ///     if this Deferred is settled.
+    ///   - callback: Receives the value or the error. An error that it throws fails the returned Deferred. If the
+    ///     returned Deferred is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func mapResult<U: Sendable>(
@@ -42,10 +42,10 @@ extension Deferred {
     /// The chain waits for the nested Deferred; see ``then(on:_:fileID:line:)``.
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `thenResult` returns if
-    ///     this Deferred is settled.
-    ///   - callback: Receives the value or the error. An error that it throws fails the returned Deferred. If the returned
-    ///     Deferred is cancelled first, it runs with `CancellationError`.
+    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `thenResult`
+    ///     returns if this Deferred is settled.
+    ///   - callback: Receives the value or the error. An error that it throws fails the returned Deferred. If the
+    ///     returned Deferred is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     public func thenResult<R: DeferredConvertible>(
@@ -69,10 +69,10 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `both` returns if this
-    ///     Deferred is settled.
-    ///   - callback: Receives the value or the error. An error that it throws fails the returned Deferred. If the returned
-    ///     Deferred is cancelled first, it runs with `CancellationError`.
+    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `both` returns if
+    ///     this Deferred is settled.
+    ///   - callback: Receives the value or the error. An error that it throws fails the returned Deferred. If the
+    ///     returned Deferred is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     @discardableResult
@@ -100,10 +100,10 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `always` returns if this
-    ///     Deferred is settled.
-    ///   - callback: Receives the value or the error. An error that it throws replaces the outcome. If the returned Deferred
-    ///     is cancelled first, it runs with `CancellationError`.
+    ///   - dispatcher: Where `callback` runs. `nil`: at once, on the completing thread, or before `always` returns if
+    ///     this Deferred is settled.
+    ///   - callback: Receives the value or the error. An error that it throws replaces the outcome. If the returned
+    ///     Deferred is cancelled first, it runs with `CancellationError`.
     @_alwaysEmitIntoClient
     @inline(__always)
     @discardableResult

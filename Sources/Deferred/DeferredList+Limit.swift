@@ -28,9 +28,12 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         /// Whether the sequence was released: once, by the call that starts inputs.
         var hasReleasedInputs = false
 
-        /// Whether a list has use for a further input now.
+        /// Whether a list has use for a further input now. One that was decided or cancelled has none, though it may
+        /// be yet to leave (D5).
         var hasDemand: Bool {
-            lists.contains { backlogs[ObjectIdentifier($0), default: 0] < InputSequence.backlogLimit }
+            lists.contains { list in
+                backlogs[ObjectIdentifier(list), default: 0] < InputSequence.backlogLimit && list.isUndecided
+            }
         }
     }
 

@@ -7,10 +7,10 @@
 /// ```
 ///
 /// The list has handles of its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)`` and
-/// ``first(fileID:line:)`` returns a new Deferred, which is one consumer of each distinct input; one Deferred may be in a
-/// list twice. Cancelling the returned Deferred fails it with `CancellationError` and then cancels the inputs still
-/// pending, as far as nothing else consumes them. A list's callbacks run on the thread that completes the input that
-/// decided its outcome.
+/// ``first(fileID:line:)`` returns a new Deferred, which is one consumer of each distinct input; one Deferred may be
+/// in a list twice. Cancelling the returned Deferred fails it with `CancellationError` and then cancels the inputs
+/// still pending, as far as nothing else consumes them. A list's callbacks run on the thread that completes the input
+/// that decided its outcome.
 public struct DeferredList<Value: Sendable>: Sendable {
     let source: Source
     let consumesErrors: Bool
@@ -32,8 +32,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///   - deferreds: The inputs; results are in their order.
     ///   - consumeErrors: Counts errors that arrive after the list is settled as handled. Without, they are reported
     ///     unless something else handles them.
-    ///   - cancelsRemaining: Once the list is settled and its own callbacks have run, cancels the inputs still pending, as
-    ///     far as nothing else consumes them.
+    ///   - cancelsRemaining: Once the list is settled and its own callbacks have run, cancels the inputs still
+    ///     pending, as far as nothing else consumes them.
     ///   - wrapErrors: Wraps each input's error in a ``DeferredInputFailure``, which has the input's index. (A
     ///     `CancellationError` is not wrapped.)
     @inlinable
@@ -130,18 +130,18 @@ public struct DeferredList<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for all inputs, and returns their values in input order; or fails with the first error, unchanged, as soon as
-    /// an input fails (Twisted's `gatherResults`). An empty list resolves it with `[]` at once.
+    /// Waits for all inputs, and returns their values in input order; or fails with the first error, unchanged, as
+    /// soon as an input fails (Twisted's `gatherResults`). An empty list resolves it with `[]` at once.
     ///
-    /// The error does not say which input failed: create the list with `wrapErrors`, or make that part of the error, with
-    /// `mapError` on the input.
+    /// The error does not say which input failed: create the list with `wrapErrors`, or make that part of the error,
+    /// with `mapError` on the input.
     @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
         start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.payload.value() as Value }) }
     }
 
-    /// Waits for the first value, and returns it with its index in the list. Fails only when all inputs have failed, with
-    /// the error that came last; an empty list fails with ``DeferredError/empty`` at once.
+    /// Waits for the first value, and returns it with its index in the list. Fails only when all inputs have failed,
+    /// with the error that came last; an empty list fails with ``DeferredError/empty`` at once.
     @inlinable
     public func first(
         fileID: StaticString = #fileID, line: UInt = #line

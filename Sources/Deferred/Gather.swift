@@ -5,9 +5,9 @@
 /// gather(profile, friends).done { profile, friends in show(profile, friends) }
 /// ```
 ///
-/// It is one consumer of each distinct input: a cancel cancels the inputs still pending, as far as nothing else consumes
-/// them. Without inputs it is resolved with `()` at once. The error does not say which input failed: to make that part of the
-/// error, use `mapError` on the input.
+/// It is one consumer of each distinct input: a cancel cancels the inputs still pending, as far as nothing else
+/// consumes them. Without inputs it is resolved with `()` at once. The error does not say which input failed: to make
+/// that part of the error, use `mapError` on the input.
 ///
 /// - Parameters:
 ///   - deferreds: The inputs.

@@ -35,8 +35,8 @@ public func expectNoUnhandledFailures<R>(
     return result
 }
 
-/// Runs `body`, and returns what was reported to `DeferredDiagnostics` on its thread meanwhile: for a test that expects a
-/// report.
+/// Runs `body`, and returns what was reported to `DeferredDiagnostics` on its thread meanwhile: for a test that
+/// expects a report.
 public func diagnostics(reportedDuring body: () throws -> Void) rethrows -> [DeferredDiagnostic] {
     let seen = SpinLocked<[DeferredDiagnostic]>([])
     try DeferredDiagnostics.withHandler({ seen.add($0) }, body)

@@ -25,7 +25,8 @@ extension ManualClock: Clock {
     /// Zero: the clock distinguishes all durations.
     public var minimumResolution: Duration { .zero }
 
-    /// Sleeps until ``advance(by:)`` has reached `deadline`. Throws `CancellationError` at once when the Task is cancelled.
+    /// Sleeps until ``advance(by:)`` has reached `deadline`. Throws `CancellationError` at once when the Task is
+    /// cancelled.
     ///
     /// `advance` resumes the Task; when the Task then runs is up to its executor.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
@@ -63,8 +64,8 @@ final class Sleeper: Sendable {
         return !isCancelled
     }
 
-    /// Stores the ticket of the scheduled sleep, for a cancel to remove. Returns false if the Task was cancelled before: the
-    /// sleep must then not be scheduled. Under the schedule's lock.
+    /// Stores the ticket of the scheduled sleep, for a cancel to remove. Returns false if the Task was cancelled
+    /// before: the sleep must then not be scheduled. Under the schedule's lock.
     func note(_ ticket: Schedule.Ticket) -> Bool {
         state.withLock { state in
             if !state.isCancelled { state.ticket = ticket }

@@ -12,13 +12,13 @@ import Deferred
 /// #expect(try failureResult(of: answer) as? DeferredError == .timedOut)
 /// ```
 ///
-/// ``advance(by:)`` runs the work that falls due, on the calling thread, in the order of the due times; work that is due
-/// at the same time, in the order in which it was scheduled. All of it has run when `advance` returns, so that nothing
-/// in a test has to wait. Safe from any thread.
+/// ``advance(by:)`` runs the work that falls due, on the calling thread, in the order of the due times; work that is
+/// due at the same time, in the order in which it was scheduled. All of it has run when `advance` returns, so that
+/// nothing in a test has to wait. Safe from any thread.
 ///
-/// When the clock is released, its work is released without running, as with any dispatcher: a Deferred that waits for
-/// it fails with `DeferredError.abandoned`. (Work that schedules further work, as `retry` and `repeating` do, retains its
-/// clock, and thereby itself, until it ends: cancel it.)
+/// When the clock is released, its work is released without running, as with any dispatcher: a Deferred that waits
+/// for it fails with `DeferredError.abandoned`. (Work that schedules further work, as `retry` and `repeating` do,
+/// retains its clock, and thereby itself, until it ends: cancel it.)
 public final class ManualClock: Sendable {
     let schedule: SpinLocked<Schedule>
 
@@ -29,8 +29,9 @@ public final class ManualClock: Sendable {
 
     /// Moves the time on by `amount`, and runs the work that falls due, also what that schedules, before it returns.
     ///
-    /// While work runs, the clock shows the time at which the work was due. Work may advance the clock itself. Time never
-    /// decreases: negative amounts count as zero. Work that schedules itself again without a delay, as
+    /// While work runs, the clock shows the time at which the work was due. Work may advance the clock itself. Time
+    /// never decreases: negative amounts count as zero. Of calls on two threads at once, the later end counts, not the
+    /// sum. Work that schedules itself again without a delay, as
     /// `repeating(every: .zero)` does, is run until it ends.
     ///
     /// - Parameter amount: How far; zero runs work that was dispatched without a delay.
@@ -62,9 +63,9 @@ public final class ManualClock: Sendable {
     /// #expect(try failureResult(of: page) is Unavailable)
     /// ```
     ///
-    /// - Parameter limit: How far at most. Work that is due later, such as that of `repeating`, which has no end, stays
-    ///   scheduled, and the time is then that much later. (Work that schedules itself again without a delay is run until
-    ///   it ends, as by ``advance(by:)``.)
+    /// - Parameter limit: How far at most. Work that is due later, such as that of `repeating`, which has no end,
+    ///   stays scheduled, and the time is then that much later. (Work that schedules itself again without a delay is
+    ///   run until it ends, as by ``advance(by:)``.)
     /// - Returns: Whether nothing is left.
     @discardableResult
     public func advanceUntilIdle(atMost limit: Duration = .seconds(86_400)) -> Bool {
@@ -84,8 +85,8 @@ public final class ManualClock: Sendable {
         schedule.withLock { schedule in schedule.pending.map { $0.due - schedule.now } }
     }
 
-    /// Returns a Deferred that is resolved once at least `count` pieces of work, sleeping Tasks included, are scheduled at
-    /// the same time; at once if they are.
+    /// Returns a Deferred that is resolved once at least `count` pieces of work, sleeping Tasks included, are
+    /// scheduled at the same time; at once if they are.
     ///
     /// For a test of code that uses the clock on another thread: `await clock.whenScheduled().value`, then advance.
     public func whenScheduled(_ count: Int = 1) -> Deferred<Void> {
@@ -99,10 +100,10 @@ public final class ManualClock: Sendable {
         return deferred
     }
 
-    /// Schedules work, unless `due` returns nil, or the work is the sleep of a cancelled Task. The due time is computed in
-    /// the critical section that adds the work, so that an advance on another thread comes either before both or after
-    /// both. A sleep has its ticket in the same critical section, so that a cancel removes any sleep that
-    /// is scheduled.
+    /// Schedules work, unless `due` returns nil, or the work is the sleep of a cancelled Task. The due time is
+    /// computed in the critical section that adds the work, so that an advance on another thread comes either before
+    /// both or after both. A sleep has its ticket in the same critical section, so that a cancel removes any sleep
+    /// that is scheduled.
     func add(_ work: Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
         let (ticket, ready) = schedule.withLock { schedule -> (Schedule.Ticket?, [Resolver<Void>]) in
             guard let due = due(schedule.now) else { return (nil, []) }

@@ -69,8 +69,8 @@ struct Schedule {
         }
     }
 
-    /// Removes and returns the next work due by `target`, and moves the time on to when it is due. If there is none, moves
-    /// the time on to `target`.
+    /// Removes and returns the next work due by `target`, and moves the time on to when it is due. If there is none,
+    /// moves the time on to `target`.
     mutating func takeDue(by target: Duration) -> Work? {
         while let next = heap.first, next.due <= target {
             removeFirst()

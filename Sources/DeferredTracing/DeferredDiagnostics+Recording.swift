@@ -7,10 +7,10 @@ extension DeferredDiagnostics {
     /// returned recording is released.
     ///
     /// - Parameters:
-    ///   - limit: The number of events to keep; later ones are only counted (``DeferredRecording/droppedEventCount``). An event
-    ///     takes about 100 bytes.
-    ///   - places: Modules and files, as in `#fileID`: `["App", "Networking/Client.swift"]`. Only Deferreds created there are
-    ///     recorded; all of them if this is empty.
+    ///   - limit: The number of events to keep; later ones are only counted
+    ///     (``DeferredRecording/droppedEventCount``). An event takes about 100 bytes.
+    ///   - places: Modules and files, as in `#fileID`: `["App", "Networking/Client.swift"]`. Only Deferreds created
+    ///     there are recorded; all of them if this is empty.
     public static func startRecording(
         limit: Int = 100_000, madeIn places: [String] = []
     ) -> DeferredRecording {

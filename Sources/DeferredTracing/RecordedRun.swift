@@ -1,6 +1,7 @@
 internal import Deferred
 
-/// The contents of a recording by Deferred and by thread: what became of each Deferred, what ran on each thread, and what caused what.
+/// The contents of a recording by Deferred and by thread: what became of each Deferred, what ran on each thread, and
+/// what caused what.
 struct RecordedRun {
     /// Something that ran on a thread, from its start to its end.
     struct Slice {
@@ -99,7 +100,7 @@ struct RecordedRun {
             items[index].waits.append(Wait(object: .nested(inner), start: time))
         case .follows(let other):
             meet(other - 1, entry)
-            // Another thread may have fired it before this one noted that it follows.
+            // Another thread may have settled it before this one noted that it follows.
             guard items[index].end == nil else { break }
             items[index].waits.append(Wait(object: .followed(other), start: time))
         case .dispatched(let name):
@@ -119,10 +120,7 @@ struct RecordedRun {
         case .began(let activity, let queue):
             begin(activity, queue, entry)
         case .ended:
-            guard let ended = open[thread]?.popLast() else { break }
-            slices[ended].end = time
-            slices[ended].isFinished = true
-            items[index].isCallbackLast = slices[ended].activity == .callback
+            end(entry)
         }
     }
 
@@ -143,6 +141,13 @@ struct RecordedRun {
         slices.append(slice)
     }
 
+    private mutating func end(_ entry: EventRecorder.Entry) {
+        guard let ended = open[Int(entry.thread)]?.popLast() else { return }
+        slices[ended].end = entry.time
+        slices[ended].isFinished = true
+        items[Int(entry.deferred)].isCallbackLast = slices[ended].activity == .callback
+    }
+
     private mutating func meet(_ index: Int, _ entry: EventRecorder.Entry) {
         guard items[index].firstThread == 0 else { return }
         items[index].first = entry.time
@@ -150,12 +155,12 @@ struct RecordedRun {
         items[index].lastThread = Int(entry.thread)
     }
 
-    /// What fired the last that `item` waited for, of what it is attached to.
+    /// What settled the last that `item` waited for, of what it is attached to.
     private func trigger(of item: Item) -> Cause? {
         item.attachedTo.compactMap { items[$0 - 1].cause }.max { $0.time < $1.time }
     }
 
-    /// The slice in which, or at whose end, a Deferred fired.
+    /// The slice in which, or at whose end, a Deferred was settled.
     private func cause(of item: Item, _ number: Int, _ thread: Int) -> Int? {
         let running = open[thread] ?? []
         for index in running.reversed() where slices[index].deferred == number {

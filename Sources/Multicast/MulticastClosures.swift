@@ -115,8 +115,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     public func remove(
         _ owner: AnyObject,
         on dispatcher: (any Dispatcher)? = nil,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let site = CallSite(fileID: fileID, line: line)
         registry.remove(ObjectIdentifier(owner), on: dispatcher, site)

@@ -83,7 +83,7 @@ struct ChannelMessagesTests {
     @Test("Channel messages: a sequence ends when its channel is deallocated, and does not keep it")
     func channelGone() async {
         var channel: Channel<Int>? = Channel()
-        weak var storage: ChannelStorage<Int>?
+        weak var storage: ChannelStorage?
         storage = channel?.storage
         let messages = channel!.messages()
         channel?.post(1)

@@ -75,3 +75,32 @@ final class SharedReference: @unchecked Sendable {
 
 /// An object that listeners belong to.
 final class Owner: Sendable {}
+
+/// A protocol whose methods answer.
+protocol AnsweringDelegate: AnyObject, Sendable {
+    func answer(_ question: String) throws -> Int
+}
+
+final class LoggingAnswerer: AnsweringDelegate, Sendable {
+    let log: SharedLog<String>
+    let body: @Sendable (String) throws -> Int
+
+    init(_ log: SharedLog<String>, _ body: @escaping @Sendable (String) throws -> Int) {
+        self.log = log
+        self.body = body
+    }
+
+    convenience init(_ log: SharedLog<String>, _ number: Int) {
+        self.init(log) { _ in number }
+    }
+
+    func answer(_ question: String) throws -> Int {
+        let answer = try body(question)
+        log.add("\(question) \(answer)")
+        return answer
+    }
+}
+
+struct Refusal: Error, Equatable {
+    var number = 0
+}

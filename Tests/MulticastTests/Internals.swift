@@ -12,7 +12,7 @@ extension ListenerRegistry {
 
 extension ChannelDirectory {
     /// The number of channels, including those that are no longer used and not yet removed.
-    var count: Int { state.withLock { $0.anchors.count } }
+    var count: Int { state.withLock { $0.channels.count } }
 }
 
 extension ReadersWriterLock {

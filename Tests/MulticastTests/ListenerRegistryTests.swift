@@ -117,4 +117,40 @@ struct ListenerRegistryTests {
         #expect(registry.indexedCount == 0)
         #expect(taken[0].listener.isRemoved && taken[1].listener.isRemoved)
     }
+
+    @Test("Registry's state: what is retained reaches a listener from the post or when it is added, once")
+    func retained() {
+        var slots = ListenerSlots()
+        let owner = Owner()
+        var message: (any AnyObject & Sendable)? = RetainedMessage(1)
+        #expect(slots.add(Registration(Listener(owner), on: nil))?.retained == nil)
+        #expect(slots.snapshot(exchanging: &message).count == 1)
+        #expect(message == nil, "none was retained before")
+        #expect(slots.add(Registration(Listener(owner), on: nil))?.retained is RetainedMessage<Int>)
+        _ = slots.removeAll()
+        #expect(slots.occupied == 0 && slots.retained is RetainedMessage<Int>)
+        #expect(slots.takeRetained() is RetainedMessage<Int> && slots.retained == nil)
+    }
+
+    @Test("Registry's state: once finished it has no listeners, admits none, and knows weakly who ended")
+    func finished() {
+        var slots = ListenerSlots()
+        let owner = Owner()
+        let listener = Listener(owner)
+        var message: (any AnyObject & Sendable)? = RetainedMessage(1)
+        _ = slots.add(Registration(listener, on: HeldDispatcher(), priority: 1))
+        _ = slots.add(Registration(Listener(owner), on: nil))
+        _ = slots.snapshot(exchanging: &message)
+        do {
+            let before = slots.finish()
+            #expect(before.occupied == 2 && before.retained != nil)
+        }
+        #expect(slots.isFinished && slots.occupied == 0 && slots.index.isEmpty && slots.retained == nil)
+        #expect(slots.ended.map { $0.listener.object === listener } == [true, false])
+        #expect(slots.ended.map { $0.listener.object == nil } == [false, true])
+        #expect(slots.add(Registration(Listener(owner), on: nil)) == nil)
+        #expect(slots.finish().occupied == 0 && slots.ended.count == 2)
+        message = RetainedMessage(2)
+        #expect(slots.snapshot(exchanging: &message).isEmpty && slots.retained == nil)
+    }
 }

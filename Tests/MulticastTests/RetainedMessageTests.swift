@@ -68,6 +68,17 @@ struct RetainedMessageTests {
         #expect(log.all == ["a 2"])
     }
 
+    @Test("Retained message: removing all listeners leaves it for later ones")
+    func staysAfterRemoveAll() {
+        let owner = Owner()
+        channel.post(1, retained: true)
+        listen(owner, "a")
+        channel.removeAll()
+        #expect(channel.retainedMessage == 1)
+        listen(owner, "b")
+        #expect(log.all == ["a 1", "b 1"])
+    }
+
     @Test("Retained message: what another thread posts while it is being delivered comes after it")
     func postedMeanwhile() {
         let owner = Owner()

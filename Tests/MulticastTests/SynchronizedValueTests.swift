@@ -163,6 +163,15 @@ struct SynchronizedValueTests {
             "M3: the places of both calls")
     }
 
+    @Test("SynchronizedValue: a write inside a read stops though another value is read between")
+    func writeInsideOuterRead() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (value, other) = (SynchronizedValue(0), SynchronizedValue(0))
+            value.read { _ in other.read { _ in value.write { $0 = 1 } } }
+        }
+        #expect(text(result).contains("write { } inside read { }"))
+    }
+
     @Test("SynchronizedValue: a read inside a write stops with a message")
     func readInsideWrite() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -12,8 +12,8 @@ extension Deferred {
     ///
     /// - Parameters:
     ///   - priority: The priority of the Task; `nil` for that of the current Task.
-    ///   - operation: Runs on the global executor, or on the actor that it names (`{ @MainActor in … }`). It is released when
-    ///     it ends.
+    ///   - operation: Runs on the global executor, or on the actor that it names (`{ @MainActor in … }`). It is
+    ///     released when it ends.
     public init(
         priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line

@@ -25,12 +25,10 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func map<U: Sendable>(
-        on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        map(
-            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        map(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback` for the value and `errback` for the error, and returns a Deferred with the value
@@ -39,8 +37,7 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func map<U: Sendable>(
-        on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
         recover errback: @escaping @MainActor @Sendable (any Error) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
@@ -54,12 +51,10 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func then<R: DeferredConvertible>(
-        on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        then(
-            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        then(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback` for the value and `errback` for the error, which return Deferreds, and returns a
@@ -68,8 +63,7 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func then<R: DeferredConvertible>(
-        on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
         orElse errback: @escaping @MainActor @Sendable (any Error) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
@@ -84,12 +78,10 @@ extension Deferred {
     @inline(__always)
     @discardableResult
     public func done(
-        on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        done(
-            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        done(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback` for the value and `errback` for the error, which return nothing, and returns a
@@ -99,8 +91,7 @@ extension Deferred {
     @inline(__always)
     @discardableResult
     public func done(
-        on _: MainActor.Type,
-        _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
+        on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
         fail errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
@@ -114,12 +105,10 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func recover(
-        on _: MainActor.Type,
-        _ errback: @escaping @MainActor @Sendable (any Error) throws -> Value,
+        on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        recover(
-            on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        recover(on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns a Deferred, and returns a Deferred with that one's outcome in
@@ -127,12 +116,10 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func orElse<R: DeferredConvertible>(
-        on _: MainActor.Type,
-        _ errback: @escaping @MainActor @Sendable (any Error) throws -> R,
+        on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> where R.Value == Value {
-        orElse(
-            on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        orElse(on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns nothing, and returns a Deferred that is resolved when this one is,
@@ -142,12 +129,10 @@ extension Deferred {
     @inline(__always)
     @discardableResult
     public func fail(
-        on _: MainActor.Type,
-        _ errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
+        on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        fail(
-            on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        fail(on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback` for errors of one type and returns a Deferred with the value that it returns in
@@ -155,12 +140,10 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func recover<E: Error>(
-        _ type: E.Type, on _: MainActor.Type,
-        _ errback: @escaping @MainActor @Sendable (E) throws -> Value,
+        _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        recover(
-            type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        recover(type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns a Deferred, for errors of one type and returns a Deferred with
@@ -169,12 +152,10 @@ extension Deferred {
     @_alwaysEmitIntoClient
     @inline(__always)
     public func orElse<R: DeferredConvertible, E: Error>(
-        _ type: E.Type, on _: MainActor.Type,
-        _ errback: @escaping @MainActor @Sendable (E) throws -> R,
+        _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> where R.Value == Value {
-        orElse(
-            type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        orElse(type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns nothing, for errors of one type and returns a Deferred that is
@@ -184,12 +165,10 @@ extension Deferred {
     @inline(__always)
     @discardableResult
     public func fail<E: Error>(
-        _ type: E.Type, on _: MainActor.Type,
-        _ errback: @escaping @MainActor @Sendable (E) throws -> Void,
+        _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        fail(
-            type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        fail(type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with the value that it
@@ -201,8 +180,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        mapResult(
-            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        mapResult(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome and returns a Deferred, and returns a Deferred
@@ -215,8 +193,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        thenResult(
-            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        thenResult(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome and returns nothing, and returns a Deferred that
@@ -230,8 +207,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        both(
-            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        both(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with that same outcome.
@@ -244,8 +220,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        always(
-            on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        always(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `transform` and returns a Deferred that fails with the error that it returns. Runs on the main actor;

@@ -64,7 +64,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             }
             switch entry.join() {
             case .kept(let value, _): return .resolved(value, fileID: fileID, line: line)
-            case .inProgress(_, let shared?): return consumer(of: entry, shared, fileID, line)
+            case .inProgress(_, let shared?, _): return consumer(of: entry, shared, fileID, line)
             case .inProgress, .ended: remove(entry)
             }
         }
@@ -112,14 +112,15 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         _ key: Key, _ hash: Int, _ fileID: StaticString, _ line: UInt
     ) -> (Entry, shared: Deferred<Value>, Resolver<Value>) {
         let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-        let entry = Entry(key, hash, source)
+        let entry = Entry(key, hash)
         let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
         let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
             finish(entry, input.result())
             return input.copy()
         }
-        shared.link.disownFailure()
-        entry.share(shared)
+        let keeper: Deferred<Value> = shared.attach(nil, site.of(.hidden)) { $0.copy() }
+        for part in [shared, keeper] { part.disownFailure() }
+        entry.share(shared, keeper)
         return (entry, shared, resolver)
     }
 
@@ -143,19 +144,26 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// Returns a Deferred for one caller. It follows the request, so that a cycle through the cache is found (L5).
+    ///
+    /// Its canceller completes nothing: what the Deferred follows then is cancelled with what else is cancelled at
+    /// the same time, before any of that ends (C7). The result of a request that completes itself thereby reaches no
+    /// caller.
     private func consumer(
         of entry: Entry, _ shared: Deferred<Value>, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<Value> {
+        let isCancelled = SpinLocked(false)
         let (deferred, resolver) = Deferred<Value>.withResolver(
             canceller: { [self] own in
-                let isLast = entry.leave()
-                if isLast { remove(entry) }
-                // The result of a request that completes itself when it is cancelled reaches no caller.
-                own.reject(CancellationError(), fileID: fileID, line: line)
-                if isLast { entry.source.cancel() }
+                isCancelled.withLock { $0 = true }
+                guard let keeper = entry.leave() else { return }
+                remove(entry)
+                own.follow(keeper)
             }, fileID: fileID, line: line)
+        deferred.setIsWaiting { true }
         resolver.follow(shared)
-        return deferred
+        return deferred.attach(nil, DeferredDiagnostic.Location(.mapResult, fileID, line)) { input in
+            isCancelled.withLock { $0 } ? .failure(CancellationError()) : input.copy()
+        }
     }
 
     private func finish(_ entry: Entry, _ result: Result<Value, any Error>) {
@@ -176,60 +184,63 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Returned by what changes it, so that what it retained is released outside of the lock.
     enum State: Sendable {
-        /// So many callers asked for the request and have not cancelled. Their Deferreds follow `shared`, before which the
-        /// cache has recorded the outcome; nil if no further caller shares the request.
-        case inProgress(consumers: Int, shared: Deferred<Value>?)
+        /// So many callers asked for the request and have not cancelled. Their Deferreds follow `shared`, before
+        /// which the cache has recorded the outcome; nil if no further caller shares the request. `keeper` is a
+        /// consumer of it, too, so that nothing but this count decides when the request is cancelled: with the
+        /// keeper.
+        case inProgress(consumers: Int, shared: Deferred<Value>?, keeper: Deferred<Value>?)
         case kept(Value, DelayedCall)
         case ended
     }
 
     let key: Key
     let hash: Int
-    /// Follows the request once that is made.
-    let source: Deferred<Value>
-    private let state = SpinLocked(State.inProgress(consumers: 1, shared: nil))
+    private let state = SpinLocked(State.inProgress(consumers: 1, shared: nil, keeper: nil))
 
-    init(_ key: Key, _ hash: Int, _ source: Deferred<Value>) {
+    init(_ key: Key, _ hash: Int) {
         self.key = key
         self.hash = hash
-        self.source = source
     }
 
     var isInProgress: Bool { state.withLock { if case .inProgress = $0 { true } else { false } } }
     var isKept: Bool { state.withLock { if case .kept = $0 { true } else { false } } }
 
     /// Lets further callers share the request.
-    func share(_ shared: Deferred<Value>) {
-        state.withLock { $0 = .inProgress(consumers: 1, shared: shared) }
+    func share(_ shared: Deferred<Value>, _ keeper: Deferred<Value>) {
+        state.withLock { $0 = .inProgress(consumers: 1, shared: shared, keeper: keeper) }
     }
 
     /// Adds a consumer to a request that may be shared. Returns the state.
     func join() -> State {
         state.withLock { state in
-            if case .inProgress(let consumers, let shared?) = state {
-                state = .inProgress(consumers: consumers + 1, shared: shared)
+            if case .inProgress(let consumers, let shared?, let keeper) = state {
+                state = .inProgress(consumers: consumers + 1, shared: shared, keeper: keeper)
             }
             return state
         }
     }
 
-    /// Removes a consumer. Returns whether it was the last of a request in progress, which has ended thereby.
-    func leave() -> Bool {
+    /// Removes a consumer. Returns the keeper if it was the last of a request in progress, which has ended thereby.
+    func leave() -> Deferred<Value>? {
         let (isLast, before) = state.withLock { state -> (Bool, State) in
             let before = state
-            guard case .inProgress(let consumers, let shared) = before else { return (false, before) }
-            state = consumers == 1 ? .ended : .inProgress(consumers: consumers - 1, shared: shared)
+            guard case .inProgress(let consumers, let shared, let keeper) = before else {
+                return (false, before)
+            }
+            state =
+                consumers == 1
+                ? .ended : .inProgress(consumers: consumers - 1, shared: shared, keeper: keeper)
             return (consumers == 1, before)
         }
-        withExtendedLifetime(before) {}
-        return isLast
+        guard isLast, case .inProgress(_, _, let keeper) = before else { return nil }
+        return keeper
     }
 
     /// Keeps the value of a request that may be shared. Returns false for another.
     func keep(_ value: Value, _ timer: DelayedCall) -> Bool {
         let (isKept, before) = state.withLock { state -> (Bool, State) in
             let before = state
-            guard case .inProgress(_, _?) = before else { return (false, before) }
+            guard case .inProgress(_, _?, _) = before else { return (false, before) }
             state = .kept(value, timer)
             return (true, before)
         }
@@ -240,8 +251,8 @@ private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// Releases a value that is kept; a request in progress is shared no more, and its value not kept.
     func forget() {
         end {
-            if case .inProgress(let consumers, _) = $0 {
-                .inProgress(consumers: consumers, shared: nil)
+            if case .inProgress(let consumers, _, let keeper) = $0 {
+                .inProgress(consumers: consumers, shared: nil, keeper: keeper)
             } else {
                 .ended
             }

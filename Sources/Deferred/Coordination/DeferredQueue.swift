@@ -9,8 +9,8 @@
 /// worker.done { print("all jobs done") }
 /// ```
 ///
-/// Elements enter the queue in the order in which they were put and sent, and are delivered in that order, to callers in
-/// the order in which they asked. ``finish()`` ends the queue: the elements that were put or sent before are still
+/// Elements enter the queue in the order in which they were put and sent, and are delivered in that order, to callers
+/// in the order in which they asked. ``finish()`` ends the queue: the elements that were put or sent before are still
 /// delivered, after that ``get(fileID:line:)`` fails with ``DeferredError/finished``, and workers end.
 ///
 /// Releasing the last reference to a queue that was not finished ends it, too: workers deliver what is in it. Then they
@@ -70,9 +70,11 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// func produce() -> Deferred<Void> { jobs.send(nextJob()).then { produce() } }   // as fast as the workers are
     /// ```
     ///
-    /// The Deferred is resolved when the element is in the queue, or was delivered: at once, if there is room. A cancel
-    /// before that withdraws the element. After ``finish()`` the Deferred fails with ``DeferredError/finished``; what was
-    /// sent before still enters. It fails with ``DeferredError/abandoned`` if neither the queue nor a worker is left.
+    /// The Deferred is resolved when the element is in the queue, or was delivered: at once, if there is room. A
+    /// cancel before that withdraws the element. After ``finish()`` the Deferred fails with
+    /// ``DeferredError/finished``; what was sent before still enters. Where no worker is left, also after one with
+    /// `stopsOnFailure`, it waits for as long as the queue is there. It fails with ``DeferredError/abandoned`` if
+    /// neither the queue nor a worker is left.
     @discardableResult
     public func send(
         _ element: Element, fileID: StaticString = #fileID, line: UInt = #line
@@ -105,9 +107,9 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
 }
 
 extension DeferredQueue {
-    /// Starts a worker: takes one element after another and runs `body` with it, each when the job
-    /// before is done: when `body` has returned or, if it returned a Deferred (or another ``DeferredConvertible``), when
-    /// that is settled.
+    /// Starts a worker: takes one element after another and runs `body` with it, each when the job before is done:
+    /// when `body` has returned or, if it returned a Deferred (or another ``DeferredConvertible``), when that is
+    /// settled.
     ///
     /// ```swift
     /// let workers = (0..<8).map { _ in jobs.run { job in perform(job) } }
@@ -122,9 +124,9 @@ extension DeferredQueue {
     /// puts the element, or at once.
     ///
     /// A cancel of the worker's Deferred cancels the job in progress, or the wait for the next element, and fails it
-    /// with `CancellationError`; the elements in the queue stay there. An element that was on its way to the worker, and
-    /// that `body` does not receive, is delivered to the next caller or returns to the head of the queue, also if that is
-    /// full or finished.
+    /// with `CancellationError`; the elements in the queue stay there. An element that was on its way to the worker,
+    /// and that `body` does not receive, is delivered to the next caller or returns to the head of the queue, also if
+    /// that is full or finished.
     ///
     /// The worker, not the queue, decides how long elements are delivered: when the queue is released, the worker
     /// continues until none is left. Then its Deferred is resolved if the queue was finished, and fails with
@@ -172,8 +174,8 @@ extension DeferredQueue {
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
         return AsyncLoop.deferred(fileID: fileID, line: line) { [storage] isCancelled in
-            // The errback receives only the failure of the queue, so that a job that fails with `.finished` does not end
-            // the worker.
+            // The errback receives only the failure of the queue, so that a job that fails with `.finished` does not
+            // end the worker.
             storage.delivery(fileID, line).then(
                 on: place,
                 { delivery in

@@ -151,8 +151,8 @@ struct LockFile {
         return open.st_dev == named.st_dev && open.st_ino == named.st_ino
     }
 
-    /// Returns the process number in the file; nil if it is empty. A file with other contents is foreign and must not be
-    /// overwritten.
+    /// Returns the process number in the file; nil if it is empty. A file with other contents is foreign and must not
+    /// be overwritten.
     private static func owner(_ descriptor: CInt) throws(Failure) -> Int32? {
         var bytes = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &bytes, bytes.count, 0)

@@ -20,6 +20,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
             }
         }
 
+        var isWorker: Bool { if case .worker = self { true } else { false } }
+
         func reject(_ error: DeferredError) {
             switch self {
             case .caller(let resolver): resolver.reject(error)
@@ -55,23 +57,24 @@ final class QueueStorage<Element: Sendable>: Sendable {
 
     /// Returns the next element to a caller.
     func get(_ fileID: StaticString, _ line: UInt) -> Deferred<Element> {
-        next(fileID, line, Getter.caller) { item in item.element }
+        next(fileID, line, Getter.caller, isWorker: false) { item in item.element }
     }
 
     /// Returns the next element to a worker.
     func delivery(_ fileID: StaticString, _ line: UInt) -> Deferred<Delivery> {
-        let delivery = next(fileID, line, Getter.worker) { [self] item in Delivery(item, self) }
+        let delivery = next(fileID, line, Getter.worker, isWorker: true) { [self] in Delivery($0, self) }
         // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.
         delivery.disownFailure()
         return delivery
     }
 
     private func next<R>(
-        _ fileID: StaticString, _ line: UInt, _ getter: (Resolver<R>) -> Getter, _ result: (Item) -> R
+        _ fileID: StaticString, _ line: UInt, _ getter: (Resolver<R>) -> Getter, isWorker: Bool,
+        _ result: (Item) -> R
     ) -> Deferred<R> {
         if let invalidArgument { return .rejected(invalidArgument, fileID: fileID, line: line) }
         let ticket: Ticket
-        switch take(waiter: nil) {
+        switch take(waiter: nil, isWorker) {
         case .element(let item): return .resolved(result(item), fileID: fileID, line: line)
         case .refuse(let error): return .rejected(error, fileID: fileID, line: line)
         case .wait(let place): ticket = place
@@ -80,7 +83,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
             canceller: { [weak self] _ in _ = self?.state.withLock { $0.getters.remove(ticket) } },
             fileID: fileID, line: line)
         // Decided anew: an element may have been put since.
-        switch take(waiter: (ticket, getter(resolver))) {
+        switch take(waiter: (ticket, getter(resolver)), isWorker) {
         case .element(let item): resolver.resolve(result(item), fileID: fileID, line: line)
         case .refuse(let error): resolver.reject(error, fileID: fileID, line: line)
         case .wait: break
@@ -88,8 +91,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
         return deferred
     }
 
-    private func take(waiter: (Ticket, Getter)?) -> State.Decision {
-        let (decision, effects) = state.withLock { $0.get(waiter) }
+    private func take(waiter: (Ticket, Getter)?, _ isWorker: Bool) -> State.Decision {
+        let (decision, effects) = state.withLock { $0.get(waiter, isWorker) }
         perform(effects)
         return decision
     }
@@ -127,10 +130,20 @@ final class QueueStorage<Element: Sendable>: Sendable {
 
     /// Ends the queue. Calls that wait for an element fail; those that wait for room do not, as workers make room.
     func end(with error: DeferredError) {
-        guard state.withLock({ $0.end(with: error) }) else { return }
-        while let getter = state.withLock({ $0.getters.popFirst() }) {
+        if state.withLock({ $0.end(with: error) }) { refuseWaiting() }
+    }
+
+    /// Records that an element on its way was received, on `thread`.
+    func received(on thread: UInt) {
+        state.withLock { $0.endDelivery(on: thread) }
+        refuseWaiting()
+    }
+
+    /// Fails the calls that wait for an element of a queue that has ended, if none can come any more.
+    func refuseWaiting() {
+        while let (getter, error) = state.withLock({ $0.nextRefused() }) {
             // Released, it is abandoned, which is reported only where something waits for it.
-            if error != .abandoned { getter.element.reject(error) }
+            if error != .abandoned { getter.reject(error) }
         }
     }
 
@@ -138,8 +151,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
     func perform(_ first: Effects) {
         var effects = first
         while true {
-            // One that is being cancelled withdraws its element, or finds that it was delivered. Which of the two threads
-            // it is up to is decided under the lock.
+            // One that is being cancelled withdraws its element, or finds that it was delivered. Which of the two
+            // threads it is up to is decided under the lock.
             if let (ticket, resolver) = effects.entered, !resolver.isCancelled,
                 state.withLock({ $0.entering.remove(ticket) != nil })
             {
@@ -148,20 +161,29 @@ final class QueueStorage<Element: Sendable>: Sendable {
             guard let (getter, item) = effects.delivery else { return }
             if !getter.isCancelled {
                 switch getter {
-                case .caller(let resolver): if resolver.resolve(item.element) { return }
+                case .caller(let resolver):
+                    if resolver.resolve(item.element) { return received(on: Platform.currentThread) }
                 // Cancelled meanwhile, it does not take the delivery, whose `deinit` returns the element.
                 case .worker(let resolver): return _ = resolver.resolve(Delivery(item, self))
                 }
             }
             // It is cancelled, or about to be: the element is for another (C7, Q2).
-            effects = state.withLock { $0.putBack(item) }
+            effects = putBack(item, getter.isWorker ? State.anyThread : Platform.currentThread)
+            if effects.delivery == nil { refuseWaiting() }
+        }
+    }
+
+    func putBack(_ item: Item, _ thread: UInt) -> Effects {
+        state.withLock { state in
+            state.endDelivery(on: thread)
+            return state.putBack(item)
         }
     }
 }
 
 extension QueueStorage {
-    /// What the queue contains, and which calls wait. There is never an element, or a call of `send`, beside a call that
-    /// waits for an element; and no call of `send` where there is room.
+    /// What the queue contains, and which calls wait. There is never an element, or a call of `send`, beside a call
+    /// that waits for an element; and no call of `send` where there is room.
     struct State {
         let size: Int
         let backlog: Int
@@ -173,6 +195,11 @@ extension QueueStorage {
         var getters = CancellableFIFO<Getter>()
         /// Why the queue has ended, if it has.
         var end: DeferredError?
+        /// Of each element on its way, which may yet return (Q2), the thread that delivers it: within its callbacks,
+        /// which run on that thread, the element has been received. `anyThread` for one that a worker has yet to
+        /// take.
+        var deliveries: [UInt] = []
+        static var anyThread: UInt { 0 }
 
         init(size: Int, backlog: Int) {
             self.size = size
@@ -195,10 +222,15 @@ extension QueueStorage {
             return settle()
         }
 
-        mutating func get(_ waiter: (ticket: Ticket, getter: Getter)?) -> (Decision, Effects) {
+        mutating func get(
+            _ waiter: (ticket: Ticket, getter: Getter)?, _ isWorker: Bool
+        ) -> (Decision, Effects) {
             let (item, effects) = takeFirst()
-            if let item { return (.element(item), effects) }
-            if let end { return (.refuse(end), effects) }
+            if let item {
+                if isWorker { deliveries.append(Self.anyThread) }
+                return (.element(item), effects)
+            }
+            if let end, !mayReturn { return (.refuse(end), effects) }
             if getters.count >= backlog {
                 return (.refuse(.queueUnderflow(backlog: backlog)), effects)
             }
@@ -221,6 +253,23 @@ extension QueueStorage {
             return settle()
         }
 
+        /// Whether an element may return to the queue.
+        private var mayReturn: Bool {
+            if deliveries.isEmpty { return false }
+            let thread = Platform.currentThread
+            return deliveries.contains { $0 != thread }
+        }
+
+        mutating func endDelivery(on thread: UInt) {
+            if let place = deliveries.lastIndex(of: thread) { deliveries.remove(at: place) }
+        }
+
+        /// Removes and returns the next call that waits in vain, and why.
+        mutating func nextRefused() -> (Getter, DeferredError)? {
+            guard let end, elements.isEmpty, senders.isEmpty, !getters.isEmpty, !mayReturn else { return nil }
+            return getters.popFirst().map { ($0.element, end) }
+        }
+
         /// Returns whether this call ended the queue.
         mutating func end(with error: DeferredError) -> Bool {
             guard end == nil else { return false }
@@ -231,8 +280,8 @@ extension QueueStorage {
         /// Whether an element may be put now. One that is sent waits for its turn behind those that wait.
         private var hasRoom: Bool { senders.isEmpty && (elements.count < size || !getters.isEmpty) }
 
-        /// Delivers the first element if a call waits for it, and lets the next one enter where there is room. One change
-        /// makes no more than one of each necessary.
+        /// Delivers the first element if a call waits for it, and lets the next one enter where there is room. One
+        /// change makes no more than one of each necessary.
         mutating func settle() -> Effects {
             var effects = Effects()
             if !senders.isEmpty, elements.count < size || !getters.isEmpty,
@@ -243,6 +292,7 @@ extension QueueStorage {
                 effects.entered = (ticket, sender.resolver)
             }
             if !elements.isEmpty, let getter = getters.popFirst(), let item = elements.popFirst() {
+                deliveries.append(getter.element.isWorker ? Self.anyThread : Platform.currentThread)
                 effects.delivery = (getter.element, item)
             }
             return effects
@@ -261,7 +311,8 @@ extension QueueStorage {
 
         deinit {
             if let item = item.withLock({ $0.take() }) {
-                storage.perform(storage.state.withLock { $0.putBack(item) })
+                storage.perform(storage.putBack(item, State.anyThread))
+                storage.refuseWaiting()
             }
         }
 
@@ -270,6 +321,7 @@ extension QueueStorage {
             guard let item = item.withLock({ $0.take() }) else {
                 preconditionFailure("a delivery is for one callback, which runs once")
             }
+            storage.received(on: State.anyThread)
             return item.element
         }
     }

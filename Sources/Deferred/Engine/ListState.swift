@@ -317,6 +317,9 @@ final class ListState: Sendable {
     /// The list's own Deferred, until it is settled.
     var link: Link? { state.withLock { $0.link } }
 
+    /// Whether further inputs may change what settles the list: it has not been decided, settled or cancelled.
+    var isUndecided: Bool { state.withLock { $0.link != nil && $0.decision == nil } }
+
     /// What has to happen before the list settles.
     enum Requirement {
         /// Each of these has to settle.

@@ -163,7 +163,7 @@ extension Recording {
         note(link, .settled(Self.outcome(of: outcome)))
     }
 
-    /// Describes a failure that `fired` has recorded. Not called under a lock: an error's description is the
+    /// Describes a failure that `settled(_:_:)` has recorded. Not called under a lock: an error's description is the
     /// user's code.
     @inline(never)
     static func describeFailure(of link: Link) {

@@ -30,9 +30,9 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
 
     /// Runs `work` in a Task, after a sleep of `delay`.
     ///
-    /// A cancel releases the work and ends the Task at once. Swift's own sleep keeps some 700 bytes until the time has
-    /// come; a timer of a `DispatchQueue` keeps nothing. A delay is clamped to a hundred years: the standard clocks stop
-    /// the program at longer ones.
+    /// A cancel releases the work and ends the Task at once. Swift's own sleep keeps some 700 bytes until the time
+    /// has come; a timer of a `DispatchQueue` keeps nothing. A delay is clamped to a hundred years: the standard
+    /// clocks stop the program at longer ones.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
         let deadline = clock.now.advanced(by: min(max(delay, .zero), Self.longestDelay))
         let sleeping = SleepingWork(work)

@@ -10,12 +10,11 @@ extension Deferred where Value == Void {
     /// heartbeat.cancel()
     /// ```
     ///
-    /// A run is done when `body` returns or, if it returns a Deferred (or another ``DeferredConvertible``), when that is
-    /// settled; only then the next run begins. The runs are due at whole
-    /// intervals after the start and do not drift; those that fall due during a run are skipped. The Deferred never
-    /// succeeds: it fails with the first failure, or with `CancellationError` when it is cancelled, which stops the
-    /// timer or cancels what `body` returned. To end it from inside, throw. To postpone the next run, use
-    /// ``RepeatingWork``.
+    /// A run is done when `body` returns or, if it returns a Deferred (or another ``DeferredConvertible``), when that
+    /// is settled; only then the next run begins. The runs are due at whole intervals after the start and do not
+    /// drift; those that fall due during a run are skipped. The Deferred never succeeds: it fails with the first
+    /// failure, or with `CancellationError` when it is cancelled, which stops the timer or cancels what `body`
+    /// returned. To end it from inside, throw. To postpone the next run, use ``RepeatingWork``.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next. Zero: as soon as the dispatcher gets to it.
@@ -55,8 +54,8 @@ extension Deferred where Value == Void {
         ).deferred
     }
 
-    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run now is
-    /// not before this returns.
+    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run
+    /// now is not before this returns.
     ///
     /// ```swift
     /// Deferred.repeating(every: .seconds(1), on: MainActor.self) { self.seconds += 1 }.store(in: bag)
@@ -78,8 +77,8 @@ extension Deferred where Value == Void {
         ).deferred
     }
 
-    /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise behaves as
-    /// the form with a dispatcher.
+    /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise
+    /// behaves as the form with a dispatcher.
     public static func repeating<Ignored: Sendable>(
         every interval: Duration, on _: MainActor.Type,
         timer: any DelayedDispatcher = DispatchQueue.global(), startsNow: Bool = true,

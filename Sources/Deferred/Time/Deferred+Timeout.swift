@@ -11,13 +11,15 @@ extension Deferred {
     /// ```
     ///
     /// Expiry acts as ``cancel()`` on this position: it reaches what only this position waits for, and nothing that
-    /// others consume. If a canceller upstream completes its Deferred with a result of its own, that is the outcome.
-    /// `onTimeout` runs only if the time limit is what ended this Deferred: not after a cancel from elsewhere, which
-    /// stays a `CancellationError`, and not if the outcome came first.
+    /// others consume. What comes of the cancel is the outcome, mostly ``DeferredError/timedOut`` in place of its
+    /// `CancellationError`: a canceller upstream may complete its Deferred with a result of its own, an errback for
+    /// every error (`recover { _ in 0 }`) handles the cancel, and an `always` that throws replaces it. Put those
+    /// below. `onTimeout` runs only if the time limit is what ended this Deferred: not after a cancel from elsewhere,
+    /// which stays a `CancellationError`, and not if the outcome came first.
     ///
-    /// A callback upstream that is running when the time is up is allowed to finish, and its outcome counts (C5): a
-    /// synchronous callback that runs longer than the limit is not interrupted. The timer is stopped, and all that
-    /// it retains is released, as soon as this position is settled.
+    /// A callback upstream that is running when the time is up is allowed to finish, and its own link takes its
+    /// outcome (C5); then this position ends as said. A synchronous callback that runs longer than the limit is not
+    /// interrupted. The timer is stopped, and all that it retains is released, as soon as this position is settled.
     ///
     /// - Parameters:
     ///   - delay: How long to wait, from now. Zero or less is as soon as possible. A Deferred that is settled when
@@ -44,8 +46,8 @@ extension Deferred {
     /// let lines = log.readAll().timeout(.seconds(5)) { outcome in (try? outcome.get()) ?? [] }
     /// ```
     ///
-    /// Behaves as ``timeout(_:on:_:fileID:line:)``, but the closure runs whenever the time was up first, also if a canceller
-    /// or an errback upstream made something else of the cancel.
+    /// Behaves as ``timeout(_:on:_:fileID:line:)``, but the closure runs whenever the time was up first, also if a
+    /// canceller or an errback upstream made something else of the cancel.
     ///
     /// - Parameters:
     ///   - delay: How long to wait, from now.
@@ -85,8 +87,8 @@ extension Deferred {
     /// ```
     ///
     /// Behaves as ``timeout(_:on:_:fileID:line:)`` with the time that is left until then. Once the deadline has
-    /// passed, the cancel is submitted to the deadline's dispatcher at once: an outcome that comes before the dispatcher runs it
-    /// is in time.
+    /// passed, the cancel is submitted to the deadline's dispatcher at once: an outcome that comes before the
+    /// dispatcher runs it is in time.
     public func timeout(
         until deadline: Deadline, _ onTimeout: (@Sendable () throws -> Value)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line

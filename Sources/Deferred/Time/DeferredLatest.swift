@@ -12,9 +12,11 @@ public import Dispatch
 /// }
 /// ```
 ///
-/// The Deferred of a call that was replaced fails with `CancellationError`, whatever its body returns, and also if that
-/// was running: a stale value is never delivered. It is never reported as unhandled. Releasing this object changes nothing
-/// for the latest call. Safe from any thread.
+/// The Deferred of a call that was replaced fails with `CancellationError`, whatever its body returns, and also if
+/// that was running: a stale value is never delivered to it. It is never reported as unhandled. A callback that is
+/// attached to it with a dispatcher, and on its way there when a further call is made, still runs: put what `done`
+/// returns into a ``CancelBag``, and empty that, where this matters. Releasing this object changes nothing for the
+/// latest call. Safe from any thread.
 public final class DeferredLatest: Sendable {
     private struct Latest {
         var number: UInt64 = 0
@@ -59,8 +61,8 @@ public final class DeferredLatest: Sendable {
         start(fileID, line) { $0.map(body, fileID: fileID, line: line) }
     }
 
-    /// Cancels the call before, runs an asynchronous `body` in a Task after the pause unless a further call comes first,
-    /// and returns its outcome. Being replaced cancels the Task.
+    /// Cancels the call before, runs an asynchronous `body` in a Task after the pause unless a further call comes
+    /// first, and returns its outcome. Being replaced cancels the Task.
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line

@@ -23,8 +23,8 @@ public final class IdleTimer: DeferredConvertible {
     /// Creates a timer and starts it.
     ///
     /// - Parameters:
-    ///   - interval: How long after its start, or after the last ``postpone(_:)``, the timer expires. Zero or less is as
-    ///     soon as possible.
+    ///   - interval: How long after its start, or after the last ``postpone(_:)``, the timer expires. Zero or less is
+    ///     as soon as possible.
     ///   - dispatcher: Keeps the time.
     public init(
         after interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),

@@ -1,5 +1,5 @@
-/// A wait for a time that can be moved meanwhile. While it is moved to later times, the same timer stays set, and is set
-/// anew when it expires too early.
+/// A wait for a time that can be moved meanwhile. While it is moved to later times, the same timer stays set, and is
+/// set anew when it expires too early.
 ///
 /// Only the scheduled work retains the right to end the wait: if the dispatcher releases that work, the wait fails with
 /// `.abandoned` (A1, Q5).
@@ -77,8 +77,8 @@ final class PostponableWait: Sendable {
         if let completion, let timer, timer.call.stop() { completion.resolver.resolve() }
     }
 
-    /// Sets a timer. The delay is computed in the critical section that stores the timer, so that a move on another thread
-    /// comes either before both, or finds the timer.
+    /// Sets a timer. The delay is computed in the critical section that stores the timer, so that a move on another
+    /// thread comes either before both, or finds the timer.
     private func setTimer(_ completion: Completion) {
         let timer = DelayedCall()
         let now = dispatcher.elapsed

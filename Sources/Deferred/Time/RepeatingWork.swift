@@ -48,8 +48,8 @@ public final class RepeatingWork: DeferredConvertible {
         self.init(interval, dispatcher, nil, startsNow, fileID, line) { Deferred(waitingFor: try body($0)) }
     }
 
-    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run now is
-    /// not before this returns.
+    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run
+    /// now is not before this returns.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
@@ -66,8 +66,8 @@ public final class RepeatingWork: DeferredConvertible {
         }
     }
 
-    /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise behaves as
-    /// the form with a dispatcher.
+    /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise
+    /// behaves as the form with a dispatcher.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
@@ -169,8 +169,9 @@ final class RepeatingSchedule: Sendable {
 
     var interval: Duration { state.withLock { $0.interval } }
 
-    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher, and always on
-    /// `place` if there is one. It receives the number of intervals since the last run. Returns whether there is to be another run.
+    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher, and
+    /// always on `place` if there is one. It receives the number of intervals since the last run. Returns whether
+    /// there is to be another run.
     func next(
         _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
     ) -> Deferred<AsyncLoop.Next> {

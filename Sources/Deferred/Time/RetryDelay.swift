@@ -17,8 +17,8 @@ public struct RetryDelay: Sendable {
         RetryDelay(flaw: delay < .zero ? "delay must not be negative, is \(delay)" : nil) { _, _ in delay }
     }
 
-    /// Returns a delay that is `first` at first, then `factor` times as long from one attempt to the next, but never more
-    /// than `maximum`.
+    /// Returns a delay that is `first` at first, then `factor` times as long from one attempt to the next, but never
+    /// more than `maximum`.
     ///
     /// ```swift
     /// .exponential()                                     // 1 s, 2 s, 4 s, 8 s … 60 s, each less up to a half

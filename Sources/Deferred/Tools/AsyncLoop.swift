@@ -41,11 +41,11 @@ struct AsyncLoop: Sendable {
     }
 }
 
-/// Whether a closure runs inside the call that attaches or submits it. A loop of such calls then continues in the caller,
-/// and takes no stack.
+/// Whether a closure runs inside the call that attaches or submits it. A loop of such calls then continues in the
+/// caller, and takes no stack.
 ///
-/// The thread's number stands for the call: as long as it is stored here, that thread is in the call, and what else runs
-/// on the thread runs inside it.
+/// The thread's number stands for the call: as long as it is stored here, that thread is in the call, and what else
+/// runs on the thread runs inside it.
 ///
 /// Sound as `@unchecked Sendable`: `ranInside` is read and written by the attaching thread alone, which is the one
 /// that finds its own number in `thread`.

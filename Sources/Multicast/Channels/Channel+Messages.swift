@@ -1,5 +1,3 @@
-internal import Deferred
-
 extension Channel: AsyncSequence {
     /// Returns an iterator of the messages that are posted from now on. Every one is buffered until it is
     /// consumed.
@@ -35,8 +33,7 @@ extension Channel: AsyncSequence {
     ) -> AsyncStream<Message> {
         let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: policy)
         let tap = MessageTap(continuation)
-        let registration = Registration(
-            StreamListener(owner ?? tap.standIn, tap), on: nil, priority: priority)
+        let registration = add(StreamListener(owner ?? tap.standIn, tap), priority, nil)
         // Neither the channel nor the registration is retained here: when they are released, the tap ends the
         // stream.
         continuation.onTermination = {
@@ -44,11 +41,6 @@ extension Channel: AsyncSequence {
             withExtendedLifetime(standIn) {
                 if let registration { storage?.registry.remove([registration]) }
             }
-        }
-        let admission = storage.registry.add(registration)
-        if let retained = admission?.retained {
-            // Sound: a channel retains nothing else.
-            tap.yieldRetained(unsafeDowncast(retained, to: RetainedMessage<Message>.self).message)
         }
         return stream
     }
@@ -62,12 +54,10 @@ private final class StreamListener<Message: Sendable>: MessageListener<Message>,
 
     init(_ owner: AnyObject, _ tap: MessageTap<Message>) {
         self.tap = tap
-        super.init(owner) { _, message in tap.yield(message) }
+        super.init(owner) { _, message in tap.continuation.yield(message) }
     }
 
-    override func didEnd() {
-        tap.finish()
-    }
+    override func didEnd() { tap.continuation.finish() }
 }
 
 /// The listener's end of a stream. When the listener is released, for whatever reason, the stream ends.
@@ -76,32 +66,11 @@ private final class MessageTap<Message: Sendable>: Sendable {
 
     /// The owner of a listener that has no other, for as long as the stream can be iterated.
     let standIn = StandIn()
-    private let continuation: AsyncStream<Message>.Continuation
-    private let hasReceivedPost = SpinLocked(false)
+    let continuation: AsyncStream<Message>.Continuation
 
     init(_ continuation: AsyncStream<Message>.Continuation) {
         self.continuation = continuation
     }
 
-    deinit {
-        continuation.finish()
-    }
-
-    func yield(_ message: Message) {
-        hasReceivedPost.withLock { $0 = true }
-        continuation.yield(message)
-    }
-
-    /// Adds the retained message, unless a later one came first. Called before the stream can be iterated, so
-    /// that no Task is resumed under the lock; a message that the policy drops is released after it.
-    func yieldRetained(_ message: Message) {
-        let result = hasReceivedPost.withLock { hasReceivedPost in
-            hasReceivedPost ? nil : continuation.yield(message)
-        }
-        withExtendedLifetime(result) {}
-    }
-
-    func finish() {
-        continuation.finish()
-    }
+    deinit { continuation.finish() }
 }

@@ -24,22 +24,16 @@ public import Deferred
 /// - A delivery that has not begun when the listener is removed is not made.
 /// - Everything may be called from any thread, also from inside a listener. Nothing runs under a lock.
 public struct Channel<Message: Sendable>: Sendable {
-    let storage: ChannelStorage<Message>
-    /// Nil for a channel without a name.
-    let anchor: ChannelAnchor?
+    let storage: ChannelStorage
 
     /// Returns a handle of the channel with this name and type of messages, which it creates if there is none.
     public init(_ name: String, in directory: ChannelDirectory = .shared) {
-        let anchor = directory.anchor(named: name, of: Message.self)
-        self.anchor = anchor
-        // The type is part of the directory's key, so the cast succeeds.
-        storage = anchor.storage as! ChannelStorage<Message>
+        storage = directory.storage(named: name, of: Message.self)
     }
 
     /// Creates a channel without a name, which only copies of this handle reach.
     public init() {
-        storage = ChannelStorage(name: nil)
-        anchor = nil
+        storage = ChannelStorage(nil, Message.self, in: nil)
     }
 
     /// The name; nil if it was made without one.
@@ -62,7 +56,7 @@ public struct Channel<Message: Sendable>: Sendable {
         on dispatcher: (any Dispatcher)? = nil,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        add(MessageListener(owner) { body($1) }, priority, dispatcher)
+        ListenerToken(add(MessageListener(owner) { body($1) }, priority, dispatcher), in: storage.registry)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -83,7 +77,8 @@ public struct Channel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        add(MessageListener(owner) { body($0 as! Owner, $1) }, priority, dispatcher)
+        let listener = MessageListener<Message>(owner) { body($0 as! Owner, $1) }
+        return ListenerToken(add(listener, priority, dispatcher), in: storage.registry)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.
@@ -117,9 +112,9 @@ public struct Channel<Message: Sendable>: Sendable {
         }
     }
 
-    private func add(
+    func add(
         _ listener: MessageListener<Message>, _ priority: Int, _ dispatcher: (any Dispatcher)?
-    ) -> ListenerToken {
+    ) -> Registration {
         let registration = Registration(listener, on: dispatcher, priority: priority)
         let admission = storage.registry.add(registration)
         if let retained = admission?.retained {
@@ -130,7 +125,7 @@ public struct Channel<Message: Sendable>: Sendable {
                     .receiveRetained(message, for: owner)
             }
         }
-        return ListenerToken(registration, in: storage.registry)
+        return registration
     }
 
     /// Removes an owner's listeners and ends its ``messages(for:priority:buffering:)``.
@@ -139,13 +134,12 @@ public struct Channel<Message: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - owner: The object that the listeners belong to.
-    ///   - dispatcher: Removes only the listeners on this dispatcher; `nil`: all of them. Dispatchers that are objects are
-    ///     compared by identity, others by `==`. One that is neither stops the program with a message.
+    ///   - dispatcher: Removes only the listeners on this dispatcher; `nil`: all of them. Dispatchers that are
+    ///     objects are compared by identity, others by `==`. One that is neither stops the program with a message.
     public func remove(
         _ owner: AnyObject,
         on dispatcher: (any Dispatcher)? = nil,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let site = CallSite(fileID: fileID, line: line)
         storage.registry.remove(ObjectIdentifier(owner), on: dispatcher, site)
@@ -175,12 +169,12 @@ extension Channel {
     /// - Parameters:
     ///   - message: What the listeners receive.
     ///   - poster: An object whose own listeners are left out.
-    ///   - retained: Whether to keep the message, in place of an earlier one, for listeners and sequences that
-    ///     are added later: they receive it first. The channel retains it until
-    ///     ``removeRetainedMessage()`` or ``finish()``, and with it stays in its directory without
-    ///     listeners. A listener that the poster adds later receives it, too. A listener that is added while a
-    ///     message is posted receives the later one last, and may receive that only. What is posted while a listener is called with the retained message, also
-    ///     by itself, is delivered to it right after that, where the retained one is.
+    ///   - retained: Whether to keep the message, in place of an earlier one, for listeners and sequences that are
+    ///     added later: they receive it first. The channel retains it until ``removeRetainedMessage()`` or
+    ///     ``finish()``, and with it stays in its directory without listeners. A listener that the poster adds later
+    ///     receives it, too. A listener that is added while a message is posted receives the later one last, and may
+    ///     receive that only. What is posted while a listener is called with the retained message, also by itself, is
+    ///     delivered to it right after that, where the retained one is.
     /// - Returns: The number of listeners that were called or submitted to a dispatcher.
     @discardableResult
     public func post(_ message: Message, from poster: AnyObject? = nil, retained: Bool = false) -> Int {
@@ -218,13 +212,13 @@ extension Channel {
     /// chat.finish()       // the loop ends after the lines that were posted before
     /// ```
     ///
-    /// What was submitted to listeners' dispatchers before is still delivered. Later
-    /// posts have no effect, later listeners receive nothing, and later sequences are empty. The retained
-    /// message and the listeners' closures are released. A named channel leaves its directory: the next ``init(_:in:)`` with its name
-    /// creates a new channel. Finishing a channel again does nothing.
+    /// What was submitted to listeners' dispatchers before is still delivered. Later posts have no effect, later
+    /// listeners receive nothing, and later sequences are empty. The retained message and the listeners' closures are
+    /// released. A named channel leaves its directory: the next ``init(_:in:)`` with its name creates a new channel.
+    /// Finishing a channel again does nothing.
     public func finish() {
         // In this order, a handle created after the channel is finished is one of a new channel.
-        if let anchor { anchor.directory?.remove(anchor) }
+        storage.directory.object?.remove(storage)
         storage.registry.finish()
     }
 

@@ -11,18 +11,18 @@ public final class ChannelDirectory: Sendable {
 
     /// The channels in no particular order, and the place of each.
     struct State {
-        var anchors: [ChannelAnchor] = []
+        var channels: [ChannelStorage] = []
         var places: [ChannelKey: Int] = [:]
         /// The place of the next channel that is checked for whether it is still used.
         var hand = 0
 
         /// Removes a channel; the last one takes its place.
-        mutating func remove(at place: Int) -> ChannelAnchor {
-            let removed = anchors[place]
+        mutating func remove(at place: Int) -> ChannelStorage {
+            let removed = channels[place]
             places[removed.key] = nil
-            let last = anchors.removeLast()
+            let last = channels.removeLast()
             if last.key != removed.key {
-                anchors[place] = last
+                channels[place] = last
                 places[last.key] = place
             }
             return removed
@@ -36,24 +36,25 @@ public final class ChannelDirectory: Sendable {
 
     /// Every channel that has a listener, a retained message or a handle (a ``Channel``), sorted by name.
     public var listing: [ChannelListing] {
-        for key in keys { removeIfUnused(key) }
-        return anchors.map(\.storage.listing).sorted { first, second in
+        for key in state.withLock({ $0.channels.map(\.key) }) { removeIfUnused(key) }
+        let channels = state.withLock { state in state.channels.withUnsafeBufferPointer { Array($0) } }
+        return channels.map(\.listing).sorted { first, second in
             let names = (first.name ?? "", second.name ?? "")
             return names.0 != names.1 ? names.0 < names.1 : "\(first.messageType)" < "\(second.messageType)"
         }
     }
 
-    func anchor<Message: Sendable>(named name: String, of type: Message.Type) -> ChannelAnchor {
+    func storage(named name: String, of type: any Any.Type) -> ChannelStorage {
         let key = ChannelKey(name: name, messageType: ObjectIdentifier(type))
-        let (anchor, isNew) = state.withLock { state in
-            if let place = state.places[key] { return (state.anchors[place], false) }
-            let anchor = ChannelAnchor(key, ChannelStorage<Message>(name: name), in: self)
-            state.places[key] = state.anchors.count
-            state.anchors.append(anchor)
-            return (anchor, true)
+        let (channel, isNew) = state.withLock { state in
+            if let place = state.places[key] { return (state.channels[place], false) }
+            let channel = ChannelStorage(name, type, in: self)
+            state.places[key] = state.channels.count
+            state.channels.append(channel)
+            return (channel, true)
         }
         if isNew { removeSomeUnused() }
-        return anchor
+        return channel
     }
 
     /// Checks two channels for every one that is added. Unused channels therefore never outnumber the others
@@ -62,9 +63,9 @@ public final class ChannelDirectory: Sendable {
         for _ in 0..<2 {
             let key = state.withLock { state -> ChannelKey? in
                 // The channel that was added may have been finished since, and have been the last.
-                guard !state.anchors.isEmpty else { return nil }
-                state.hand = state.hand + 1 < state.anchors.count ? state.hand + 1 : 0
-                return state.anchors[state.hand].key
+                guard !state.channels.isEmpty else { return nil }
+                state.hand = state.hand + 1 < state.channels.count ? state.hand + 1 : 0
+                return state.channels[state.hand].key
             }
             guard let key else { return }
             removeIfUnused(key)
@@ -73,17 +74,14 @@ public final class ChannelDirectory: Sendable {
 
     /// Removes a channel that has no listener, no retained message and no handle.
     ///
-    /// Searches for a listener outside the lock. While the lock is held, an anchor that only the directory
+    /// Searches for a listener outside the lock. While the lock is held, a channel that only the directory
     /// refers to can't get another reference.
     private func removeIfUnused(_ key: ChannelKey) {
-        let storage = state.withLock { state in
-            state.places[key].map { state.anchors[$0].storage }
-        }
-        guard let storage, !storage.hasLivingListener else { return }
-        let removed = state.withLock { state -> ChannelAnchor? in
-            guard let place = state.places[key],
-                isKnownUniquelyReferenced(&state.anchors[place]),
-                state.anchors[place].storage.isUnused
+        let registry = state.withLock { state in state.places[key].map { state.channels[$0].registry } }
+        guard let registry, !registry.hasLivingListener() else { return }
+        let removed = state.withLock { state -> ChannelStorage? in
+            guard let place = state.places[key], isKnownUniquelyReferenced(&state.channels[place]),
+                state.channels[place].registry.isUnused
             else { return nil }
             return state.remove(at: place)
         }
@@ -91,68 +89,38 @@ public final class ChannelDirectory: Sendable {
     }
 
     /// Removes a channel that was finished, and leaves one that was since made by the same name.
-    func remove(_ anchor: ChannelAnchor) {
-        let removed = state.withLock { state -> ChannelAnchor? in
-            guard let place = state.places[anchor.key], state.anchors[place] === anchor else { return nil }
+    func remove(_ channel: ChannelStorage) {
+        let removed = state.withLock { state -> ChannelStorage? in
+            guard let place = state.places[channel.key], state.channels[place] === channel else {
+                return nil
+            }
             return state.remove(at: place)
         }
         withExtendedLifetime(removed) {}
-    }
-
-    private var keys: [ChannelKey] {
-        state.withLock { state in state.anchors.map(\.key) }
-    }
-
-    private var anchors: [ChannelAnchor] {
-        state.withLock { state in state.anchors.withUnsafeBufferPointer { Array($0) } }
-    }
-}
-
-/// What all handles of one channel share.
-final class ChannelStorage<Message: Sendable>: Sendable {
-    let name: String?
-    let registry = ListenerRegistry()
-
-    init(name: String?) {
-        self.name = name
     }
 }
 
 /// The key of a channel in its directory.
 struct ChannelKey: Hashable {
-    let name: String
+    let name: String?
     let messageType: ObjectIdentifier
 }
 
-/// What a directory and each handle of one of its channels retain: if only the directory does, there is no
-/// handle. (A class of its own, since `isKnownUniquelyReferenced` doesn't take an existential.)
-final class ChannelAnchor: Sendable {
-    let key: ChannelKey
-    let storage: any UntypedChannelStorage
-    private let directoryReference: WeakReference<ChannelDirectory>
+/// What all handles of one channel share. A directory retains it, too: if only that does, there is no handle.
+final class ChannelStorage: Sendable {
+    let name: String?
+    let messageType: any Any.Type
+    let registry = ListenerRegistry()
+    /// The directory that has it; none for a channel without a name.
+    let directory: WeakReference<ChannelDirectory>
 
-    init(_ key: ChannelKey, _ storage: any UntypedChannelStorage, in directory: ChannelDirectory) {
-        self.key = key
-        self.storage = storage
-        directoryReference = WeakReference(directory)
+    init(_ name: String?, _ messageType: any Any.Type, in directory: ChannelDirectory?) {
+        self.name = name
+        self.messageType = messageType
+        self.directory = WeakReference(directory)
     }
 
-    var directory: ChannelDirectory? { directoryReference.object }
-}
-
-/// A channel with any type of messages, as its directory knows it.
-protocol UntypedChannelStorage: AnyObject, Sendable {
-    var listing: ChannelListing { get }
-    /// Whether there is a listener whose owner exists. Releases the owner, so not under a lock.
-    var hasLivingListener: Bool { get }
-    /// Whether there are no listeners, deallocated ones included, and no retained message.
-    var isUnused: Bool { get }
-}
-
-extension ChannelStorage: UntypedChannelStorage {
-    var hasLivingListener: Bool { registry.hasLivingListener() }
-
-    var isUnused: Bool { registry.isUnused }
+    var key: ChannelKey { ChannelKey(name: name, messageType: ObjectIdentifier(messageType)) }
 
     var listing: ChannelListing {
         let listeners = registry.snapshot().compactMap { registration -> ChannelListing.Listener? in
@@ -165,7 +133,7 @@ extension ChannelStorage: UntypedChannelStorage {
                 dispatcher: registration.dispatcher.map { String(describing: type(of: $0)) }
             )
         }
-        return ChannelListing(name: name, messageType: Message.self, listeners: listeners)
+        return ChannelListing(name: name, messageType: messageType, listeners: listeners)
     }
 }
 

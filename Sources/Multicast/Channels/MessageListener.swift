@@ -1,4 +1,4 @@
-import Synchronization
+internal import Deferred
 
 /// A message that is kept for listeners that are added later.
 final class RetainedMessage<Message: Sendable>: Sendable {
@@ -11,91 +11,73 @@ final class RetainedMessage<Message: Sendable>: Sendable {
 
 /// A channel's listener, which calls a closure.
 ///
-/// Sound as `@unchecked Sendable` as ``Listener`` is.
+/// Sound as `@unchecked Sendable` as ``Listener`` is: `order` is set under the registry's lock, before a post finds the
+/// listener, and never again.
 class MessageListener<Message: Sendable>: Listener, @unchecked Sendable {
     private let body: @Sendable (AnyObject, Message) -> Void
-    /// One of the ``MessageOrder`` values, or the address of the last ``WaitingMessage``, which it retains.
-    private let order = Atomic<UInt>(MessageOrder.undecided)
+    /// Nil for a listener that was added when no message was retained.
+    private var order: SpinLocked<MessageOrder<Message>>?
 
     init(_ owner: AnyObject, _ body: @escaping @Sendable (AnyObject, Message) -> Void) {
         self.body = body
         super.init(owner)
     }
 
+    override func expectRetained() { order = SpinLocked(.undecided) }
+
     /// Delivers a message that was posted, or leaves it to the call of ``receiveRetained(_:for:)`` that is in progress.
     func receive(_ message: Message, for owner: AnyObject) {
-        if order.load(ordering: .acquiring) == MessageOrder.asPosted || !leave(message) {
-            body(owner, message)
-        }
+        if let order, order.withLock({ $0.leave(message) }) { return }
+        body(owner, message)
     }
 
     /// Delivers the message that was retained when the listener was added, unless a later one came first; and then
     /// what was posted meanwhile.
     func receiveRetained(_ message: Message, for owner: AnyObject) {
-        guard change(from: MessageOrder.undecided, to: MessageOrder.retainedFirst) else { return }
+        guard let order, order.withLock({ $0.begin() }) else { return }
         body(owner, message)
-        while !change(from: MessageOrder.retainedFirst, to: MessageOrder.asPosted) {
-            for message in takeWaiting() where !isRemoved { body(owner, message) }
+        while let waiting = order.withLock({ $0.takeWaiting() }) {
+            for message in waiting where !isRemoved { body(owner, message) }
         }
-    }
-
-    /// Leaves a message to the call that delivers the retained one. Returns false if there is none, and from now on
-    /// there will be none.
-    private func leave(_ message: Message) -> Bool {
-        while true {
-            let seen = order.load(ordering: .acquiring)
-            switch seen {
-            case MessageOrder.asPosted:
-                return false
-            case MessageOrder.undecided:
-                if change(from: seen, to: MessageOrder.asPosted) { return false }
-            default:
-                let waiting = Unmanaged.passRetained(WaitingMessage(message, after: seen))
-                if change(from: seen, to: UInt(bitPattern: waiting.toOpaque())) { return true }
-                waiting.release()
-            }
-        }
-    }
-
-    /// Returns the messages that were left to this call, the first one first.
-    ///
-    /// Sound: the exchange takes over the reference to each message in the list.
-    private func takeWaiting() -> [Message] {
-        var messages: [Message] = []
-        var last = order.exchange(MessageOrder.retainedFirst, ordering: .acquiringAndReleasing)
-        while let address = UnsafeRawPointer(bitPattern: last), last != MessageOrder.retainedFirst {
-            let waiting = Unmanaged<WaitingMessage<Message>>.fromOpaque(address).takeRetainedValue()
-            messages.append(waiting.message)
-            last = waiting.previous
-        }
-        return messages.reversed()
-    }
-
-    private func change(from expected: UInt, to desired: UInt) -> Bool {
-        order.compareExchange(
-            expected: expected, desired: desired, ordering: .acquiringAndReleasing
-        ).exchanged
     }
 }
 
 /// How a ``MessageListener`` orders the retained message and those that are posted.
-private enum MessageOrder {
+private enum MessageOrder<Message: Sendable>: Sendable {
     /// Neither has been delivered yet.
-    static var undecided: UInt { 0 }
+    case undecided
+    /// The retained message, or one that was posted meanwhile, is being delivered; these wait.
+    case delivering([Message])
     /// Posted messages are delivered at once. The retained one is older, and would come too late.
-    static var asPosted: UInt { 1 }
-    /// The retained message is being delivered. Posted messages wait in a list, none so far.
-    static var retainedFirst: UInt { 2 }
-}
+    case asPosted
 
-/// A message that waits until the retained one has been delivered.
-private final class WaitingMessage<Message: Sendable>: Sendable {
-    let message: Message
-    /// The address of the one that was posted before it, or ``MessageOrder/retainedFirst``.
-    let previous: UInt
+    /// Leaves a message to the call that delivers the retained one. Returns false if there is none, and from now on
+    /// there will be none.
+    mutating func leave(_ message: Message) -> Bool {
+        guard case .delivering(var waiting) = consume self else {
+            self = .asPosted
+            return false
+        }
+        waiting.append(message)
+        self = .delivering(waiting)
+        return true
+    }
 
-    init(_ message: Message, after previous: UInt) {
-        self.message = message
-        self.previous = previous
+    /// Returns whether the retained message is to be delivered.
+    mutating func begin() -> Bool {
+        guard case .undecided = self else { return false }
+        self = .delivering([])
+        return true
+    }
+
+    /// Returns the messages that were left meanwhile, the first one first; nil if there are none, and from now on there
+    /// will be none.
+    mutating func takeWaiting() -> [Message]? {
+        guard case .delivering(let waiting) = self, !waiting.isEmpty else {
+            self = .asPosted
+            return nil
+        }
+        self = .delivering([])
+        return waiting
     }
 }

@@ -46,8 +46,8 @@ struct Respondent: Sendable {
     /// Nil for a delegate that is called at once.
     let dispatcher: DispatcherReference?
 
-    /// The delegates of a registry, in the order added; all on `place`, if there is one. Those with one dispatcher share a
-    /// reference if they are asked by one question, and have one each otherwise.
+    /// The delegates of a registry, in the order added; all on `place`, if there is one. Those with one dispatcher
+    /// share a reference if they are asked by one question, and have one each otherwise.
     static func all(
         in registry: ListenerRegistry, on place: (any Dispatcher)?, sharing isShared: Bool
     ) -> [Respondent] {

@@ -19,8 +19,7 @@ extension MulticastDelegate {
     /// delegate answered; attached after that, it runs at once, as with every Deferred.
     public func collect<Answer: Sendable>(
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Answer]> {
         collect(on: nil, body, CallSite(fileID: fileID, line: line))
     }
@@ -31,8 +30,7 @@ extension MulticastDelegate {
     /// As the form with plain answers. A cancel cancels the Deferreds that it waits for.
     public func collectDeferred<Answer: DeferredConvertible>(
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Answer.Value]> {
         collectDeferred(on: nil, body, CallSite(fileID: fileID, line: line))
     }

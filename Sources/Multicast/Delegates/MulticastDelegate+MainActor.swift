@@ -9,9 +9,9 @@ public import Deferred
 /// delegates.all(on: MainActor.self) { $0.mayClose() }.done { if $0 { close() } }
 /// ```
 ///
-/// With `on: MainActor.self` every delegate is called on the main actor, in place of the dispatcher that it was added with,
-/// and never before the call returns; the compiler checks that the closure is isolated to the main actor. Otherwise these
-/// forms behave as those without.
+/// With `on: MainActor.self` every delegate is called on the main actor, in place of the dispatcher that it was added
+/// with, and never before the call returns; the compiler checks that the closure is isolated to the main actor.
+/// Otherwise these forms behave as those without.
 extension MulticastDelegate {
     /// Calls `body` with each delegate, on the main actor, in the order added.
     public func notify(on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (Delegate) -> Void) {
@@ -76,7 +76,8 @@ extension MulticastDelegate {
         ballot(order, fileID, line).decidePromised(by: true, onMainActor(body))
     }
 
-    /// Asks one delegate after the other, on the main actor, until one ends the question, and passes each the result so far.
+    /// Asks one delegate after the other, on the main actor, until one ends the question, and passes each the result
+    /// so far.
     public func reduce<Answer: Sendable>(
         over initial: Answer, on _: MainActor.Type,
         _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
@@ -91,8 +92,8 @@ extension MulticastDelegate {
             }, site)
     }
 
-    /// Asks one delegate after the other, on the main actor, until one ends the question, and waits for the Deferred that
-    /// each returns.
+    /// Asks one delegate after the other, on the main actor, until one ends the question, and waits for the Deferred
+    /// that each returns.
     public func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
         over initial: Answer, on _: MainActor.Type,
         _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Turn,

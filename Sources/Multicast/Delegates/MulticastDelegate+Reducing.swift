@@ -31,8 +31,7 @@ extension MulticastDelegate {
     public func reduce<Answer: Sendable>(
         over initial: Answer,
         _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
         reduce(over: initial, on: nil, body, CallSite(fileID: fileID, line: line))
     }
@@ -42,8 +41,7 @@ extension MulticastDelegate {
     public func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
         over initial: Answer,
         _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
         reduceDeferred(over: initial, on: nil, body, CallSite(fileID: fileID, line: line))
     }
@@ -56,8 +54,7 @@ extension MulticastDelegate {
     public func reduce<Answer: Sendable>(
         into initial: consuming Answer,
         _ body: @escaping @Sendable (inout Answer, Delegate) throws -> Void,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
         reduce(into: consume initial, on: nil, body, CallSite(fileID: fileID, line: line))
     }

@@ -27,8 +27,7 @@ extension MulticastDelegate {
     public func all(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         Ballot(self, order, fileID, line).decide(by: false, body)
     }
@@ -38,8 +37,7 @@ extension MulticastDelegate {
     public func all<Answer: DeferredConvertible>(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         Ballot(self, order, fileID, line).decidePromised(by: false, body)
     }
@@ -50,13 +48,12 @@ extension MulticastDelegate {
     /// delegates.any { $0.handle(query) }.done { isHandled in if !isHandled { reply(.notImplemented) } }
     /// ```
     ///
-    /// An answer that throws is the failure, and ends the question. Asked `.concurrently`, that is so unless a yes arrived
-    /// before it: no answer is waited for after an error.
+    /// An answer that throws is the failure, and ends the question. Asked `.concurrently`, that is so unless a yes
+    /// arrived before it: no answer is waited for after an error.
     public func any(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         Ballot(self, order, fileID, line).decide(by: true, body)
     }
@@ -66,8 +63,7 @@ extension MulticastDelegate {
     public func any<Answer: DeferredConvertible>(
         asking order: AskingOrder = .sequentially,
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         Ballot(self, order, fileID, line).decidePromised(by: true, body)
     }
@@ -82,13 +78,12 @@ extension MulticastDelegate where Delegate: Sendable {
     /// plugins.first { !$0.mayClose() }.done { if let objector = $0 { show(objector.name) } }
     /// ```
     ///
-    /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure. The
-    /// result retains the delegate.
+    /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure.
+    /// The result retains the delegate.
     public func first(
         asking order: AskingOrder = .sequentially,
         where body: @escaping @Sendable (Delegate) throws -> Bool,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
         Ballot(self, order, fileID, line).find(body)
     }
@@ -99,8 +94,7 @@ extension MulticastDelegate where Delegate: Sendable {
     public func first<Answer: DeferredConvertible>(
         asking order: AskingOrder = .sequentially,
         where body: @escaping @Sendable (Delegate) throws -> Answer,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {
         Ballot(self, order, fileID, line).findPromised(body)
     }

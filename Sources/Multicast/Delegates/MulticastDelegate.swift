@@ -1,7 +1,7 @@
 public import Deferred
 
-// Sound as `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing follows from `Delegate`
-// is argued below and at `Listener`.
+// Sound as `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing follows from
+// `Delegate` is argued below and at `Listener`.
 
 /// Delegates that are notified and asked together, each on the dispatcher that it was added with.
 ///
@@ -50,8 +50,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     public func add(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)?,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) -> ListenerToken {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
         let registration = Registration(DelegateListener(delegate, object), on: dispatcher)
@@ -68,8 +67,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     public func remove(
         _ delegate: Delegate,
         on dispatcher: (any Dispatcher)? = nil,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
         registry.remove(ObjectIdentifier(object), on: dispatcher, CallSite(fileID: fileID, line: line))
@@ -138,14 +136,16 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         let type = type(of: delegate as Any)
         fatalError(
             type is AnyClass
-                ? "\(Self.self) can't refer to a \(type) weakly, since \(Delegate.self) stores it in a box: use a class-bound protocol"
-                : "A delegate is referred to weakly, so it must be an object; \(type), added to \(Self.self), is not a class",
+                ? "\(Self.self) can't refer to a \(type) weakly, since \(Delegate.self) stores it in a box: "
+                    + "use a class-bound protocol"
+                : "A delegate is referred to weakly, so it must be an object; \(type), added to \(Self.self), "
+                    + "is not a class",
             file: fileID,
             line: line
         )
     }
 
-    /// Returns the delegate of a listener, whose object the caller retains. Soundness of `unsafeDowncast`: nothing else
+    /// Returns the delegate of a listener, whose object the caller retains. Sound: nothing else
     /// is put into the registry.
     static func delegate(of listener: Listener, _ object: AnyObject) -> Delegate {
         unsafeDowncast(listener, to: DelegateListener<Delegate>.self).delegate(object)

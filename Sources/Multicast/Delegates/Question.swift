@@ -61,9 +61,9 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         return deferred
     }
 
-    /// Returns a Deferred with the answer of each delegate, and a closure that asks them: submits the question to those with
-    /// a dispatcher, then calls the others. What is attached before that runs where the answers arrive. The answer of one that
-    /// has been deallocated or removed is `initial`.
+    /// Returns a Deferred with the answer of each delegate, and a closure that asks them: submits the question to
+    /// those with a dispatcher, then calls the others. What is attached before that runs where the answers arrive.
+    /// The answer of one that has been deallocated or removed is `initial`.
     static func each(
         of registry: ListenerRegistry, on place: (any Dispatcher)?, _ initial: Answer, _ site: CallSite,
         _ body: @escaping Body
@@ -157,10 +157,7 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
                     fileID: site.fileID, line: site.line)
                 if let result, take(result, resolver) { proceed(resolver) }
                 return deferred
-            },
-            fileID: site.fileID,
-            line: site.line
-        )
+            }, fileID: site.fileID, line: site.line)
         resolver.follow(rest)
         if resolver.isCancelled { rest.cancel() }
         return false
@@ -188,8 +185,9 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     }
 }
 
-/// A call of `dispatch`, whose work may run before it returns, on this thread or another: decides who submits the next
-/// work. (An `AttachingCall` does not do: a dispatcher that waits for its work on another thread would wait for itself.)
+/// A call of `dispatch`, whose work may run before it returns, on this thread or another: decides who submits the
+/// next work. (An `AttachingCall` does not do: a dispatcher that waits for its work on another thread would wait for
+/// itself.)
 private final class Submission: Sendable {
     private let state = Atomic<UInt8>(submitting)
     private let hasBegun = Atomic(false)

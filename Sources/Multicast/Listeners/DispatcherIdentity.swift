@@ -18,7 +18,8 @@ func isSameDispatcher(_ first: any Dispatcher, _ second: any Dispatcher, _ site:
     }
     guard let value = first as? any Equatable else {
         fatalError(
-            "Removing by dispatcher needs dispatchers that can be compared: make \(type(of: first)) a class or Equatable",
+            "Removing by dispatcher needs dispatchers that can be compared: "
+                + "make \(type(of: first)) a class or Equatable",
             file: site.fileID,
             line: site.line
         )

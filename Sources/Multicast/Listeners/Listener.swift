@@ -28,6 +28,9 @@ class Listener: @unchecked Sendable {
     /// it, and its `deinit` may need that lock.
     final var owner: AnyObject? { object }
 
+    /// Called if a message is retained when the listener is added, under the registry's lock.
+    func expectRetained() {}
+
     /// Called once the listener gets no more messages: it was removed, or its channel was finished.
     ///
     /// Not under a lock, and possibly more than once.

@@ -8,8 +8,9 @@ internal import Deferred
 /// deallocated are found outside the lock, by deliveries or when the number of listeners has doubled, and
 /// removed like others.
 ///
-/// This is the one lock of delegates, channels and closures. ``ListenerSlots`` decides under it; what that removes or returns
-/// is released after it, and a weak reference is never loaded under it: its release may deallocate the object.
+/// This is the one lock of delegates, channels and closures. ``ListenerSlots`` decides under it; what that removes or
+/// returns is released after it, and a weak reference is never loaded under it: its release may deallocate the
+/// object.
 final class ListenerRegistry: Sendable {
     let state = SpinLocked(ListenerSlots())
 

@@ -44,6 +44,7 @@ struct ListenerSlots {
     /// Adds a listener after those of its priority. Returns nil, and adds nothing, once finished.
     mutating func add(_ registration: Registration) -> Admission? {
         guard !isFinished else { return nil }
+        if retained != nil { registration.listener.expectRetained() }
         append(registration)
         let isSweepDue = occupied >= sweepAt
         if isSweepDue { sweepAt = 2 * occupied }

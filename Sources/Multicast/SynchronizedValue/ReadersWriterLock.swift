@@ -3,14 +3,14 @@ import Synchronization
 
 /// A lock that many readers or one writer can hold at a time, and that starves neither kind.
 ///
-/// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a
-/// writer holds it or waits for it. So a reader that adds one and finds it negative must wait for that writer,
-/// and a reader that subtracts one and finds it negative must report its departure to the writer. A writer first takes
-/// `writers`, so there is one mark at most; then it sets the mark and learns in the same step how many readers it has to wait for. Those
-/// count themselves off in `departuresAwaited`, which may go below zero before the writer adds their number;
-/// at zero all have left. A writer that has to sleep before that adds `sleepMark`, and the reader whose
-/// departure leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers came meanwhile, and all
-/// of them are let in before another writer can set it.
+/// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a writer
+/// holds it or waits for it. So a reader that adds one and finds it negative must wait for that writer, and a reader
+/// that subtracts one and finds it negative must report its departure to the writer. A writer first takes `writers`,
+/// so there is one mark at most; then it sets the mark and learns in the same step how many readers it has to wait
+/// for. Those count themselves off in `departuresAwaited`, which may go below zero before the writer adds their
+/// number; at zero all have left. A writer that has to sleep before that adds `sleepMark`, and the reader whose
+/// departure leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers came meanwhile, and
+/// all of them are let in before another writer can set it.
 ///
 /// That prevents starvation both ways: no reader that comes later overtakes a waiting writer, and at most one
 /// writer overtakes a reader that has been counted.

@@ -1,7 +1,7 @@
 // Sound as `@unchecked Sendable`: `storage` is read only between beginReading and endReading and changed only between
-// beginWriting and endWriting, which exclude each other; the lock is Sendable itself. That exclusion is also the one that
-// `@exclusivity(unchecked)` relies on: the run-time check would only find again what the lock and its records have made
-// sure of.
+// beginWriting and endWriting, which exclude each other; the lock is Sendable itself. That exclusion is also the one
+// that `@exclusivity(unchecked)` relies on: the run-time check would only find again what the lock and its records
+// have made sure of.
 
 /// A value that many threads can read at the same time and one at a time can change.
 ///
@@ -47,8 +47,7 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
     @inlinable
     public func read<Result, Failure: Error>(
         _ body: (Value) throws(Failure) -> Result,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(Failure) -> Result {
         var record = ReentrancyRecord(of: lock, fileID, line)
         return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in
@@ -66,8 +65,7 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
     @discardableResult
     public func write<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result,
-        fileID: StaticString = #fileID,
-        line: UInt = #line
+        fileID: StaticString = #fileID, line: UInt = #line
     ) throws(Failure) -> Result {
         var record = ReentrancyRecord(of: lock, fileID, line)
         return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in

@@ -104,6 +104,34 @@ import Testing
         #expect(queue.tryGet() == 1)
     }
 
+    @Test("Q2, Q3: after finish, calls and workers wait for an element that may return, and one receives it")
+    func returnedAfterFinish() async throws {
+        let queue = DeferredQueue<Int>()
+        let worker = queue.run(on: MainActor.self) { model.runs.append("\($0)") }
+        try queue.put(1)
+        let other = queue.run(on: MainActor.self) { model.runs.append("other \($0)") }
+        queue.finish()
+        let got = queue.get()
+        try expectNoResult(got)
+        try expectNoResult(other)
+        worker.cancel()
+        await drainMainActor()
+        #expect(model.runs == ["other 1"])
+        #expect(try failureResult(of: got) as? DeferredError == .finished)
+        try successResult(of: other)
+    }
+
+    @Test("Q3: a get inside the callback of the last element of a finished queue fails at once")
+    func getInsideLast() async throws {
+        let queue = DeferredQueue<Int>()
+        let last = queue.get().map { _ in
+            queue.finish()
+            return queue.get().hasFired
+        }
+        try queue.put(1)
+        #expect(try successResult(of: last))
+    }
+
     @Test("DeferredList: the body of a limited list runs on the main actor, for as many as the limit says")
     func limitedList() async throws {
         let gates = (0..<3).map { _ in Deferred<Int>() }

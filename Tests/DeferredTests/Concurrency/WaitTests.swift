@@ -1,6 +1,8 @@
 import Deferred
 import DeferredTesting
 import Dispatch
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite("wait")
@@ -58,6 +60,42 @@ struct WaitTests {
             deferred.reject(TestError())
         }
         #expect(seen.count == 1)
+    }
+
+    @Test(
+        "U1: an outcome that comes just as the time is up is thrown, or left to others: it is not lost",
+        .ownThreads)
+    func justInTime() {
+        let unhandled = SharedLog<Int>()
+        let thrown = SharedLog<Int>()
+        let rounds = 20_000
+        let requests = DispatchQueue(label: "rejects")
+        for round in 0..<rounds {
+            let isWaiting = Gate()
+            DeferredDiagnostics.withHandler({ _ in unhandled.add(round) }) {
+                let (deferred, resolver) = Deferred<Int>.withResolver()
+                requests.async {
+                    isWaiting.pass()
+                    DeferredDiagnostics.withHandler({ _ in unhandled.add(round) }) {
+                        _ = resolver.reject(TestError())
+                    }
+                }
+                isWaiting.open()
+                do { try deferred.wait(timeout: .nanoseconds(round % 64 * 200 + 1)) } catch {
+                    if error is TestError { thrown.add(round) }
+                }
+                requests.sync {}
+            }
+        }
+        #expect(thrown.all.count + unhandled.all.count == rounds)
+        #expect(Set(thrown.all + unhandled.all).count == rounds, "each is seen once")
+    }
+
+    /// Lets another thread pass at the moment when it is opened.
+    private final class Gate: Sendable {
+        private let isOpen = Atomic<Bool>(false)
+        func open() { isOpen.store(true, ordering: .releasing) }
+        func pass() { while !isOpen.load(ordering: .acquiring) {} }
     }
 
     @Test("A1: a Deferred that nobody can fire any more ends a wait with .abandoned")

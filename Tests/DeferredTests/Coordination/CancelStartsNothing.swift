@@ -49,6 +49,22 @@ struct CancelStartsNothing {
         #expect(log.all == ["starts 0"] && cache.underWayCount == 0)
     }
 
+    @Test("C7: requests of a cache that wait for a permit do not begin", arguments: [1, 2])
+    func permitsOfCache(depth: Int) throws {
+        let semaphore = DeferredSemaphore(1)
+        let caches = (0..<depth).map { _ in DeferredCache<Int, Int>() }
+        func value(_ number: Int, _ caches: ArraySlice<DeferredCache<Int, Int>>) -> Deferred<Int> {
+            guard let cache = caches.first else { return semaphore.run { work(number) } }
+            return cache.value(for: number) { value(number, caches.dropFirst()) }
+        }
+        let first = semaphore.run { work(9) }
+        let cached = (0..<5).map { value($0, caches[...]) }
+        DeferredList([first] + cached + [semaphore.run { work(8) }]).values().cancel()
+        #expect(log.all == ["starts 9"])
+        #expect(semaphore.available == 1 && cached.allSatisfy { $0.hasFired })
+        #expect(caches.allSatisfy { $0.underWayCount == 0 })
+    }
+
     @Test("C7: calls of which the latest is cancelled with the others start nothing")
     func latest() throws {
         let clock = ManualClock()

@@ -52,16 +52,6 @@ struct DeferredQueueTests {
         #expect(try successResult(of: queue.get()) == 2)
     }
 
-    @Test("negative limits are refused by name")
-    func invalidLimits() throws {
-        #expect(throws: DeferredError.invalidArgument("a queue's size must not be negative, is -1")) {
-            try DeferredQueue<Int>(size: -1).put(1)
-        }
-        #expect(
-            try failureResult(of: DeferredQueue<Int>(backlog: -2).get()) as? DeferredError
-                == .invalidArgument("a queue's backlog must not be negative, is -2"))
-    }
-
     @Test("C1: a cancelled wait leaves the queue and takes no element")
     func cancel() throws {
         let queue = DeferredQueue<Int>()
@@ -174,19 +164,6 @@ struct DeferredQueueTests {
         #expect(all.count == putters * each)
         #expect(Set(all.map { $0.putter * each + $0.number }).count == putters * each)
         #expect(queue.count == 0 && queue.waitingCount == 0)
-    }
-
-    @Test("A1: when the queue is released, waiting calls fail with .abandoned, workers too")
-    func queueGoes() throws {
-        var queue: DeferredQueue<Int>? = DeferredQueue()
-        weak var watched: DeferredQueue<Int>?
-        watched = queue
-        let waiting = queue!.get()
-        let worker = queue!.run { _ in }
-        queue = nil
-        #expect(watched == nil)
-        #expect(try failureResult(of: waiting) as? DeferredError == .abandoned)
-        #expect(try failureResult(of: worker) as? DeferredError == .abandoned)
     }
 }
 

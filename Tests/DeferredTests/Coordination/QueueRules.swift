@@ -289,7 +289,11 @@ struct QueueRules {
         #expect(try failureResult(of: queue.send(1)) as? DeferredError == error)
         #expect(try failureResult(of: queue.get()) as? DeferredError == error)
         #expect(try failureResult(of: queue.run { _ in }) as? DeferredError == error)
+        #expect(throws: error) { try queue.put(1) }
         #expect(queue.tryGet() == nil)
         queue.finish()
+        #expect(
+            try failureResult(of: DeferredQueue<Int>(backlog: -2).get()) as? DeferredError
+                == .invalidArgument("a queue's backlog must not be negative, is -2"))
     }
 }

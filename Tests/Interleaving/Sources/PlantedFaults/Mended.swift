@@ -70,8 +70,8 @@ extension PlantedFault {
             80, "a message that is posted while the retained one is delivered overtakes it",
             in: "Multicast", foundBy: "channel-listen-retained-post",
             change(
-                "            default:\n                let waiting =",
-                "            default:\n                if il_is_planted(80) { return false }\n                let waiting ="
+                "if let order, order.withLock({ $0.leave(message) }) { return }",
+                "if !il_is_planted(80), let order, order.withLock({ $0.leave(message) }) { return }"
             )),
         PlantedFault(
             81, "a cancel is lost that comes while the canceller runs on another thread",
