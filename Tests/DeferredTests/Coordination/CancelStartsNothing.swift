@@ -49,15 +49,17 @@ struct CancelStartsNothing {
         #expect(log.all == ["starts 0"] && cache.underWayCount == 0)
     }
 
-    @Test("C7: requests of a cache that wait for a permit do not begin", arguments: [1, 2])
-    func permitsOfCache(depth: Int) throws {
+    @Test(
+        "C7: requests of a cache that wait for a permit do not begin, whether one of them or another has it",
+        arguments: [1, 2], [true, false])
+    func permitsOfCache(depth: Int, isHeldByCached: Bool) throws {
         let semaphore = DeferredSemaphore(1)
         let caches = (0..<depth).map { _ in DeferredCache<Int, Int>() }
         func value(_ number: Int, _ caches: ArraySlice<DeferredCache<Int, Int>>) -> Deferred<Int> {
             guard let cache = caches.first else { return semaphore.run { work(number) } }
             return cache.value(for: number) { value(number, caches.dropFirst()) }
         }
-        let first = semaphore.run { work(9) }
+        let first = isHeldByCached ? value(9, caches[...]) : semaphore.run { work(9) }
         let cached = (0..<5).map { value($0, caches[...]) }
         DeferredList([first] + cached + [semaphore.run { work(8) }]).values().cancel()
         #expect(log.all == ["starts 9"])
