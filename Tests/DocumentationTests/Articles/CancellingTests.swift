@@ -113,6 +113,18 @@ import Testing
         #expect(eventLog.all == ["callback begins", "callback ends", "time limit", "-1"])
     }
 
+    @Test("Cancelling: a time limit behind a busy dispatcher waits for it, unless that is shielded")
+    func busyDispatcher() throws {
+        let (page, queue, clock) = (Deferred.resolved("text"), ManualDispatcher(), ManualClock())
+        let waiting = page.map(on: queue) { $0.count }.timeout(.seconds(5), on: clock)
+        let length = page.map(on: queue) { $0.count }.shielded().timeout(.seconds(5), on: clock)
+        clock.advance(by: .seconds(5))
+        #expect(try failureResult(of: length) as? DeferredError == .timedOut)
+        try expectNoResult(waiting)
+        queue.run()
+        #expect(try failureResult(of: waiting) as? DeferredError == .timedOut)
+    }
+
     @Test("Cancelling: what stands above a timeout may make another outcome of it")
     func errbackAboveTimeout() throws {
         let (clock, pages) = (ManualClock(), SynchronizedValue<[Deferred<String>]>([]))
