@@ -74,7 +74,8 @@ extension URLRequest {
 
     /// Returns the address as errors name it.
     ///
-    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if it is not of the form `http://host` or `https://host`.
+    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if it is not of the form `http://host` or
+    ///   `https://host`.
     @discardableResult
     func checkedAddress() throws(DataSourceError) -> URL {
         guard let asked = url else { throw .invalidRequest(nil, reason: "the request has no URL") }

@@ -5,19 +5,20 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Executes a ``TransferStateMachine``: passes it what the session, the timers, the sink and the user's closures report, and
-/// performs the actions that it returns, under one lock.
+/// Executes a ``TransferStateMachine``: passes it what the session, the timers, the sink and the user's
+/// closures report, and performs the actions that it returns, under one lock.
 ///
-/// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of the
-/// user's is: closures run on the transfer's queue, and timers are cancelled when the lock has been released. The end is on
-/// that queue, or on a global one after a failure, which does not wait for a closure that never returns. The session's
-/// queue neither waits nor runs callbacks.
+/// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of
+/// the user's is: closures run on the transfer's queue, and timers are cancelled when the lock has been
+/// released. The end is on that queue, or on a global one after a failure, which does not wait for a closure
+/// that never returns. The session's queue neither waits nor runs callbacks.
 ///
 /// Sound as `@unchecked Sendable`: `storage` changes in `deinit` only.
 final class Transfer: @unchecked Sendable {
     typealias Machine = TransferStateMachine
 
-    struct Core {
+    /// Not copied: a copy would not change with it, and the code to make one is large.
+    struct Core: ~Copyable {
         var machine: Machine
         let sink: any TransferSink
         /// The present task.
@@ -103,7 +104,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Writes a form to a file, which is removed when the transfer ends.
     private func write(_ form: MultipartForm, for url: URL) throws {
-        let file = try TemporaryFile()
+        let file = try PartFile.temporary("upload")
         core.withLock { $0.body.form = file }
         try form.write(to: file, for: url) { core.withLock { $0.machine.state.phase != .preparing } }
     }
@@ -133,11 +134,12 @@ final class Transfer: @unchecked Sendable {
         completion?(outcome)
     }
 
-    /// What a transfer no longer needs, to be cancelled and released without the lock: timers and closures are the user's.
+    /// What a transfer no longer needs, to be cancelled and released without the lock: timers and closures
+    /// are the user's.
     private struct Rest {
         let timers: [any DelayedWork]
         let discarded: PartFile?
-        let form: TemporaryFile?
+        let form: PartFile?
         let completion: (@Sendable (Result<HTTPURLResponse, any Error>) -> Void)?
     }
 
@@ -196,8 +198,8 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Has the machine handle an event, and performs its actions. An action that has the machine handle another event is the
-    /// last one.
+    /// Has the machine handle an event, and performs its actions. An action that has the machine handle
+    /// another event is the last one.
     func run(_ event: Machine.Event, of round: Int? = nil, _ core: inout Core) {
         for action in core.machine.handle(event, of: round) { perform(action, &core) }
     }
@@ -242,8 +244,8 @@ final class Transfer: @unchecked Sendable {
         do { try core.stage?.append(data) } catch { run(.failed(error, .transfer), &core) }
     }
 
-    /// Passes what is staged to the sink, on the transfer's queue. The lock is taken for each piece, so that a cancel waits
-    /// for one of them at most.
+    /// Passes what is staged to the sink, on the transfer's queue. The lock is taken for each piece, so that
+    /// a cancel waits for one of them at most.
     private func flush(_ round: Int) {
         var isMore = true
         while isMore {
@@ -280,8 +282,8 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Tasks
 
-    /// Sends a request, whose body may be a stream: that is made and opened on the transfer's queue, since it may be of a
-    /// class of the user's.
+    /// Sends a request, whose body may be a stream: that is made and opened on the transfer's queue, since it
+    /// may be of a class of the user's.
     private func send(_ request: URLRequest, _ core: inout Core) {
         let round = core.machine.round
         let options = core.machine.options

@@ -7,6 +7,7 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
+// Sound as `@unchecked Sendable`: its properties are constants, and what changes is behind the lock of `current`.
 /// The superclass of ``URLDataSource``, ``JSONDataSource``, ``DownloadDataSource`` and ``StreamDataSource``: an HTTP
 /// transfer as an operation. It has no initializer for others.
 open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @unchecked Sendable {

@@ -7,8 +7,8 @@ public import FoundationNetworking
 
 /// Configures a transfer, beyond what its `URLRequest` does: limits, closures, the body to send.
 public struct TransferOptions: Sendable {
-    /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``. A redirect
-    /// whose status is accepted is not followed.
+    /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``.
+    /// A redirect whose status is accepted is not followed.
     public var acceptedStatuses: Set<Int>
 
     /// The largest body that is accepted, in bytes after decompression; nil for no limit. A body that is announced as
@@ -18,8 +18,9 @@ public struct TransferOptions: Sendable {
     /// How much of the body of an answer whose status is not accepted is kept in the error, in bytes.
     public var errorByteCount: Int
 
-    /// The longest time in which nothing arrives: after it, a transfer fails with ``DataSourceError/timedOut(_:_:)``, at the
-    /// latest an eighth of that time later. Nil is the request's `timeoutInterval`, which is 60 s unless it was set.
+    /// The longest time in which nothing arrives: after it, a transfer fails with
+    /// ``DataSourceError/timedOut(_:_:)``, at the latest an eighth of that time later. Nil is the request's
+    /// `timeoutInterval`, which is 60 s unless it was set.
     ///
     /// The headers of an answer count when they are complete: a server that sends them slowly is silent until then.
     public var silenceTimeout: Duration?
@@ -62,16 +63,16 @@ public struct TransferOptions: Sendable {
     /// Requests the body only if its entity tag is another (`If-None-Match`); otherwise as ``ifModifiedSince``.
     public var ifNoneMatch: String?
 
-    /// Called with the progress when that has changed, at most 50 times a second, and not before the last call has
-    /// returned. The last call before a success has the final figures. After a failure or a cancel, a call that has begun
-    /// may still be running. Runs on a queue of the transfer's own.
+    /// Called with the progress when that has changed, at most 50 times a second, and not before the last
+    /// call has returned. The last call before a success has the final figures. After a failure or a cancel,
+    /// a call that has begun may still be running. Runs on a queue of the transfer's own.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
-    /// Called when the server answers 401, for a request with credentials; with nil in the Deferred, the 401 is the answer.
-    /// Runs on a queue of the transfer's own, at most three times for one request. While its Deferred is pending,
-    /// ``silenceTimeout`` does not count, and ``totalTimeout`` does. A request for anything but `http` or `https` is
-    /// ``DataSourceError/invalidRequest(_:reason:)``. When the transfer ends, the Deferred is cancelled, unless it has other
-    /// consumers.
+    /// Called when the server answers 401, for a request with credentials; with nil in the Deferred, the 401
+    /// is the answer. Runs on a queue of the transfer's own, at most three times for one request. While its
+    /// Deferred is pending, ``silenceTimeout`` does not count, and ``totalTimeout`` does. A request for
+    /// anything but `http` or `https` is ``DataSourceError/invalidRequest(_:reason:)``. When the transfer
+    /// ends, the Deferred is cancelled, unless it has other consumers.
     ///
     /// ```swift
     /// options.onChallenge = { challenge in
@@ -174,8 +175,8 @@ public struct AuthenticationChallenge: Sendable {
     public let request: URLRequest
     /// The answer: status 401, with `WWW-Authenticate` among its headers.
     public let response: HTTPURLResponse
-    /// 1 for the first challenge, 2 if the request with credentials was refused, and so on. What the library requests of its
-    /// own accord (the rest of a body, a mirror) counts anew.
+    /// 1 for the first challenge, 2 if the request with credentials was refused, and so on. What the library
+    /// requests of its own accord (the rest of a body, a mirror) counts anew.
     public let attempt: Int
 
     /// Creates a challenge, for a test of a closure that answers it.
@@ -207,7 +208,8 @@ public struct TransferRedirect: Sendable {
     /// The request that follows: without credentials if that is to another host, port or scheme, and as a `GET`
     /// after 303, or 301 and 302 to a `POST`.
     public let next: URLRequest
-    /// 1 for the first redirect. What the library requests of its own accord (the rest of a body, a mirror) counts anew.
+    /// 1 for the first redirect. What the library requests of its own accord (the rest of a body, a mirror)
+    /// counts anew.
     public let count: Int
 
     /// Creates a redirect, for a test of a closure that decides about it.
