@@ -49,7 +49,7 @@ final class StagingArea: @unchecked Sendable {
         if options.takesFirst, !file.wasKept {
             try withFirstPlace { try move(file.url, to: path) }
         }
-        if options.keepsServerTime, !file.wasKept, let modified = file.modified {
+        if options.keepsServerTime, let modified = file.lastModified.flatMap(ServerDate.parse) {
             do {
                 try FileManager.default.setAttributes(
                     [.modificationDate: modified], ofItemAtPath: URL.file(path).path)

@@ -25,7 +25,7 @@ protocol RequestObserver: AnyObject, Sendable {
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     private struct Lifecycle: ~Copyable {
-        var requestedAt: ContinuousClock.Instant?
+        var requestedAt: Duration?
         var isStarted = false
         var isWorking = false
         /// A cancel came after the work had been started, and `stopWork()` has not returned yet.
@@ -97,7 +97,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.isStarted } ?? false }
         let isAccepted = lifecycle.withLock { lifecycle in
             guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
-            lifecycle.requestedAt = .now
+            lifecycle.requestedAt = CollectedMetrics.now
             lifecycle.resolver = resolver
             lifecycle.awaitsDispatcher = dispatcher != nil
             lifecycle.observer = observer
@@ -142,7 +142,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     }
 
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
-    final var requestedAt: ContinuousClock.Instant? { lifecycle.withLock { $0.requestedAt } }
+    final var requestedAt: Duration? { lifecycle.withLock { $0.requestedAt } }
 
     // MARK: Working
 

@@ -129,12 +129,12 @@ extension Transfer {
         let report: @Sendable () -> Void = { [self] in
             let progress = self.core.withLock { core -> TransferProgress? in
                 core.isReporting = false
-                core.reported = .now
+                core.reported = CollectedMetrics.now
                 return core.machine.state.hasEnded ? nil : core.machine.progress
             }
             if let progress { onProgress(progress) }
         }
-        let pause = core.reported.map { $0 + Self.reportInterval - .now } ?? .zero
+        let pause = core.reported.map { $0 + Self.reportInterval - CollectedMetrics.now } ?? .zero
         queue.asyncAfter(deadline: .now() + max(0, pause / .seconds(1)), execute: report)
     }
 }

@@ -30,10 +30,10 @@ final class Transfer: @unchecked Sendable {
         var cancelQuestion: (@Sendable () -> Void)?
         var silenceTimer: (any DelayedWork)?
         var totalTimer: (any DelayedWork)?
-        var metrics = TransferMetrics()
+        var metrics = CollectedMetrics()
         var isReporting = false
         /// When the user was last notified of the progress.
-        var reported: ContinuousClock.Instant?
+        var reported: Duration?
         var outcome: Result<HTTPURLResponse, any Error>?
         /// The sink's file, to be closed without the lock.
         var discarded: PartFile?
@@ -63,7 +63,7 @@ final class Transfer: @unchecked Sendable {
         queue.async { rest.release() }
     }
 
-    var metrics: TransferMetrics {
+    var metrics: CollectedMetrics {
         core.withLock { core in
             var metrics = core.metrics
             metrics.received = core.machine.received
@@ -81,7 +81,7 @@ final class Transfer: @unchecked Sendable {
     /// - Parameter completion: Receives the outcome, once, on the transfer's queue, a failure on a global one; not if
     ///   the transfer is stopped.
     func start(
-        requestedAt: ContinuousClock.Instant?,
+        requestedAt: Duration?,
         completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>) -> Void
     ) {
         let begun = core.withLock { core -> (options: TransferOptions, silence: Duration?, url: URL)? in
@@ -89,7 +89,7 @@ final class Transfer: @unchecked Sendable {
             guard case .preparing = core.machine.state else { return nil }
             core.completion = completion
             core.metrics.requested = requestedAt
-            core.metrics.started = .now
+            core.metrics.started = CollectedMetrics.now
             return (core.machine.options, core.machine.silence, core.machine.url)
         }
         guard let begun else { return }
@@ -144,7 +144,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     private static func takeRest(_ core: inout Core) -> Rest {
-        core.metrics.ended = core.metrics.ended ?? .now
+        core.metrics.ended = core.metrics.ended ?? CollectedMetrics.now
         return Rest(
             timers: [core.silenceTimer.take(), core.totalTimer.take()].compactMap { $0 },
             discarded: core.discarded.take(), form: core.body.form.take(), completion: core.completion.take())
@@ -166,7 +166,7 @@ final class Transfer: @unchecked Sendable {
     func receive(_ response: HTTPURLResponse, of round: Int) {
         core.withLock { core in
             guard core.machine.round == round else { return }
-            core.metrics.responded = .now
+            core.metrics.responded = CollectedMetrics.now
             core.metrics.firstByte = nil
             run(.head(response), of: round, &core)
         }
@@ -175,7 +175,9 @@ final class Transfer: @unchecked Sendable {
     /// Receives the next piece of the body.
     func receive(_ data: Data, of round: Int) {
         let sink = core.withLock { core in
-            if core.machine.round == round, core.metrics.firstByte == nil { core.metrics.firstByte = .now }
+            if core.machine.round == round, core.metrics.firstByte == nil {
+                core.metrics.firstByte = CollectedMetrics.now
+            }
             run(.bytes(data), of: round, &core)
             return core.sink
         }
@@ -191,7 +193,7 @@ final class Transfer: @unchecked Sendable {
             ?? error.map { response == nil ? DescriptorShortage.named($0) : $0 }
         core.withLock { core in
             if failure == nil, let response, case .requesting = core.machine.state {
-                core.metrics.responded = .now
+                core.metrics.responded = CollectedMetrics.now
                 run(.head(response), of: round, &core)
             }
             run(.completed(failure), of: round, &core)
@@ -221,7 +223,7 @@ final class Transfer: @unchecked Sendable {
         case .verify(let check): verify(check, &core)
         case .report: reportProgress(&core)
         case .conclude(let result):
-            core.metrics.ended = .now
+            core.metrics.ended = CollectedMetrics.now
             (result.isSuccess ? queue : .global()).async { [self] in conclude() }
         case .close(let result): close(result, &core)
         case .discard:

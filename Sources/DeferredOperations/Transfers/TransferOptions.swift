@@ -109,9 +109,11 @@ public struct TransferOptions: Sendable {
     /// moved into place, use its `verify`.
     public var validateResponse: (@Sendable (HTTPURLResponse) throws -> Void)?
 
+    @usableFromInline static let successes = Set(200..<300)
+
     /// Creates options with these values.
     public init(
-        acceptedStatuses: Set<Int> = Set(200..<300),
+        acceptedStatuses: Set<Int> = successes,
         maximumByteCount: Int64? = nil,
         errorByteCount: Int = 4096,
         silenceTimeout: Duration? = nil,
@@ -144,6 +146,32 @@ public struct TransferOptions: Sendable {
         self.onChallenge = onChallenge
         self.onRedirect = onRedirect
         self.validateResponse = validateResponse
+    }
+}
+
+extension TransferOptions {
+    /// Has `body` called with the progress on the main actor, in place of ``onProgress``. Where several reports have come
+    /// before it can run, it is called once, with the last of them; so after a success with the final figures. After a
+    /// failure or a cancel, one call may follow.
+    ///
+    /// ```swift
+    /// options.reportProgress(on: MainActor.self) { progress in bar.fraction = progress.fraction }
+    /// ```
+    public mutating func reportProgress(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (TransferProgress) -> Void
+    ) {
+        let latest = Locked<TransferProgress?>(nil)
+        onProgress = { progress in
+            let isSubmitted = latest.withLock { latest in
+                defer { latest = progress }
+                return latest != nil
+            }
+            if isSubmitted { return }
+            MainActorDispatcher().dispatch {
+                guard let progress = latest.withLock({ $0.take() }) else { return }
+                MainActor.assumeIsolated { body(progress) }
+            }
+        }
     }
 }
 
@@ -273,5 +301,32 @@ public struct TransferMetrics: Sendable {
     private static func time(from: ContinuousClock.Instant?, to: ContinuousClock.Instant?) -> Duration? {
         guard let from, let to else { return nil }
         return to - from
+    }
+}
+
+/// The figures of ``TransferMetrics`` while they are collected.
+///
+/// `ContinuousClock.Instant` has no fixed layout, nor has what contains it, and code for that is large and slow. A `Duration`
+/// has one.
+struct CollectedMetrics {
+    var requested: Duration?
+    var started: Duration?
+    var responded: Duration?
+    var firstByte: Duration?
+    var ended: Duration?
+    var requestCount = 0
+    var received: Int64 = 0
+
+    private static let origin = ContinuousClock.now
+
+    /// The time since the first use of this in the process.
+    static var now: Duration { origin.duration(to: .now) }
+
+    var metrics: TransferMetrics {
+        func instant(_ time: Duration?) -> ContinuousClock.Instant? { time.map { Self.origin + $0 } }
+        return TransferMetrics(
+            requested: instant(requested), started: instant(started), responded: instant(responded),
+            firstByte: instant(firstByte), ended: instant(ended), requestCount: requestCount,
+            received: received)
     }
 }
