@@ -150,9 +150,9 @@ public struct TransferOptions: Sendable {
 }
 
 extension TransferOptions {
-    /// Has `body` called with the progress on the main actor, in place of ``onProgress``. Where several reports have come
-    /// before it can run, it is called once, with the last of them; so after a success with the final figures. After a
-    /// failure or a cancel, one call may follow.
+    /// Has `body` called with the progress on the main actor, in place of ``onProgress``. Where several
+    /// reports have come before it can run, it is called once, with the last of them; so after a success with
+    /// the final figures. After a failure or a cancel, one call may follow.
     ///
     /// ```swift
     /// options.reportProgress(on: MainActor.self) { progress in bar.fraction = progress.fraction }
@@ -306,8 +306,8 @@ public struct TransferMetrics: Sendable {
 
 /// The figures of ``TransferMetrics`` while they are collected.
 ///
-/// `ContinuousClock.Instant` has no fixed layout, nor has what contains it, and code for that is large and slow. A `Duration`
-/// has one.
+/// `ContinuousClock.Instant` has no fixed layout, nor has what contains it, and code for that is large and
+/// slow. A `Duration` has one.
 struct CollectedMetrics {
     var requested: Duration?
     var started: Duration?
