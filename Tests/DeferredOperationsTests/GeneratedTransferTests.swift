@@ -100,7 +100,7 @@ struct GeneratedTransferTests {
     private enum Kind: CaseIterable { case load, download, resumed, mirrored, stream }
 
     /// One transfer, to its end.
-    private struct Run {
+    private struct Run: ~Copyable {
         var random: Seeded
         var server: Server
         var simulation: Simulation

@@ -23,7 +23,7 @@ struct Seeded: RandomNumberGenerator {
 }
 
 /// Performs the actions of a state machine without a server, tasks or threads, and notes what happened.
-struct Simulation {
+struct Simulation: ~Copyable {
     typealias Machine = TransferStateMachine
 
     var machine: Machine

@@ -1,5 +1,6 @@
 import Deferred
 import DeferredOperations
+import DeferredTesting
 import Foundation
 import LoopbackServer
 import Testing
@@ -162,6 +163,24 @@ struct URLDataSourceTests {
         _ = try await fixture.load(.pattern(3_000_000)) { $1.onProgress = { seen.note($0) } }
         #expect(seen.all.last == TransferProgress(received: 3_000_000, expected: 3_000_000, sent: 0))
         #expect(seen.all.map(\.received) == seen.all.map(\.received).sorted())
+    }
+
+    @Test(
+        "O6: progress is reported on the main actor, the last report of several, and ends with the final figures"
+    )
+    @MainActor func progressOnMainActor() async throws {
+        var seen: [TransferProgress] = []
+        var options = TransferOptions.patient
+        options.reportProgress(on: MainActor.self) { seen.append($0) }
+        let report = try #require(options.onProgress)
+        for received in 1...3 { report(TransferProgress(received: Int64(received))) }
+        #expect(seen.isEmpty)
+        await drainMainActor()
+        #expect(seen == [TransferProgress(received: 3)])
+        fixture.server.route("/it", .pattern(3_000_000))
+        _ = try await URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue).value
+        await drainMainActor()
+        #expect(seen.last == TransferProgress(received: 3_000_000, expected: 3_000_000))
     }
 
     @Test("The times of a transfer come in order")

@@ -12,8 +12,8 @@ struct StagedFile: Sendable {
     let status: Int?
     /// Whether the file was there before, whole.
     let wasKept: Bool
-    /// The date that the server sent.
-    let modified: Date?
+    /// The date of the last modification, as the server sent it.
+    let lastModified: String?
 
     /// A file at `url` that stays as it is.
     init(kept url: URL, byteCount: Int64, status: Int?) {
@@ -22,7 +22,7 @@ struct StagedFile: Sendable {
         self.status = status
         resumedAt = 0
         wasKept = true
-        modified = nil
+        lastModified = nil
     }
 
     init(_ file: DownloadDataSource.File) {
@@ -31,7 +31,7 @@ struct StagedFile: Sendable {
         resumedAt = file.resumedAt
         status = file.response?.statusCode
         wasKept = file.wasKept
-        modified = file.response.flatMap { RemoteFile($0).modified }
+        lastModified = file.response?.value(forHTTPHeaderField: "Last-Modified")
     }
 }
 

@@ -200,8 +200,8 @@ struct TookTooLong: Error, CustomStringConvertible {
     var description: String { "not done after \(Amount.span(limit)) (--max-time)" }
 }
 
-/// The error of an answer that is compressed although that was not asked for. Foundation would unpack it: the file would not be
-/// the server's, and could be any number of times as large.
+/// The error of an answer that is compressed although that was not asked for. Foundation would unpack it: the
+/// file would not be the server's, and could be any number of times as large.
 struct UnaskedEncoding: Error, CustomStringConvertible {
     let encoding: String
 

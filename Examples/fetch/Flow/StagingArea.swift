@@ -49,7 +49,7 @@ final class StagingArea: @unchecked Sendable {
         if options.takesFirst, !file.wasKept {
             try withFirstPlace { try move(file.url, to: path) }
         }
-        if options.keepsServerTime, !file.wasKept, let modified = file.modified {
+        if options.keepsServerTime, let modified = file.lastModified.flatMap(ServerDate.parse) {
             do {
                 try FileManager.default.setAttributes(
                     [.modificationDate: modified], ofItemAtPath: URL.file(path).path)
@@ -111,7 +111,8 @@ final class StagingArea: @unchecked Sendable {
 
     private static let prefix = ".fetch-"
 
-    /// Locks a folder of the user's own that nobody has locked. Returns nil if it is none, or if there are no locks here.
+    /// Locks a folder of the user's own that nobody has locked. Returns nil if it is none, or if there are no
+    /// locks here.
     private static func locked(_ folder: URL) -> CInt? {
         var status = stat()
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

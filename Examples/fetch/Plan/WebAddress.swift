@@ -31,13 +31,13 @@ enum WebAddress {
         return url
     }
 
-    /// Returns the text as it may be shown: without user and password. Where those end is uncertain in a malformed URL, of
-    /// which the part up to the last `@` is left out.
+    /// Returns the text as it may be shown: without user and password. Where those end is uncertain in a
+    /// malformed URL, of which the part up to the last `@` is left out.
     static func shown(_ text: String) -> String {
+        guard let at = text.lastIndex(of: "@") else { return text }
         if let components = URLComponents(string: text), components.host?.isEmpty == false {
             return text.withoutUserInfo
         }
-        guard let at = text.lastIndex(of: "@") else { return text }
         let scheme = text.firstRange(of: "//").map { text[..<$0.upperBound] } ?? ""
         return String(scheme + text[text.index(after: at)...])
     }

@@ -4,6 +4,7 @@ public import Foundation
 public import FoundationNetworking
 #endif
 
+// Sound as `@unchecked Sendable`: its properties are constants of `Sendable` types.
 /// Loads what a URL names, over HTTP, into a file, in constant memory.
 ///
 /// ```swift
@@ -41,17 +42,18 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
 
     /// What to do if there is something at the destination.
     ///
-    /// Only a file is replaced or kept. If the destination is a symbolic link, that is the file that it leads to, and the
-    /// link stays; the part file is beside that file. A folder, a device, a pipe, or a link that leads nowhere is
-    /// ``DataSourceError/cannotWrite(_:reason:)``, before a request is sent.
+    /// Only a file is replaced or kept. If the destination is a symbolic link, that is the file that it leads
+    /// to, and the link stays; the part file is beside that file. A folder, a device, a pipe, or a link that
+    /// leads nowhere is ``DataSourceError/cannotWrite(_:reason:)``, before a request is sent.
     public enum Existing: Sendable, Hashable {
         /// Fail with ``DataSourceError/destinationExists(_:)``, before a request is sent; and likewise if something has
         /// appeared by the time the download is complete.
         case fail
         /// Replace it, in one step, when the download is complete. The mode of the file is kept.
         case replace
-        /// Succeed with it as it is, without a request; also if it has appeared by the time the download is complete. Its
-        /// length and contents are not checked: `expectedByteCount` and `verify` are for the download.
+        /// Succeed with it as it is, without a request; also if it has appeared by the time the download is
+        /// complete. Its length and contents are not checked: `expectedByteCount` and `verify` are for the
+        /// download.
         case skip
     }
 
@@ -62,8 +64,8 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
 
     /// Creates a download of the answer to a request.
     ///
-    /// Unless the request has an `Accept-Encoding`, the server is asked not to compress the body (`identity`), so that its
-    /// length can be checked and a part can be resumed.
+    /// Unless the request has an `Accept-Encoding`, the server is asked not to compress the body
+    /// (`identity`), so that its length can be checked and a part can be resumed.
     ///
     /// ```swift
     /// let options = DownloadOptions(mirrors: [second, third], expectedByteCount: 1_048_576) { part in
@@ -141,22 +143,20 @@ extension DownloadDataSource {
     /// Removes the part files that processes which were killed have left beside `destinations`.
     ///
     /// A process removes those of its own downloads. Where it is killed, or stopped by the fault that
-    /// <doc:FoundationOnLinux> describes, they stay, unless this is called for the same destinations at its next start. What
-    /// another process is writing stays, and so does the part file of a download that ``DownloadOptions/resumes``, which
-    /// the next one continues. Reads each folder once, on the calling thread; ignores errors.
+    /// <doc:FoundationOnLinux> describes, they stay, unless this is called for the same destinations at its
+    /// next start. What another process is writing stays, and so does the part file of a download that
+    /// ``DownloadOptions/resumes``, which the next one continues. Reads each folder once, on the calling
+    /// thread; ignores errors.
     public static func removeAbandonedPartFiles(for destinations: [URL]) {
-        var names: [String: Set<Substring>] = [:]
-        for destination in destinations {
-            guard let file = try? Destination(destination).file() else { continue }
-            let name = Destination.partPath(for: file).split(separator: "/").last?.dropLast(".part".count)
-            names[file.deletingLastPathComponent().path, default: []].insert(name ?? "")
-        }
-        for (folder, names) in names {
+        let files = destinations.compactMap { try? Destination($0).file() }
+        let wanted = Set(files.map { Destination.partPath(for: $0) })
+        for folder in Set(files.map { $0.deletingLastPathComponent().path }) {
             for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-                guard let base = Destination.baseName(ofUniquePart: name[...]), names.contains(base) else {
+                let path = folder + "/" + name
+                guard let shared = Destination.sharedPath(ofUnique: path), wanted.contains(shared) else {
                     continue
                 }
-                PartFile.removeAbandoned(folder + "/" + name)
+                PartFile.removeAbandoned(path)
             }
         }
     }

@@ -5,20 +5,20 @@ public struct DownloadOptions: Sendable {
     /// What to do if there is something at the destination.
     public var existing: DownloadDataSource.Existing
 
-    /// Leaves a part file (`name.part`, and what is known of it in `name.part.from`) when the transfer fails or is cancelled,
-    /// if the server has sent a validator (a strong `ETag`, or `Last-Modified`); and continues one that is there (`Range`
-    /// with `If-Range`).
+    /// Leaves a part file (`name.part`, and what is known of it in `name.part.from`) when the transfer fails
+    /// or is cancelled, if the server has sent a validator (a strong `ETag`, or `Last-Modified`); and
+    /// continues one that is there (`Range` with `If-Range`).
     ///
-    /// If the server has something else by then, or the request is for another URL or `Range`, the download starts anew. A
-    /// file of that name that is not a download's stays as it is, and nothing is resumed.
+    /// If the server has something else by then, or the request is for another URL or `Range`, the download
+    /// starts anew. A file of that name that is not a download's stays as it is, and nothing is resumed.
     public var resumes: Bool
 
     /// Makes the folder of the destination, and those around it.
     public var createsFolders: Bool
 
-    /// Other addresses of the same file. When one fails, the next is asked for the rest; its part is used if the length of the
-    /// whole, and the date where both send one, are the same as before. The Deferred fails with the last one's error.
-    /// Credentials in the headers are only sent to the host of the request.
+    /// Other addresses of the same file. When one fails, the next is asked for the rest; its part is used if
+    /// the length of the whole, and the date where both send one, are the same as before. The Deferred fails
+    /// with the last one's error. Credentials in the headers are only sent to the host of the request.
     public var mirrors: [URL]
 
     /// How long the file is to be, in bytes. Any other length is
@@ -29,10 +29,11 @@ public struct DownloadOptions: Sendable {
     /// Checks the finished part file, which it receives, before that is moved into place; not called for a file that
     /// ``DownloadDataSource/Existing/skip`` keeps.
     ///
-    /// What it throws is the failure, and nothing is left of the file; or the next mirror is asked for the whole, but first
-    /// the same one if the file consisted of parts from several. Runs on a queue of the transfer's own, and may take long:
-    /// silence does not count. After a cancel or ``TransferOptions/totalTimeout`` its result is ignored. It must not write to
-    /// the part file: another length is ``DataSourceError/cannotWrite(_:reason:)``.
+    /// What it throws is the failure, and nothing is left of the file; or the next mirror is asked for the
+    /// whole, but first the same one if the file consisted of parts from several. Runs on a queue of the
+    /// transfer's own, and may take long: silence does not count. After a cancel or
+    /// ``TransferOptions/totalTimeout`` its result is ignored. It must not write to the part file: another
+    /// length is ``DataSourceError/cannotWrite(_:reason:)``.
     public var verify: (@Sendable (_ part: URL) throws -> Void)?
 
     /// Creates options with these values.
@@ -103,17 +104,17 @@ struct Destination {
     /// Eight hexadecimal digits.
     static func uniqueWord() -> String { String(UInt32.random(in: 1 << 28 ... .max), radix: 16) }
 
-    /// Whether a part file of that name is for one download alone, and then the name without its last two words.
-    static func baseName(ofUniquePart name: Substring) -> Substring? {
-        let words = name.split(separator: ".", omittingEmptySubsequences: false)
-        guard words.count > 2, words[words.count - 1] == "part", words[words.count - 2].utf8.count == 8,
-            UInt32(words[words.count - 2], radix: 16) != nil
+    /// The path of the part file that later downloads find, if `path` is that of one for a single download.
+    static func sharedPath(ofUnique path: String) -> String? {
+        let end = path.suffix(".12345678.part".count)
+        guard end.first == ".", end.hasSuffix(".part"), end.dropFirst().prefix(8).allSatisfy(\.isHexDigit)
         else { return nil }
-        return name.dropLast(".12345678.part".count)
+        return path.dropLast(end.count) + ".part"
     }
 
-    /// The path of the part file for a file: `name.part` in the same folder, for later downloads to find, or with `unique` in
-    /// its name, for this one alone. A name that would become too long is cut and made distinct by a hash.
+    /// The path of the part file for a file: `name.part` in the same folder, for later downloads to find, or
+    /// with `unique` in its name, for this one alone. A name that would become too long is cut and made
+    /// distinct by a hash.
     static func partPath(for file: URL, unique: String? = nil) -> String {
         var name = file.lastPathComponent
         if name.utf8.count > 200 {

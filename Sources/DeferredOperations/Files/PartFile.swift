@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// A file that is written beside its destination, so that it can be moved there in one step.
 ///
 /// It is opened without following symbolic links, must be a regular file of the user's own with this one name,
@@ -21,8 +17,10 @@ final class PartFile {
     }
 
     let path: String
+    var url: URL { URL(fileURLWithPath: path) }
     private(set) var byteCount: Int64
     private var descriptor: CInt
+    private var isTemporary = false
 
     private init(_ path: String, _ descriptor: CInt, _ byteCount: Int64) {
         self.path = path
@@ -31,17 +29,31 @@ final class PartFile {
     }
 
     deinit {
+        if isTemporary { unlink(path) }
         close()
     }
 
     /// Makes a new file, and locks it until it is closed; its name must not be taken.
     static func creating(_ path: String) throws(FileFailure) -> PartFile {
         while true {
-            let part = PartFile(path, try opened(path, O_WRONLY | O_CREAT | O_EXCL, 0o600), 0)
+            let part = PartFile(path, try opened(path, O_RDWR | O_CREAT | O_EXCL, 0o600), 0)
             // Without a lock, on a file system that has none, it is not recognised as abandoned either.
             guard flock(part.descriptor, LOCK_EX) == 0 else { return part }
             // Before it was locked, it may have been taken for an abandoned one.
             if part.isNamed(path) { return part }
+        }
+    }
+
+    /// Makes a file in the folder for temporary files, which is removed with this object at the latest.
+    static func temporary(_ purpose: String) throws(DataSourceError) -> PartFile {
+        let folder = FileManager.default.temporaryDirectory
+        let url = folder.appendingPathComponent("\(purpose)-\(UUID().uuidString)")
+        do {
+            let file = try creating(url.path)
+            file.isTemporary = true
+            return file
+        } catch {
+            throw .cannotWrite(url, reason: error.reason)
         }
     }
 
@@ -124,6 +136,24 @@ final class PartFile {
         try data.write(to: descriptor, at: &byteCount)
     }
 
+    /// Adds bytes at the end of a temporary file.
+    func write(_ data: Data) throws(DataSourceError) {
+        do { try append(data) } catch { throw .cannotWrite(url, reason: error.reason) }
+    }
+
+    /// Returns up to `limit` bytes of a temporary file.
+    func read(at start: Int64, upTo limit: Int) throws(DataSourceError) -> Data {
+        var piece = Data(count: Int(min(Int64(limit), byteCount - start)))
+        let count = piece.withUnsafeMutableBytes { bytes in
+            while true {
+                let count = pread(descriptor, bytes.baseAddress, bytes.count, off_t(start))
+                if count >= 0 || errno != EINTR { return count }
+            }
+        }
+        guard count > 0 else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
+        return piece.prefix(count)
+    }
+
     /// Truncates the file to the first `byteCount` bytes.
     func truncate(to byteCount: Int64 = 0) throws(FileFailure) {
         guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw .last }
@@ -190,106 +220,4 @@ final class PartFile {
 
 private func closeDescriptor(_ descriptor: CInt) {
     close(descriptor)
-}
-
-/// The data needed to continue a part file. It is stored in a separate file beside that, readable by its
-/// owner only.
-struct ResumeRecord: Codable, Equatable {
-    /// The address that was requested, without user and password.
-    let url: String
-    /// The caller's own `Range` header.
-    var range: String?
-    /// The validator for `If-Range`: a strong entity tag or a date.
-    /// Nil if the server sent neither: the part can't be continued by a later download.
-    var validator: String?
-    /// The date that the server sent, which several mirrors of one file are likely to share.
-    var lastModified: String?
-    /// The position in the resource of the part file's first byte; nil for 0.
-    var offset: Int64?
-    /// The length of the whole resource, if it is known.
-    var total: Int64?
-
-    /// Creates a record for a part file that another program has left.
-    init(for url: URL, range: String?, validator: String) {
-        self.url = url.withoutUserInfo.absoluteString
-        self.range = range
-        self.validator = validator
-    }
-
-    /// Creates a record of the answer `response` to a request for `url`.
-    init(_ response: HTTPURLResponse, for url: URL, range: String?) {
-        self.url = url.withoutUserInfo.absoluteString
-        self.range = range
-        lastModified = response.value(forHTTPHeaderField: "Last-Modified")
-        if response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" {
-            validator = Self.validator(of: response)
-        }
-    }
-
-    /// Whether a request for `url` with that `Range` header asks for the same thing.
-    func isOf(_ url: URL?, range: String?) -> Bool {
-        self.url == url?.withoutUserInfo.absoluteString && self.range == range
-    }
-
-    /// Returns a strong entity tag or the date; a weak tag does not identify bytes.
-    static func validator(of response: HTTPURLResponse) -> String? {
-        if let tag = response.value(forHTTPHeaderField: "ETag"), !tag.isEmpty, !tag.hasPrefix("W/") {
-            return tag
-        }
-        return response.value(forHTTPHeaderField: "Last-Modified")
-    }
-}
-
-/// The file that a ``ResumeRecord`` is kept in.
-struct ResumeRecordFile {
-    let path: String
-
-    /// The result of reading the file.
-    enum Finding {
-        case nothing
-        case record(ResumeRecord)
-        /// A file that no download has made.
-        case foreign
-    }
-
-    /// Reads the file, without following symbolic links.
-    ///
-    /// - Throws: A failure if it is not a regular file.
-    func read() throws(FileFailure) -> Finding {
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return .nothing }
-            if errno == ELOOP { throw FileFailure(code: ELOOP, words: "\(path) is a symbolic link") }
-            throw .last
-        }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .last }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileFailure(code: EINVAL, words: "\(path) is not a regular file")
-        }
-        guard status.st_size <= 1 << 16, status.st_uid == geteuid(),
-            let data = try? handle.read(upToCount: 1 << 16),
-            let record = try? JSONDecoder().decode(ResumeRecord.self, from: data)
-        else { return .foreign }
-        return .record(record)
-    }
-
-    /// Writes the record, in one step; false if that could not be done.
-    func write(_ record: ResumeRecord) -> Bool {
-        guard let data = try? JSONEncoder().encode(record),
-            let file = try? PartFile.creating(
-                "\(path).\(String(UInt32.random(in: .min ... .max), radix: 16))")
-        else { return false }
-        guard (try? file.append(data)) != nil, rename(file.path, path) == 0 else {
-            file.remove()
-            return false
-        }
-        return true
-    }
-
-    /// Removes the file, if it is a record.
-    func remove() {
-        if case .record? = try? read() { unlink(path) }
-    }
 }

@@ -15,8 +15,8 @@ extension HTTPURLResponse {
     ///
     /// With `Transfer-Encoding: chunked`, a `Content-Length` is ignored (RFC 9112, 6.3).
     ///
-    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that is no number, or too large for one: libcurl
-    ///   reads the digits that it begins with, or until the connection ends.
+    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that is no number, or too
+    ///   large for one: libcurl reads the digits that it begins with, or until the connection ends.
     func announcedLength(for request: URLRequest) throws(DataSourceError) -> Int64? {
         if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
         if value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased().contains("chunked") == true {
@@ -24,8 +24,8 @@ extension HTTPURLResponse {
         }
         guard let text = value(forHTTPHeaderField: "Content-Length"), !text.isEmpty else { return nil }
         // Equal lengths count as one (RFC 9110, 8.6).
-        let lengths = Set(text.split(separator: ",").map { ContentRange.position($0.trimmingPrefix(" ")) })
-        guard lengths.count == 1, case .some(.some(let length)) = lengths.first else {
+        let lengths = text.split(separator: ",").map { ContentRange.position($0.trimmingPrefix(" ")) }
+        guard let length = lengths.first ?? nil, lengths.allSatisfy({ $0 == length }) else {
             throw .malformedResponse(request.errorURL, reason: "a Content-Length of \(text)")
         }
         return hasContentEncoding ? nil : length

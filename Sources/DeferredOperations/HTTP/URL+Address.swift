@@ -60,7 +60,8 @@ extension URL {
 extension String {
     /// This address without the part before `@`.
     package var withoutUserInfo: String {
-        guard let slashes = firstRange(of: "//") else { return self }
+        // Several times for each transfer, and hardly ever is there anything to remove.
+        guard utf8.contains(UInt8(ascii: "@")), let slashes = firstRange(of: "//") else { return self }
         let rest = self[slashes.upperBound...]
         let authority = rest.prefix { !"/?#\\".contains($0) }
         guard let at = authority.lastIndex(of: "@") else { return self }
@@ -74,7 +75,8 @@ extension URLRequest {
 
     /// Returns the address as errors name it.
     ///
-    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if it is not of the form `http://host` or `https://host`.
+    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if it is not of the form `http://host` or
+    ///   `https://host`.
     @discardableResult
     func checkedAddress() throws(DataSourceError) -> URL {
         guard let asked = url else { throw .invalidRequest(nil, reason: "the request has no URL") }

@@ -1,6 +1,7 @@
 public import Deferred
 internal import Foundation
 
+// Sound as `@unchecked Sendable`: what changes is behind the lock of `pending`.
 /// Represents work that is started by a function and ends later, as an operation whose outcome is a `Deferred`.
 ///
 /// Subclass it, override ``execute()`` to start the work and ``stop()`` to stop it, and call
@@ -20,7 +21,7 @@ internal import Foundation
 ///
 /// or create it with a closure, which starts the work and keeps the resolver for its end.
 open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unchecked Sendable {
-    private struct Work {
+    private struct Work: ~Copyable {
         var body: (@Sendable () throws -> Deferred<Value>)?
         /// The closure form's consumer of the Deferred that it waits for.
         var link: Deferred<Void>?
@@ -47,8 +48,9 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
     ///
     /// - Parameters:
     ///   - stop: Called if the operation is cancelled while it is executing; on the thread that cancels.
-    ///   - body: Runs on the queue's thread, once, unless the operation is cancelled before. What it throws is the outcome.
-    ///     If the resolver is released without having been completed, the outcome is `DeferredError.abandoned`.
+    ///   - body: Runs on the queue's thread, once, unless the operation is cancelled before. What it throws
+    ///     is the outcome. If the resolver is released without having been completed, the outcome is
+    ///     `DeferredError.abandoned`.
     public convenience init(
         stop: (@Sendable () -> Void)? = nil, _ body: @escaping @Sendable (Resolver<Value>) throws -> Void
     ) {
@@ -78,8 +80,8 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
     /// stopped; do not call `super`.
     ///
     /// Runs once, on the thread that cancels, or on the queue's thread if the operation was cancelled while
-    /// ``execute()`` was running; never before that has returned. The outcome is `CancellationError` in any case, and the
-    /// operation does not wait for the work: its result is dropped.
+    /// ``execute()`` was running; never before that has returned. The outcome is `CancellationError` in any
+    /// case, and the operation does not wait for the work: its result is dropped.
     open func stop() {
         pending.withLock { $0.link }?.cancel()
     }

@@ -1,6 +1,7 @@
 public import Deferred
 public import Foundation
 
+// Sound as `@unchecked Sendable`: what changes is behind the lock of `body`.
 /// Represents work that ends when a function returns, as an operation whose outcome is a `Deferred`.
 ///
 /// Subclass it and override ``load()``, or create it with a closure:

@@ -114,44 +114,44 @@ public enum DataSourceError: Error {
 extension DataSourceError: CustomStringConvertible, LocalizedError {
     /// Describes what happened, to which URL or file, and why.
     public var description: String {
+        let (url, words) = subjectAndWords
+        return url.map { "\($0.isFileURL ? $0.path : $0.absoluteString): \(words)" } ?? words
+    }
+
+    private var subjectAndWords: (URL?, String) {
         switch self {
         case .alreadyRequested:
-            "this operation has been requested or started before; create a new one for each request"
-        case .managerStopped: "the manager has been stopped and accepts no more requests"
+            (nil, "this operation has been requested or started before; create a new one for each request")
+        case .managerStopped: (nil, "the manager has been stopped and accepts no more requests")
         case .notOverridden(let method):
-            "\(method) is not overridden; override it, or create the data source with a closure"
-        case .invalidRequest(let url, let reason): "\(url.map { "\($0.absoluteString): " } ?? "")\(reason)"
+            (nil, "\(method) is not overridden; override it, or create the data source with a closure")
+        case .invalidRequest(let url, let reason): (url, reason)
         case .cannotResendBody(let url):
-            "\(url.absoluteString): the body is a stream that has been read and cannot be sent again; set makeBodyStream"
-        case .cannotConnect(let url, let reason): "\(url.absoluteString): cannot connect: \(reason)"
-        case .connectionLost(let url, let reason): "\(url.absoluteString): connection lost: \(reason)"
-        case .timedOut(let url, .silence(let time)):
-            "\(url.absoluteString): timed out: nothing heard for \(time.inWords)"
-        case .timedOut(let url, .total(let time)):
-            "\(url.absoluteString): timed out: not done after \(time.inWords)"
-        case .malformedResponse(let url, let reason):
-            "\(url.absoluteString): the answer is not proper HTTP: \(reason)"
+            (url, "the body is a stream that has been read and cannot be sent again; set makeBodyStream")
+        case .cannotConnect(let url, let reason): (url, "cannot connect: \(reason)")
+        case .connectionLost(let url, let reason): (url, "connection lost: \(reason)")
+        case .timedOut(let url, .silence(let time)): (url, "timed out: nothing heard for \(time.inWords)")
+        case .timedOut(let url, .total(let time)): (url, "timed out: not done after \(time.inWords)")
+        case .malformedResponse(let url, let reason): (url, "the answer is not proper HTTP: \(reason)")
         case .tooManyRedirects(let url, let count, let last):
-            "\(url.absoluteString): redirected more than \(count) times, last to \(last.absoluteString)"
-        case .invalidRedirect(let url, let location):
-            "\(url.absoluteString): redirected to \(location), which is not http"
+            (url, "redirected more than \(count) times, last to \(last.absoluteString)")
+        case .invalidRedirect(let url, let location): (url, "redirected to \(location), which is not http")
         case .status(let failure):
-            "\(failure.url.absoluteString): \(failure.code) \(HTTPURLResponse.localizedString(forStatusCode: failure.code))"
-        case .tooLarge(let url, let limit): "\(url.absoluteString): larger than the limit of \(limit) bytes"
+            (failure.url, "\(failure.code) \(HTTPURLResponse.localizedString(forStatusCode: failure.code))")
+        case .tooLarge(let url, let limit): (url, "larger than the limit of \(limit) bytes")
         case .truncated(let url, let received, let expected?):
-            "\(url.absoluteString): truncated: \(received) of \(expected) bytes"
+            (url, "truncated: \(received) of \(expected) bytes")
         case .truncated(let url, let received, nil):
-            "\(url.absoluteString): truncated: the connection ended in the middle of the body, after \(received) bytes"
+            (url, "truncated: the connection ended in the middle of the body, after \(received) bytes")
         case .unexpectedLength(let url, let expected, let actual):
-            "\(url.absoluteString): \(actual) bytes, where \(expected) were expected"
+            (url, "\(actual) bytes, where \(expected) were expected")
         case .checksumMismatch(let url, let expected, let actual):
-            "\(url.isFileURL ? url.path : url.absoluteString): the checksum is \(actual), where \(expected) was expected"
-        case .malformedContent(let url, let reason):
-            "\(url.absoluteString): the body cannot be decompressed: \(reason)"
-        case .malformedJSON(let url, let reason): "\(url.absoluteString): unexpected JSON: \(reason)"
-        case .destinationExists(let file): "\(file.path): exists already"
-        case .cannotWrite(let file, let reason): "\(file.path): cannot be written: \(reason)"
-        case .destinationBusy(let file): "\(file.path): another download is writing it"
+            (url, "the checksum is \(actual), where \(expected) was expected")
+        case .malformedContent(let url, let reason): (url, "the body cannot be decompressed: \(reason)")
+        case .malformedJSON(let url, let reason): (url, "unexpected JSON: \(reason)")
+        case .destinationExists(let file): (file, "exists already")
+        case .cannotWrite(let file, let reason): (file, "cannot be written: \(reason)")
+        case .destinationBusy(let file): (file, "another download is writing it")
         }
     }
 
@@ -208,8 +208,8 @@ extension DataSourceError {
 }
 
 extension URLRequest {
-    /// Whether sending it twice has the same effect as sending it once: true of `GET`, `HEAD`, `PUT`, `DELETE`, `OPTIONS`
-    /// and `TRACE`, if the body is not a stream, which can be read only once.
+    /// Whether sending it twice has the same effect as sending it once: true of `GET`, `HEAD`, `PUT`,
+    /// `DELETE`, `OPTIONS` and `TRACE`, if the body is not a stream, which can be read only once.
     public var isSafeToRepeat: Bool {
         ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
             && httpBodyStream == nil
@@ -217,8 +217,8 @@ extension URLRequest {
 }
 
 extension RetryDelay {
-    /// Waits as long as the server asks for (`Retry-After`). If it does not ask, or for less, waits for `first`, then twice
-    /// as long each time up to `maximum`, each reduced by up to a half at random.
+    /// Waits as long as the server asks for (`Retry-After`). If it does not ask, or for less, waits for
+    /// `first`, then twice as long each time up to `maximum`, each reduced by up to a half at random.
     ///
     /// - Parameter longest: The limit for the time that the server asks for.
     public static func retryAfter(

@@ -4,25 +4,25 @@ internal import Foundation
 internal import os
 #endif
 
-/// A value behind a lock: the one kind of lock of this module. Waiting threads sleep, so a critical section may write to a
-/// file. It runs nothing of a user's: no closure, no `deinit`, no `==`.
+/// A value behind a lock: the one kind of lock of this module. Waiting threads sleep, so a critical section
+/// may write to a file. It runs nothing of a user's: no closure, no `deinit`, no `==`.
 ///
-/// On Apple platforms a waiting thread donates its priority to the owner. On Linux, threads of ordinary scheduling have none
-/// to donate, and this is a POSIX mutex: ThreadSanitizer does not see the slow path of `Synchronization.Mutex` there, and
-/// reports races in correct code.
+/// On Apple platforms a waiting thread donates its priority to the owner. On Linux, threads of ordinary
+/// scheduling have none to donate, and this is a POSIX mutex: ThreadSanitizer does not see the slow path of
+/// `Synchronization.Mutex` there, and reports races in correct code.
 ///
-/// Sound as `@unchecked Sendable`: `value` is accessed only between lock and unlock. The mutex is initialised before this
-/// object is shared, never moves, and is destroyed with it.
-final class Locked<Value>: @unchecked Sendable {
+/// Sound as `@unchecked Sendable`: `value` is accessed only between lock and unlock. The mutex is initialised
+/// before this object is shared, never moves, and is destroyed with it.
+final class Locked<Value: ~Copyable>: @unchecked Sendable {
     private var value: Value
     #if canImport(Darwin)
     private let mutex = OSAllocatedUnfairLock()
 
-    init(_ value: Value) { self.value = value }
+    init(_ value: consuming Value) { self.value = value }
     #else
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-    init(_ value: Value) {
+    init(_ value: consuming Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)
     }
@@ -43,5 +43,22 @@ final class Locked<Value>: @unchecked Sendable {
         defer { pthread_mutex_unlock(mutex) }
         #endif
         return try body(&value)
+    }
+}
+
+/// Runs a closure once: when it is called, or when this is released without having been disarmed.
+final class CallOnRelease: Sendable {
+    private let closure: Locked<(@Sendable () -> Void)?>
+
+    init(_ closure: @escaping @Sendable () -> Void) { self.closure = Locked(closure) }
+
+    deinit { call() }
+
+    func call() { closure.withLock { $0.take() }?() }
+
+    func disarm() {
+        // Its captures are released without the lock.
+        let released = closure.withLock { $0.take() }
+        _ = consume released
     }
 }

@@ -9,6 +9,8 @@ protocol RequestObserver: AnyObject, Sendable {
     func requestHasFinished(_ operation: Operation)
 }
 
+// Sound as `@unchecked Sendable`: what changes is in `lifecycle`, behind a lock. A subclass is responsible for its own
+// variables.
 /// The superclass of ``DataSource`` and ``ConcurrentDataSource``: an `Operation` whose outcome is a `Deferred`.
 ///
 /// Subclass one of those two; this class has no initializer for others.
@@ -22,11 +24,8 @@ protocol RequestObserver: AnyObject, Sendable {
 /// - *idle*: the work has returned, if it was started at all, and so has what stops it because of a cancel;
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
-    // Sound as `@unchecked Sendable`: what changes in this class is in `lifecycle`, behind a lock. A subclass is
-    // responsible for its own variables.
-
-    private struct Lifecycle {
-        var requestedAt: ContinuousClock.Instant?
+    private struct Lifecycle: ~Copyable {
+        var requestedAt: Duration?
         var isStarted = false
         var isWorking = false
         /// A cancel came after the work had been started, and `stopWork()` has not returned yet.
@@ -74,9 +73,9 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     ///
     /// - Parameters:
     ///   - queue: Where the work runs; its limits, the operation's priority and dependencies decide when.
-    ///   - dispatcher: Where the outcome is delivered, and where callbacks without a dispatcher run. Without it, that is
-    ///     the thread on which the work ended or the cancel was called. If it is `queue` itself, the callbacks run as part
-    ///     of this operation.
+    ///   - dispatcher: Where the outcome is delivered, and where callbacks without a dispatcher run. Without
+    ///     it, that is the thread on which the work ended or the cancel was called. If it is `queue` itself,
+    ///     the callbacks run as part of this operation.
     /// - Returns: A Deferred that cannot be completed otherwise. An operation can be requested once: a second request
     ///   fails with ``DataSourceError/alreadyRequested``, and does not affect the first.
     public final func request(
@@ -98,7 +97,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.isStarted } ?? false }
         let isAccepted = lifecycle.withLock { lifecycle in
             guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
-            lifecycle.requestedAt = .now
+            lifecycle.requestedAt = CollectedMetrics.now
             lifecycle.resolver = resolver
             lifecycle.awaitsDispatcher = dispatcher != nil
             lifecycle.observer = observer
@@ -143,7 +142,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     }
 
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
-    final var requestedAt: ContinuousClock.Instant? { lifecycle.withLock { $0.requestedAt } }
+    final var requestedAt: Duration? { lifecycle.withLock { $0.requestedAt } }
 
     // MARK: Working
 
@@ -319,7 +318,6 @@ private struct Delivery: Dispatcher {
     ///   - queue: Where the operation runs. It is executing there until the outcome has been delivered; if all
     ///     the operations of a queue waited for further ones of the same queue, none would finish. So its callbacks
     ///     run on that queue's underlying dispatch queue, as part of this operation.
-    ///   - onEnd: May be called twice.
     init(to dispatcher: any Dispatcher, of queue: OperationQueue?, onEnd: @escaping @Sendable () -> Void) {
         if let wanted = dispatcher as? OperationQueue, wanted === queue {
             target = wanted.underlyingQueue ?? .global()
@@ -330,19 +328,10 @@ private struct Delivery: Dispatcher {
     }
 
     func dispatch(_ work: @escaping @Sendable () -> Void) {
-        let token = Token(onEnd: onEnd)
+        let end = CallOnRelease(onEnd)
         target.dispatch {
             work()
-            token.onEnd()
+            end.call()
         }
-    }
-
-    /// Notifies the operation when the work that retains it is released.
-    private final class Token: Sendable {
-        let onEnd: @Sendable () -> Void
-
-        init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
-
-        deinit { onEnd() }
     }
 }

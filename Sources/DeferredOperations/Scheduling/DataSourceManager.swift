@@ -12,9 +12,10 @@ internal import Foundation
 /// host is below its limit, the one with the highest `queuePriority`; among equals the one requested first. A data
 /// source counts until its operation has finished, the synchronous part of its chain included.
 public final class DataSourceManager: Sendable {
-    // An operation is added to the queue, which has no limit of its own, when fewer than the limit are executing. One that is
-    // cancelled before that is added at once, beyond the limit, because only the queue can make it finish. Decisions are made
-    // in `ScheduledRequests`, under the lock; they are carried out after it has been released.
+    // An operation is added to the queue, which has no limit of its own, when fewer than the limit are
+    // executing. One that is cancelled before that is added at once, beyond the limit, because only the queue
+    // can make it finish. Decisions are made in `ScheduledRequests`, under the lock; they are carried out
+    // after it has been released.
     private let requests: Locked<ScheduledRequests>
     private let use = NetworkUse()
     private let queue = OperationQueue()
@@ -25,8 +26,8 @@ public final class DataSourceManager: Sendable {
     ///
     /// - Parameters:
     ///   - limit: How many may execute at once; at least 1.
-    ///   - limitPerHost: How many of these may be transfers from one host; nil for as many as `limit`. Only data sources
-    ///     for URLs have a host.
+    ///   - limitPerHost: How many of these may be transfers from one host; nil for as many as `limit`. Only
+    ///     data sources for URLs have a host.
     public init(limit: Int = 4, limitPerHost: Int? = nil) {
         requests = Locked(
             ScheduledRequests(limit: max(1, limit), limitPerHost: limitPerHost.map { max(1, $0) }))

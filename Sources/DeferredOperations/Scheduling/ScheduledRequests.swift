@@ -5,8 +5,8 @@ internal import Foundation
 protocol ScheduledOperation: Operation {
     /// The host that counts; nil for none.
     var host: String? { get }
-    /// Whether a cancel of it is on its way: one cancel may reach many requests, and none starts because another has ended
-    /// (C7).
+    /// Whether a cancel of it is on its way: one cancel may reach many requests, and none starts because
+    /// another has ended (C7).
     var isBeingCancelled: Bool { get }
     func enter(_ queue: OperationQueue)
 }
@@ -15,7 +15,7 @@ protocol ScheduledOperation: Operation {
 ///
 /// A value; the manager keeps it behind its lock. What it removes is still retained by the caller, so that
 /// nothing of the user's is deallocated under that.
-struct ScheduledRequests {
+struct ScheduledRequests: ~Copyable {
     private enum Status {
         /// It waits for its dependencies.
         case dependent

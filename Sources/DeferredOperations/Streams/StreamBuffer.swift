@@ -19,7 +19,7 @@ final class StreamBuffer: Sendable {
         case end((any Error)?)
     }
 
-    private struct State {
+    private struct State: ~Copyable {
         var bytes: ByteQueue
         var isOver = false
         var isPaused = false
@@ -27,7 +27,8 @@ final class StreamBuffer: Sendable {
         /// The waiting consumers, first in first out; more than one only if several loops share a body.
         var consumers: [@Sendable (Taken) -> Void] = []
         var onRoom: (@Sendable () -> Void)?
-        /// The request's Deferred, retained until its failure has been thrown to a reader: it is not reported before (U1).
+        /// The request's Deferred, retained until its failure has been thrown to a reader: it is not reported
+        /// before (U1).
         var request: Deferred<StreamDataSource.Summary>?
         var wasThrown = false
 

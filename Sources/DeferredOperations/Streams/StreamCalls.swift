@@ -37,9 +37,10 @@ final class StreamCalls: Sendable {
     }
 
     private func submit(_ taken: StreamBuffer.Taken) {
-        let token = Token(onEnd)
+        // Ends the calls if the dispatcher releases its work without running it.
+        let end = CallOnRelease { [onEnd] in onEnd(DeferredError.abandoned) }
         dispatcher.dispatch { [self] in
-            token.disarm()
+            end.disarm()
             if consume(taken) { begin() }
         }
     }
@@ -58,24 +59,6 @@ final class StreamCalls: Sendable {
         case .end(let error):
             onEnd(error)
             return false
-        }
-    }
-
-    /// Ends the calls if the dispatcher releases its work without running it.
-    private final class Token: Sendable {
-        private let onEnd: Locked<(@Sendable ((any Error)?) -> Void)?>
-
-        init(_ onEnd: @escaping @Sendable ((any Error)?) -> Void) {
-            self.onEnd = Locked(onEnd)
-        }
-
-        func disarm() {
-            let released = onEnd.withLock { $0.take() }
-            _ = consume released
-        }
-
-        deinit {
-            onEnd.withLock { $0.take() }?(DeferredError.abandoned)
         }
     }
 }

@@ -5,6 +5,7 @@ public import Foundation
 public import FoundationNetworking
 #endif
 
+// Sound as `@unchecked Sendable`: its properties are constants of `Sendable` types; what changes is behind their locks.
 /// Loads what a URL names, over HTTP, and delivers the body in pieces as they come, in constant memory.
 ///
 /// As an asynchronous sequence:
@@ -30,9 +31,10 @@ public import FoundationNetworking
 /// the server has no ranges or no validator for it, is not paused there, and waits in the file.
 ///
 /// A body that nothing reads pauses for as long as the transfer may last: until the request is cancelled, or
-/// ``TransferOptions/totalTimeout`` is exceeded. Until then the operation keeps its place in the queue. The queue retains
-/// the source, from which a body may be taken at any time, so releasing the source or a ``Body`` does not end the transfer.
-/// Cancel the request, or set a total time limit, if the body may remain unread.
+/// ``TransferOptions/totalTimeout`` is exceeded. Until then the operation keeps its place in the queue. The
+/// queue retains the source, from which a body may be taken at any time, so releasing the source or a
+/// ``Body`` does not end the transfer. Cancel the request, or set a total time limit, if the body may remain
+/// unread.
 ///
 /// A cancel stops the transfer, and so does leaving the loop early: no piece is delivered after that, and the
 /// sequence throws `CancellationError`.
@@ -89,9 +91,10 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
     ///   - pauseByteCount: How much is kept in a file for the consumer before the transfer pauses: 1 or more; a smaller
     ///     number counts as 1.
     ///   - dispatcher: Where `onPiece` runs; nil for a queue of the transfer's own.
-    ///   - onPiece: Called with each piece, none of which is empty, one at a time and in order; what it throws is the failure,
-    ///     and ends the transfer. Without it the body is delivered by ``body``. The Deferred fails after the last call has
-    ///     returned, also when a time limit has ended the transfer; a cancel does not wait for the call in progress.
+    ///   - onPiece: Called with each piece, none of which is empty, one at a time and in order; what it
+    ///     throws is the failure, and ends the transfer. Without it the body is delivered by ``body``. The
+    ///     Deferred fails after the last call has returned, also when a time limit has ended the transfer; a
+    ///     cancel does not wait for the call in progress.
     public init(
         _ request: URLRequest, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
         options: TransferOptions = .init(),

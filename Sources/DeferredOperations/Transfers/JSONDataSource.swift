@@ -4,6 +4,7 @@ public import Foundation
 public import FoundationNetworking
 #endif
 
+// Sound as `@unchecked Sendable`: `decoder` is not changed after it was passed, and one thread uses it.
 /// Loads what a URL names, over HTTP, and decodes it from JSON.
 ///
 /// ```swift

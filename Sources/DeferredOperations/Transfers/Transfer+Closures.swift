@@ -5,8 +5,8 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Calls what is the user's: the closures that decide about a transfer, its timers and its progress. Without the lock; the
-/// closures on the transfer's queue, or on one of its own for verification.
+/// Calls what is the user's: the closures that decide about a transfer, its timers and its progress. Without
+/// the lock; the closures on the transfer's queue, or on one of its own for verification.
 extension Transfer {
     /// Calls `validateResponse` with the head of an answer.
     func validate(_ response: HTTPURLResponse, _ core: inout Core) {
@@ -90,7 +90,7 @@ extension Transfer {
             let timer = options.timer.dispatch(after: total) { [weak self] in
                 self?.handle(.limitPassed(total))
             }
-            keep(timer, as: \.totalTimer)
+            keep(timer, isSilence: false)
         }
         if let silence { listen(for: silence, options.timer) }
     }
@@ -101,16 +101,16 @@ extension Transfer {
             handle(.tick(isHeldUp: TransferPacer.isDelaying(session)))
             if core.withLock({ !$0.machine.state.hasEnded }) { listen(for: silence, timer) }
         }
-        keep(next, as: \.silenceTimer)
+        keep(next, isSilence: true)
     }
 
     /// Remembers a timer in place of another, unless the transfer has ended meanwhile. Both are the user's: what
     /// is cancelled or released, is so without the lock.
-    private func keep(_ timer: any DelayedWork, as place: WritableKeyPath<Core, (any DelayedWork)?>) {
+    private func keep(_ timer: any DelayedWork, isSilence: Bool) {
         let (isWanted, previous) = core.withLock { core -> (Bool, (any DelayedWork)?) in
-            guard !core.machine.state.hasEnded else { return (false, nil) }
-            let previous = core[keyPath: place]
-            core[keyPath: place] = timer
+            if core.machine.state.hasEnded { return (false, nil) }
+            var previous: (any DelayedWork)? = timer
+            if isSilence { swap(&previous, &core.silenceTimer) } else { swap(&previous, &core.totalTimer) }
             return (true, previous)
         }
         if !isWanted { timer.cancel() }
@@ -129,12 +129,12 @@ extension Transfer {
         let report: @Sendable () -> Void = { [self] in
             let progress = self.core.withLock { core -> TransferProgress? in
                 core.isReporting = false
-                core.reported = .now
+                core.reported = CollectedMetrics.now
                 return core.machine.state.hasEnded ? nil : core.machine.progress
             }
             if let progress { onProgress(progress) }
         }
-        let pause = core.reported.map { $0 + Self.reportInterval - .now } ?? .zero
+        let pause = core.reported.map { $0 + Self.reportInterval - CollectedMetrics.now } ?? .zero
         queue.asyncAfter(deadline: .now() + max(0, pause / .seconds(1)), execute: report)
     }
 }

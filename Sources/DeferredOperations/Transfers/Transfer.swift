@@ -5,19 +5,20 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Executes a ``TransferStateMachine``: passes it what the session, the timers, the sink and the user's closures report, and
-/// performs the actions that it returns, under one lock.
+/// Executes a ``TransferStateMachine``: passes it what the session, the timers, the sink and the user's
+/// closures report, and performs the actions that it returns, under one lock.
 ///
-/// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of the
-/// user's is: closures run on the transfer's queue, and timers are cancelled when the lock has been released. The end is on
-/// that queue, or on a global one after a failure, which does not wait for a closure that never returns. The session's
-/// queue neither waits nor runs callbacks.
+/// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of
+/// the user's is: closures run on the transfer's queue, and timers are cancelled when the lock has been
+/// released. The end is on that queue, or on a global one after a failure, which does not wait for a closure
+/// that never returns. The session's queue neither waits nor runs callbacks.
 ///
 /// Sound as `@unchecked Sendable`: `storage` changes in `deinit` only.
 final class Transfer: @unchecked Sendable {
     typealias Machine = TransferStateMachine
 
-    struct Core {
+    /// Not copied: a copy would not change with it, and the code to make one is large.
+    struct Core: ~Copyable {
         var machine: Machine
         let sink: any TransferSink
         /// The present task.
@@ -29,10 +30,10 @@ final class Transfer: @unchecked Sendable {
         var cancelQuestion: (@Sendable () -> Void)?
         var silenceTimer: (any DelayedWork)?
         var totalTimer: (any DelayedWork)?
-        var metrics = TransferMetrics()
+        var metrics = CollectedMetrics()
         var isReporting = false
         /// When the user was last notified of the progress.
-        var reported: ContinuousClock.Instant?
+        var reported: Duration?
         var outcome: Result<HTTPURLResponse, any Error>?
         /// The sink's file, to be closed without the lock.
         var discarded: PartFile?
@@ -62,7 +63,7 @@ final class Transfer: @unchecked Sendable {
         queue.async { rest.release() }
     }
 
-    var metrics: TransferMetrics {
+    var metrics: CollectedMetrics {
         core.withLock { core in
             var metrics = core.metrics
             metrics.received = core.machine.received
@@ -80,7 +81,7 @@ final class Transfer: @unchecked Sendable {
     /// - Parameter completion: Receives the outcome, once, on the transfer's queue, a failure on a global one; not if
     ///   the transfer is stopped.
     func start(
-        requestedAt: ContinuousClock.Instant?,
+        requestedAt: Duration?,
         completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>) -> Void
     ) {
         let begun = core.withLock { core -> (options: TransferOptions, silence: Duration?, url: URL)? in
@@ -88,7 +89,7 @@ final class Transfer: @unchecked Sendable {
             guard case .preparing = core.machine.state else { return nil }
             core.completion = completion
             core.metrics.requested = requestedAt
-            core.metrics.started = .now
+            core.metrics.started = CollectedMetrics.now
             return (core.machine.options, core.machine.silence, core.machine.url)
         }
         guard let begun else { return }
@@ -103,7 +104,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Writes a form to a file, which is removed when the transfer ends.
     private func write(_ form: MultipartForm, for url: URL) throws {
-        let file = try TemporaryFile()
+        let file = try PartFile.temporary("upload")
         core.withLock { $0.body.form = file }
         try form.write(to: file, for: url) { core.withLock { $0.machine.state.phase != .preparing } }
     }
@@ -133,16 +134,17 @@ final class Transfer: @unchecked Sendable {
         completion?(outcome)
     }
 
-    /// What a transfer no longer needs, to be cancelled and released without the lock: timers and closures are the user's.
+    /// What a transfer no longer needs, to be cancelled and released without the lock: timers and closures
+    /// are the user's.
     private struct Rest {
         let timers: [any DelayedWork]
         let discarded: PartFile?
-        let form: TemporaryFile?
+        let form: PartFile?
         let completion: (@Sendable (Result<HTTPURLResponse, any Error>) -> Void)?
     }
 
     private static func takeRest(_ core: inout Core) -> Rest {
-        core.metrics.ended = core.metrics.ended ?? .now
+        core.metrics.ended = core.metrics.ended ?? CollectedMetrics.now
         return Rest(
             timers: [core.silenceTimer.take(), core.totalTimer.take()].compactMap { $0 },
             discarded: core.discarded.take(), form: core.body.form.take(), completion: core.completion.take())
@@ -164,7 +166,7 @@ final class Transfer: @unchecked Sendable {
     func receive(_ response: HTTPURLResponse, of round: Int) {
         core.withLock { core in
             guard core.machine.round == round else { return }
-            core.metrics.responded = .now
+            core.metrics.responded = CollectedMetrics.now
             core.metrics.firstByte = nil
             run(.head(response), of: round, &core)
         }
@@ -173,7 +175,9 @@ final class Transfer: @unchecked Sendable {
     /// Receives the next piece of the body.
     func receive(_ data: Data, of round: Int) {
         let sink = core.withLock { core in
-            if core.machine.round == round, core.metrics.firstByte == nil { core.metrics.firstByte = .now }
+            if core.machine.round == round, core.metrics.firstByte == nil {
+                core.metrics.firstByte = CollectedMetrics.now
+            }
             run(.bytes(data), of: round, &core)
             return core.sink
         }
@@ -189,15 +193,15 @@ final class Transfer: @unchecked Sendable {
             ?? error.map { response == nil ? DescriptorShortage.named($0) : $0 }
         core.withLock { core in
             if failure == nil, let response, case .requesting = core.machine.state {
-                core.metrics.responded = .now
+                core.metrics.responded = CollectedMetrics.now
                 run(.head(response), of: round, &core)
             }
             run(.completed(failure), of: round, &core)
         }
     }
 
-    /// Has the machine handle an event, and performs its actions. An action that has the machine handle another event is the
-    /// last one.
+    /// Has the machine handle an event, and performs its actions. An action that has the machine handle
+    /// another event is the last one.
     func run(_ event: Machine.Event, of round: Int? = nil, _ core: inout Core) {
         for action in core.machine.handle(event, of: round) { perform(action, &core) }
     }
@@ -219,7 +223,7 @@ final class Transfer: @unchecked Sendable {
         case .verify(let check): verify(check, &core)
         case .report: reportProgress(&core)
         case .conclude(let result):
-            core.metrics.ended = .now
+            core.metrics.ended = CollectedMetrics.now
             (result.isSuccess ? queue : .global()).async { [self] in conclude() }
         case .close(let result): close(result, &core)
         case .discard:
@@ -242,8 +246,8 @@ final class Transfer: @unchecked Sendable {
         do { try core.stage?.append(data) } catch { run(.failed(error, .transfer), &core) }
     }
 
-    /// Passes what is staged to the sink, on the transfer's queue. The lock is taken for each piece, so that a cancel waits
-    /// for one of them at most.
+    /// Passes what is staged to the sink, on the transfer's queue. The lock is taken for each piece, so that
+    /// a cancel waits for one of them at most.
     private func flush(_ round: Int) {
         var isMore = true
         while isMore {
@@ -280,8 +284,8 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Tasks
 
-    /// Sends a request, whose body may be a stream: that is made and opened on the transfer's queue, since it may be of a
-    /// class of the user's.
+    /// Sends a request, whose body may be a stream: that is made and opened on the transfer's queue, since it
+    /// may be of a class of the user's.
     private func send(_ request: URLRequest, _ core: inout Core) {
         let round = core.machine.round
         let options = core.machine.options

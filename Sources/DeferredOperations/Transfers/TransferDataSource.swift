@@ -7,6 +7,7 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
+// Sound as `@unchecked Sendable`: its properties are constants, and what changes is behind the lock of `current`.
 /// The superclass of ``URLDataSource``, ``JSONDataSource``, ``DownloadDataSource`` and ``StreamDataSource``: an HTTP
 /// transfer as an operation. It has no initializer for others.
 open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @unchecked Sendable {
@@ -16,7 +17,7 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
     public let options: TransferOptions
     let session: TransferSession
     /// The transfer while there is one, and its metrics after that.
-    private let current = Locked<(transfer: Transfer?, metrics: TransferMetrics)>((nil, TransferMetrics()))
+    private let current = Locked<(transfer: Transfer?, metrics: CollectedMetrics)>((nil, .init()))
 
     init(_ request: URLRequest, options: TransferOptions, session: TransferSession) {
         urlRequest = request
@@ -28,7 +29,7 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
     /// When things happened; complete once the Deferred has ended.
     public final var metrics: TransferMetrics {
         let (transfer, last) = current.withLock { $0 }
-        return transfer?.metrics ?? last
+        return (transfer?.metrics ?? last).metrics
     }
 
     /// Does nothing. A subclass may override it; it is called after a cancel has stopped the transfer.

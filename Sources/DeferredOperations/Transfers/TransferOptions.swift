@@ -7,8 +7,8 @@ public import FoundationNetworking
 
 /// Configures a transfer, beyond what its `URLRequest` does: limits, closures, the body to send.
 public struct TransferOptions: Sendable {
-    /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``. A redirect
-    /// whose status is accepted is not followed.
+    /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``.
+    /// A redirect whose status is accepted is not followed.
     public var acceptedStatuses: Set<Int>
 
     /// The largest body that is accepted, in bytes after decompression; nil for no limit. A body that is announced as
@@ -18,8 +18,9 @@ public struct TransferOptions: Sendable {
     /// How much of the body of an answer whose status is not accepted is kept in the error, in bytes.
     public var errorByteCount: Int
 
-    /// The longest time in which nothing arrives: after it, a transfer fails with ``DataSourceError/timedOut(_:_:)``, at the
-    /// latest an eighth of that time later. Nil is the request's `timeoutInterval`, which is 60 s unless it was set.
+    /// The longest time in which nothing arrives: after it, a transfer fails with
+    /// ``DataSourceError/timedOut(_:_:)``, at the latest an eighth of that time later. Nil is the request's
+    /// `timeoutInterval`, which is 60 s unless it was set.
     ///
     /// The headers of an answer count when they are complete: a server that sends them slowly is silent until then.
     public var silenceTimeout: Duration?
@@ -62,16 +63,16 @@ public struct TransferOptions: Sendable {
     /// Requests the body only if its entity tag is another (`If-None-Match`); otherwise as ``ifModifiedSince``.
     public var ifNoneMatch: String?
 
-    /// Called with the progress when that has changed, at most 50 times a second, and not before the last call has
-    /// returned. The last call before a success has the final figures. After a failure or a cancel, a call that has begun
-    /// may still be running. Runs on a queue of the transfer's own.
+    /// Called with the progress when that has changed, at most 50 times a second, and not before the last
+    /// call has returned. The last call before a success has the final figures. After a failure or a cancel,
+    /// a call that has begun may still be running. Runs on a queue of the transfer's own.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
-    /// Called when the server answers 401, for a request with credentials; with nil in the Deferred, the 401 is the answer.
-    /// Runs on a queue of the transfer's own, at most three times for one request. While its Deferred is pending,
-    /// ``silenceTimeout`` does not count, and ``totalTimeout`` does. A request for anything but `http` or `https` is
-    /// ``DataSourceError/invalidRequest(_:reason:)``. When the transfer ends, the Deferred is cancelled, unless it has other
-    /// consumers.
+    /// Called when the server answers 401, for a request with credentials; with nil in the Deferred, the 401
+    /// is the answer. Runs on a queue of the transfer's own, at most three times for one request. While its
+    /// Deferred is pending, ``silenceTimeout`` does not count, and ``totalTimeout`` does. A request for
+    /// anything but `http` or `https` is ``DataSourceError/invalidRequest(_:reason:)``. When the transfer
+    /// ends, the Deferred is cancelled, unless it has other consumers.
     ///
     /// ```swift
     /// options.onChallenge = { challenge in
@@ -108,9 +109,11 @@ public struct TransferOptions: Sendable {
     /// moved into place, use its `verify`.
     public var validateResponse: (@Sendable (HTTPURLResponse) throws -> Void)?
 
+    @usableFromInline static let successes = Set(200..<300)
+
     /// Creates options with these values.
     public init(
-        acceptedStatuses: Set<Int> = Set(200..<300),
+        acceptedStatuses: Set<Int> = successes,
         maximumByteCount: Int64? = nil,
         errorByteCount: Int = 4096,
         silenceTimeout: Duration? = nil,
@@ -146,6 +149,32 @@ public struct TransferOptions: Sendable {
     }
 }
 
+extension TransferOptions {
+    /// Has `body` called with the progress on the main actor, in place of ``onProgress``. Where several
+    /// reports have come before it can run, it is called once, with the last of them; so after a success with
+    /// the final figures. After a failure or a cancel, one call may follow.
+    ///
+    /// ```swift
+    /// options.reportProgress(on: MainActor.self) { progress in bar.fraction = progress.fraction }
+    /// ```
+    public mutating func reportProgress(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (TransferProgress) -> Void
+    ) {
+        let latest = Locked<TransferProgress?>(nil)
+        onProgress = { progress in
+            let isSubmitted = latest.withLock { latest in
+                defer { latest = progress }
+                return latest != nil
+            }
+            if isSubmitted { return }
+            MainActorDispatcher().dispatch {
+                guard let progress = latest.withLock({ $0.take() }) else { return }
+                MainActor.assumeIsolated { body(progress) }
+            }
+        }
+    }
+}
+
 /// The progress of a transfer.
 public struct TransferProgress: Sendable, Hashable {
     /// How many bytes of the body have arrived, including those that a resumed download had already.
@@ -174,8 +203,8 @@ public struct AuthenticationChallenge: Sendable {
     public let request: URLRequest
     /// The answer: status 401, with `WWW-Authenticate` among its headers.
     public let response: HTTPURLResponse
-    /// 1 for the first challenge, 2 if the request with credentials was refused, and so on. What the library requests of its
-    /// own accord (the rest of a body, a mirror) counts anew.
+    /// 1 for the first challenge, 2 if the request with credentials was refused, and so on. What the library
+    /// requests of its own accord (the rest of a body, a mirror) counts anew.
     public let attempt: Int
 
     /// Creates a challenge, for a test of a closure that answers it.
@@ -207,7 +236,8 @@ public struct TransferRedirect: Sendable {
     /// The request that follows: without credentials if that is to another host, port or scheme, and as a `GET`
     /// after 303, or 301 and 302 to a `POST`.
     public let next: URLRequest
-    /// 1 for the first redirect. What the library requests of its own accord (the rest of a body, a mirror) counts anew.
+    /// 1 for the first redirect. What the library requests of its own accord (the rest of a body, a mirror)
+    /// counts anew.
     public let count: Int
 
     /// Creates a redirect, for a test of a closure that decides about it.
@@ -271,5 +301,32 @@ public struct TransferMetrics: Sendable {
     private static func time(from: ContinuousClock.Instant?, to: ContinuousClock.Instant?) -> Duration? {
         guard let from, let to else { return nil }
         return to - from
+    }
+}
+
+/// The figures of ``TransferMetrics`` while they are collected.
+///
+/// `ContinuousClock.Instant` has no fixed layout, nor has what contains it, and code for that is large and
+/// slow. A `Duration` has one.
+struct CollectedMetrics {
+    var requested: Duration?
+    var started: Duration?
+    var responded: Duration?
+    var firstByte: Duration?
+    var ended: Duration?
+    var requestCount = 0
+    var received: Int64 = 0
+
+    private static let origin = ContinuousClock.now
+
+    /// The time since the first use of this in the process.
+    static var now: Duration { origin.duration(to: .now) }
+
+    var metrics: TransferMetrics {
+        func instant(_ time: Duration?) -> ContinuousClock.Instant? { time.map { Self.origin + $0 } }
+        return TransferMetrics(
+            requested: instant(requested), started: instant(started), responded: instant(responded),
+            firstByte: instant(firstByte), ended: instant(ended), requestCount: requestCount,
+            received: received)
     }
 }

@@ -53,10 +53,10 @@ public final class TransferSession: Sendable {
     /// - Parameters:
     ///   - configuration: It is copied. The timeouts and the number of connections to a host are replaced:
     ///     ``TransferOptions`` and the operation queue decide about those.
-    ///   - bytesPerSecond: The limit for what the bodies of all its transfers take together, 1 or more; nil for none. Requests
-    ///     of a session with a smaller one fail with ``DataSourceError/invalidRequest(_:reason:)``. A transfer that is
-    ///     delayed by this is not silent. On Linux, where one queue serves all sessions, it delays other sessions' transfers,
-    ///     too.
+    ///   - bytesPerSecond: The limit for what the bodies of all its transfers take together, 1 or more; nil
+    ///     for none. Requests of a session with a smaller one fail with
+    ///     ``DataSourceError/invalidRequest(_:reason:)``. A transfer that is delayed by this is not silent.
+    ///     On Linux, where one queue serves all sessions, it delays other sessions' transfers, too.
     public convenience init(configuration: URLSessionConfiguration, bytesPerSecond: Int64? = nil) {
         let copy = configuration.copy() as? URLSessionConfiguration
         self.init(copy ?? configuration, limit: bytesPerSecond)
@@ -84,6 +84,7 @@ public final class TransferSession: Sendable {
     static let foundationTimeout: TimeInterval = 7 * 24 * 60 * 60
 }
 
+// Sound as `@unchecked Sendable`: it adds no properties to a thread-safe class.
 /// The queue that delegate calls come on.
 ///
 /// swift-corelibs-foundation adds an operation for every piece of a body and continues to read; if the server is
@@ -142,8 +143,8 @@ final class TransferPacer: Sendable {
         #endif
     }
 
-    /// Calls `receive` with `byteCount` bytes that have arrived, and returns when they are due, or when `isWanted` returns
-    /// false.
+    /// Calls `receive` with `byteCount` bytes that have arrived, and returns when they are due, or when
+    /// `isWanted` returns false.
     func pace(_ byteCount: Int, while isWanted: () -> Bool, _ receive: () -> Void) {
         delayedCalls.withLock { $0 += 1 }
         defer { delayedCalls.withLock { $0 -= 1 } }

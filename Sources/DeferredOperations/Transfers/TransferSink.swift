@@ -22,8 +22,8 @@ protocol TransferSink: AnyObject, Sendable {
     /// - Returns: The file that the caller is to close without the lock: for a large one that takes time.
     func discard() -> PartFile?
 
-    /// Called once with the head of the accepted answer, on the transfer's queue, without its lock. The answer to a request
-    /// for the rest of a body is not another one.
+    /// Called once with the head of the accepted answer, on the transfer's queue, without its lock. The
+    /// answer to a request for the rest of a body is not another one.
     var onHead: (@Sendable (HTTPURLResponse) -> Void)? { get }
 
     /// Passes on the received bytes. Called without the lock, from any thread.

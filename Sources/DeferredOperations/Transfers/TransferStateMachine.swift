@@ -7,15 +7,15 @@ internal import FoundationNetworking
 /// One transfer: a request, the redirects and challenges that it meets, and the body of the last answer, which a
 /// sink receives.
 ///
-/// A value without locks, timers, tasks or files: ``Transfer`` passes it events, one at a time, and performs the actions
-/// that each returns, in order. ``targets(of:in:)`` has an entry for each state and event; Documentation/Transfers.md has the
-/// diagram, which is generated from it.
+/// A value without locks, timers, tasks or files: ``Transfer`` passes it events, one at a time, and performs
+/// the actions that each returns, in order. ``targets(of:in:)`` has an entry for each state and event;
+/// Documentation/Transfers.md has the diagram, which is generated from it.
 ///
-/// - A *round* is one task, or one call of a closure of the user's. Whatever replaces it begins another round; events of an
-///   earlier one are dropped.
+/// - A *round* is one task, or one call of a closure of the user's. Whatever replaces it begins another
+///   round; events of an earlier one are dropped.
 /// - A *consultation* of the sink is answered before any other event.
 /// - Redirects and challenges are counted from the last request that the library made of its own accord (O7).
-struct TransferStateMachine {
+struct TransferStateMachine: ~Copyable {
     indirect enum State {
         case idle
         /// A form is being written. No request has been sent.
@@ -60,7 +60,8 @@ struct TransferStateMachine {
         case room
         indirect case answered(Answered)
         case verified((any Error)?)
-        /// An eighth of the silence that is allowed has passed. It does not count while a session's limit delays delivery.
+        /// An eighth of the silence that is allowed has passed. It does not count while a session's limit
+        /// delays delivery.
         case tick(isHeldUp: Bool)
         case limitPassed(Duration)
         case stop
@@ -153,8 +154,8 @@ struct TransferStateMachine {
     let options: TransferOptions
     /// How long a silence is allowed; nil for any.
     let silence: Duration?
-    /// Whether a task can be suspended. Where it can't (swift-corelibs-foundation would send the request again), a pause
-    /// cancels it, and the rest is requested later.
+    /// Whether a task can be suspended. Where it can't (swift-corelibs-foundation would send the request
+    /// again), a pause cancels it, and the rest is requested later.
     private let suspendsTasks: Bool
     private var redirectCount = 0
     private var challengeCount = 0

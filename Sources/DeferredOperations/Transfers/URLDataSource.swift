@@ -4,6 +4,7 @@ public import Foundation
 public import FoundationNetworking
 #endif
 
+// Sound as `@unchecked Sendable`: it adds no properties.
 /// Loads what a URL names, over HTTP, into memory.
 ///
 /// ```swift

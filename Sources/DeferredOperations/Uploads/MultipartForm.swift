@@ -90,60 +90,33 @@ public struct MultipartForm: Sendable {
     /// Writes the body.
     ///
     /// - Parameter isCancelled: Called before each part and each piece of a file.
-    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` for a file that cannot be read or is not a regular one, and
-    ///   `CancellationError` if `isCancelled` returns true.
-    func write(to target: TemporaryFile, for request: URL, unless isCancelled: () -> Bool) throws {
+    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` for a file that cannot be read or is not a
+    ///   regular one, and `CancellationError` if `isCancelled` returns true.
+    func write(to target: PartFile, for request: URL, unless isCancelled: () -> Bool) throws {
         for part in parts {
             if isCancelled() { throw CancellationError() }
-            try target.append(Data("--\(boundary)\r\n\(part.head)\r\n\r\n".utf8))
+            try target.write(Data("--\(boundary)\r\n\(part.head)\r\n\r\n".utf8))
             switch part.content {
-            case .data(let data): try target.append(data)
+            case .data(let data): try target.write(data)
             case .file(let file): try copy(file, to: target, request, isCancelled)
             }
-            try target.append(Data("\r\n".utf8))
+            try target.write(Data("\r\n".utf8))
         }
-        try target.append(Data("--\(boundary)--\r\n".utf8))
+        try target.write(Data("--\(boundary)--\r\n".utf8))
     }
 
-    private func copy(_ file: URL, to target: TemporaryFile, _ request: URL, _ isCancelled: () -> Bool) throws
-    {
+    private func copy(_ file: URL, to target: PartFile, _ request: URL, _ isCancelled: () -> Bool) throws {
         try file.checkUpload(to: request)
         do {
             let handle = try FileHandle(forReadingFrom: file)
             defer { try? handle.close() }
             while let piece = try handle.read(upToCount: Self.pieceByteCount), !piece.isEmpty {
                 if isCancelled() { throw CancellationError() }
-                try target.append(piece)
+                try target.write(piece)
             }
         } catch let error where !(error is DataSourceError || error is CancellationError) {
             throw DataSourceError.invalidRequest(
                 request, reason: "\(file.path) cannot be read for the upload: \(error.localizedDescription)")
         }
-    }
-}
-
-/// A file in the folder for temporary files, readable by its owner only, which is removed with this object at the
-/// latest.
-///
-/// Sound as `@unchecked Sendable`: `file` is used only by the thread that writes the form.
-final class TemporaryFile: @unchecked Sendable {
-    let url: URL
-    private let file: PartFile
-
-    init() throws(DataSourceError) {
-        url = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(UUID().uuidString)")
-        do { file = try PartFile.creating(url.path) } catch { throw .cannotWrite(url, reason: error.reason) }
-    }
-
-    deinit {
-        remove()
-    }
-
-    func append(_ data: Data) throws(DataSourceError) {
-        do { try file.append(data) } catch { throw .cannotWrite(url, reason: error.reason) }
-    }
-
-    func remove() {
-        unlink(url.path)
     }
 }

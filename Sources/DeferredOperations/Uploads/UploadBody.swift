@@ -3,11 +3,11 @@ internal import Foundation
 /// The body of a transfer's requests, where it is not part of the request itself.
 struct UploadBody {
     /// The file that a form was written to.
-    var form: TemporaryFile?
+    var form: PartFile?
     /// The stream that the present request reads.
     var stream: InputStream?
-    /// The streams that have been sent, and can't be sent again. Kept until the end, since they may be of a class of the
-    /// user's.
+    /// The streams that have been sent, and can't be sent again. Kept until the end, since they may be of a
+    /// class of the user's.
     var sentStreams: [InputStream] = []
 
     /// Opens a stream, where Foundation does not notice that it can't be opened (O8).
@@ -38,8 +38,8 @@ struct UploadBody {
 }
 
 extension URL {
-    /// Checks that this is a regular file that can be sent. A device or a pipe may have no end, and a pipe without a writer
-    /// blocks the thread that opens it.
+    /// Checks that this is a regular file that can be sent. A device or a pipe may have no end, and a pipe
+    /// without a writer blocks the thread that opens it.
     ///
     /// - Parameter request: The address that it is to be sent to, for the error.
     /// - Throws: ``DataSourceError/invalidRequest(_:reason:)``, which names the file.
