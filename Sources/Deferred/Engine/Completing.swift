@@ -65,8 +65,10 @@ extension Link {
     ///
     /// Stored in `upstream` (the file) and `next` (the line), which a source does not use. A link has 116
     /// bytes on 64-bit Linux, and glibc a block of 120 for it; with two properties more it would have 128
-    /// bytes in a block of 136. Sound: both are only interpreted as a pointer to a link, or released, for a
-    /// link that waits, and a settled source never waits again.
+    /// bytes in a block of 136.
+    ///
+    /// Sound: both are only interpreted as a pointer to a link, or released, for a link that waits, and a
+    /// settled source never waits again.
     var completionSite: DeferredDiagnostic.Location? {
         get {
             guard let file = UnsafeRawPointer(bitPattern: upstream.fileBits), let line = next else {

@@ -224,7 +224,7 @@ struct ConsumerQueue {
 
 /// Whether a thread that has a reference to a link is the only one that can reach it, and so needs no lock.
 extension Link {
-    /// Whether the caller's reference is the only one.
+    /// Whether the caller's reference is the only one. Sound: that reference keeps the link while it is read.
     @inline(__always)
     var isUniquelyReferenced: Bool { Unmanaged.passUnretained(self).isUniquelyReferenced }
 

@@ -186,6 +186,9 @@ final class DispatchedStep: @unchecked Sendable {
 extension DrainLoop {
     /// Submits the step of a running link to its dispatcher, and continues with the result if the dispatcher
     /// ran or released the work within the call.
+    ///
+    /// Sound: `DispatchedStep.submit` takes over the references to the step and the link. The address of
+    /// `call` is in the thread's slot only during that call, and is valid then.
     @inline(never)
     mutating func submit(
         _ step: consuming DispatchedStep, of link: consuming Link, with input: consuming Link.Payload

@@ -1,6 +1,9 @@
 /// Nested results: a link whose callback returned another link waits for it and takes its outcome (L4).
 extension DrainLoop {
     /// Makes a running link wait for `inner`, or settles it at once if that has an outcome.
+    ///
+    /// Sound: `waiter` owns one reference, which is taken out once, before it is replaced by that of the
+    /// consumer.
     @inline(never)
     mutating func wait(_ link: consuming Link, for inner: Link) {
         if inner === link { return settle(link, failingWith: .cycle) }
@@ -173,6 +176,8 @@ extension Unmanaged<Link> {
 
 extension Link {
     /// The only consumer, if nothing else is to be considered when this link is bypassed. Under the lock.
+    ///
+    /// Sound: the list retains it as long as the lock is held.
     fileprivate func onlyConsumer(in word: UInt) -> Unmanaged<Link>? {
         guard coldState == nil, state.marks.isEmpty, phase == .running || phase == .waiting,
             let last = Link.last(in: word), last._withUnsafeGuaranteedRef({ Link.isAlone($0, in: word) })
