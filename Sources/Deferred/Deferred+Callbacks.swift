@@ -30,7 +30,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(.map, fileID, line), Function(callback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.map, fileID, line), ValueClosure(callback)) {
             callback, input in
             if input.isFailure { return input.copy() }
             return .catching { try callback(input.value()) }
@@ -58,7 +58,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(.then, fileID, line), Function(callback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.then, fileID, line), ValueClosure(callback)) {
             callback, input in
             if input.isFailure { return input.copy() }
             return .nesting { try callback(input.value()) }
@@ -85,7 +85,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ callback: @escaping @Sendable (Value) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(.done, fileID, line), Procedure(callback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.done, fileID, line), VoidClosure(callback)) {
             callback, input in
             if input.isFailure { return input.copy() }
             return .catching { try callback(input.value()) }

@@ -116,7 +116,7 @@ extension Deferred {
         if let canceller {
             link.setCanceller { canceller(Resolver($0)) }
         }
-        return (Deferred(link), Resolver(Producer(link)))
+        return (Deferred(link), Resolver(CompletionRight(link)))
     }
 
     /// Returns a Deferred that is pending until it is cancelled, and never abandoned: for tests, and in place of work

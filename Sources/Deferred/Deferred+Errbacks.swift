@@ -30,7 +30,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(.recover, fileID, line), ErrorFunction(errback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.recover, fileID, line), ErrorValueClosure(errback)) {
             errback, input in
             guard let error = input.error else { return input.copy() }
             return .catching { try errback(error) }
@@ -55,7 +55,7 @@ extension Deferred {
         _ errback: @escaping @Sendable (E) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(.recover, fileID, line), Function(errback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.recover, fileID, line), ValueClosure(errback)) {
             errback, input in
             guard let matching = input.error as? E else { return input.copy() }
             return .catching { try errback(matching) }
@@ -82,7 +82,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> where R.Value == Value {
-        attach(dispatcher, DeferredDiagnostic.Location(.orElse, fileID, line), ErrorFunction(errback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.orElse, fileID, line), ErrorValueClosure(errback)) {
             errback, input in
             guard let error = input.error else { return input.copy() }
             return .nesting { try errback(error) }
@@ -107,7 +107,7 @@ extension Deferred {
         _ errback: @escaping @Sendable (E) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> where R.Value == Value {
-        attach(dispatcher, DeferredDiagnostic.Location(.orElse, fileID, line), Function(errback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.orElse, fileID, line), ValueClosure(errback)) {
             errback, input in
             guard let matching = input.error as? E else { return input.copy() }
             return .nesting { try errback(matching) }
@@ -136,7 +136,7 @@ extension Deferred {
         on dispatcher: (any Dispatcher)? = nil, _ errback: @escaping @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line), ErrorProcedure(errback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line), ErrorVoidClosure(errback)) {
             errback, input in
             guard let error = input.error else { return .value(()) }
             return .catching { try errback(error) }
@@ -161,7 +161,7 @@ extension Deferred {
         _ errback: @escaping @Sendable (E) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line), Procedure(errback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line), VoidClosure(errback)) {
             errback, input in
             guard let error = input.error else { return .value(()) }
             guard let matching = error as? E else { return input.copy() }

@@ -30,7 +30,7 @@ extension Deferred {
         _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        attach(dispatcher, DeferredDiagnostic.Location(.mapResult, fileID, line), Function(callback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.mapResult, fileID, line), ValueClosure(callback)) {
             callback, input in
             .catching { try callback(input.result()) }
         }
@@ -53,7 +53,7 @@ extension Deferred {
         _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(.thenResult, fileID, line), Function(callback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.thenResult, fileID, line), ValueClosure(callback)) {
             callback, input in
             .nesting { try callback(input.result()) }
         }
@@ -81,7 +81,7 @@ extension Deferred {
         _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        attach(dispatcher, DeferredDiagnostic.Location(.both, fileID, line), Procedure(callback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.both, fileID, line), VoidClosure(callback)) {
             callback, input in
             .catching { try callback(input.result()) }
         }
@@ -112,7 +112,7 @@ extension Deferred {
         _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        attach(dispatcher, DeferredDiagnostic.Location(.always, fileID, line), Procedure(callback)) {
+        attach(dispatcher, DeferredDiagnostic.Location(.always, fileID, line), VoidClosure(callback)) {
             callback, input in
             do { try callback(input.result()) } catch { return .failure(error) }
             return input.copy()

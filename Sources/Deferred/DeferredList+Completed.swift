@@ -34,13 +34,13 @@ extension DeferredList {
     fileprivate final class Backlog: Sendable {
         private let inputs: LimitedInputs<Value>?
         /// The list whose outcomes are read, until the sequence ends or is released.
-        private let list = SpinLocked<ListState?>(nil)
+        private let list = SpinLocked<ListObserver?>(nil)
 
         init(_ source: Source) {
             if case .limited(let handle) = source { inputs = handle.inputs } else { inputs = nil }
         }
 
-        func begin(_ list: ListState) {
+        func begin(_ list: ListObserver) {
             self.list.withLock { $0 = list }
         }
 

@@ -15,11 +15,11 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         var isCancelled = false
         var startedCount = 0
         /// Results that were asked for and have yet to observe the inputs started before.
-        var joining: [(list: ListState, handle: LimitedListHandle<Value>)] = []
+        var joining: [(list: ListObserver, handle: LimitedListHandle<Value>)] = []
         /// Results that were asked for and need all inputs.
-        var lists: [ListState] = []
+        var lists: [ListObserver] = []
         /// Results that need no further input.
-        var leaving: [ListState] = []
+        var leaving: [ListObserver] = []
         /// How many outcomes wait to be taken out of a list's `completed` sequence.
         var backlogs: [ObjectIdentifier: Int] = [:]
         weak var handle: LimitedListHandle<Value>?
@@ -39,9 +39,9 @@ final class LimitedInputs<Value: Sendable>: Sendable {
 
     /// What the call that starts inputs does next.
     private enum Step {
-        case replay(LimitedListHandle<Value>, to: ListState)
-        case start(for: [ListState])
-        case close([ListState], isCutOff: Bool, missingCount: Int)
+        case replay(LimitedListHandle<Value>, to: ListObserver)
+        case start(for: [ListObserver])
+        case close([ListObserver], isCutOff: Bool, missingCount: Int)
         case releaseInputs
         case none
     }
@@ -72,22 +72,22 @@ final class LimitedInputs<Value: Sendable>: Sendable {
     }
 
     /// Adds a list, which observes all inputs, also those started before.
-    fileprivate func join(_ list: ListState, _ handle: LimitedListHandle<Value>) {
+    fileprivate func join(_ list: ListObserver, _ handle: LimitedListHandle<Value>) {
         state.withLock { $0.joining.append((list, handle)) }
         startInputs()
     }
 
     /// Removes a list that is settled or cancelled. After the last one, no input starts any more.
-    func leave(settled list: ListState) {
+    func leave(settled list: ListObserver) {
         remove(list, isSettled: true)
     }
 
     /// Removes a list whose outcomes are no longer read. Results that are asked for later may start inputs.
-    func leave(unread list: ListState) {
+    func leave(unread list: ListObserver) {
         remove(list, isSettled: false)
     }
 
-    private func remove(_ list: ListState, isSettled: Bool) {
+    private func remove(_ list: ListObserver, isSettled: Bool) {
         let unobserved = state.withLock { state in
             let isReading = state.lists.contains { $0 === list }
             // Releases no last reference: the caller has one.
@@ -103,7 +103,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
     }
 
     /// Records that outcomes were added to, or taken out of, the `completed` sequence of `list`.
-    func changeBacklog(of list: ListState, by change: Int) {
+    func changeBacklog(of list: ListObserver, by change: Int) {
         state.withLock { state in
             guard state.lists.contains(where: { $0 === list }) else { return }
             state.backlogs[ObjectIdentifier(list), default: 0] += change
@@ -184,7 +184,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
     }
 
     /// Starts the next input, if there is one.
-    private func start(for lists: [ListState]) {
+    private func start(for lists: [ListObserver]) {
         guard let made = inputs.next() else {
             return state.withLock { $0.isExhausted = true }
         }
@@ -224,7 +224,7 @@ final class LimitedListHandle<Value: Sendable>: Sendable {
     fileprivate func append(_ link: Link) { links.withLock { $0.append(link) } }
 
     /// Adds a list, which observes all inputs, also those started before.
-    func join(_ list: ListState) { inputs.join(list, self) }
+    func join(_ list: ListObserver) { inputs.join(list, self) }
 
     /// Starts no further input, and cancels those in progress.
     func cancel() { inputs.cancel(self) }

@@ -162,18 +162,18 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     @usableFromInline
     func start<U>(
-        _ rule: ListState.Rule, _ fileID: StaticString, _ line: UInt, opened: ((ListState) -> Void)? = nil,
-        _ finish: @escaping ListState.Finish
+        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt, opened: ((ListObserver) -> Void)? = nil,
+        _ finish: @escaping ListObserver.Finish
     ) -> Deferred<U> {
         let site = DeferredDiagnostic.Location(.list, fileID, line)
         switch source {
         case .given(let links):
-            let list = ListState(
+            let list = ListObserver(
                 rule, count: links.count, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,
                 site, finish)
             return Deferred<U>(list.start(links, site))
         case .limited(let handle):
-            let list = ListState(
+            let list = ListObserver(
                 rule, count: 0, limit: handle.inputs.limit, consumesErrors: consumesErrors,
                 cancelsRemaining: cancelsRemaining, onStop: handle.inputs.leave(settled:), site, finish)
             let deferred = Deferred<U>(list.open())

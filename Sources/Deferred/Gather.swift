@@ -22,7 +22,7 @@ public func gather<each T: Sendable>(
     var inputs: [Link] = []
     repeat inputs.append((each deferreds).link)
     let site = DeferredDiagnostic.Location(.list, fileID, line)
-    let list = ListState(
+    let list = ListObserver(
         .untilFailure, count: inputs.count, consumesErrors: consumeErrors,
         cancelsRemaining: cancelsRemaining, site
     ) {

@@ -4,10 +4,10 @@
 /// A resolver may be copied, and called from any thread; the first result counts. If the last copy is
 /// released before that, the Deferred fails with ``DeferredError/abandoned``.
 public struct Resolver<Value: Sendable>: Sendable {
-    @usableFromInline let producer: Producer
+    @usableFromInline let right: CompletionRight
 
     @inlinable
-    init(_ producer: Producer) { self.producer = producer }
+    init(_ right: CompletionRight) { self.right = right }
 
     /// Resolves the Deferred with a value. Returns true if this call completed it.
     ///
@@ -18,14 +18,14 @@ public struct Resolver<Value: Sendable>: Sendable {
     @discardableResult
     @inlinable
     public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-        producer.complete(.value(value), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        right.complete(.value(value), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Rejects the Deferred with an error. Otherwise behaves as ``resolve(_:fileID:line:)``.
     @discardableResult
     @inlinable
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-        producer.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        right.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes the Deferred with a result. Otherwise behaves as ``resolve(_:fileID:line:)``.
@@ -34,7 +34,7 @@ public struct Resolver<Value: Sendable>: Sendable {
     public func complete(
         with result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        producer.complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        right.complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes the Deferred with a result that has a typed error. Otherwise behaves as
@@ -44,7 +44,7 @@ public struct Resolver<Value: Sendable>: Sendable {
     public func complete(
         with result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        producer.complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        right.complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Makes the Deferred take the outcome of `other`. An earlier explicit completion wins.
@@ -54,13 +54,13 @@ public struct Resolver<Value: Sendable>: Sendable {
     /// ``DeferredError/cycle``. Does nothing if the Deferred is settled.
     @inlinable
     public func follow(_ other: Deferred<Value>) {
-        if let source = producer.source { source.follow(other.link) }
+        if let source = right.source { source.follow(other.link) }
     }
 
     /// As ``follow(_:)``, for a resolver that exists only to query cancellation: a wait for the Deferred is a
     /// wait for `other`.
     func follow(only other: Deferred<Value>) {
-        guard let source = producer.source else { return }
+        guard let source = right.source else { return }
         let coldState = source.ensureColdState()
         source.locked { coldState.completesOnlyByFollowing = true }
         source.follow(other.link)
@@ -69,14 +69,14 @@ public struct Resolver<Value: Sendable>: Sendable {
     /// Makes the Deferred take the outcome of what was made for it. If it was settled or cancelled meanwhile, that is
     /// cancelled, as far as nothing else consumes it, and a failure is not reported (C2, C4).
     func follow(orCancel made: Deferred<Value>) {
-        if let source = producer.source, source.follow(made.link) { return }
+        if let source = right.source, source.follow(made.link) { return }
         made.link.attach(.step { _ in .value(()) }, made.link.made.of(.hidden)).cancel()
     }
 
     /// Whether the Deferred was cancelled while it was pending, so that nothing waits for the result any
     /// more.
     @inlinable
-    public var isCancelled: Bool { producer.isCancelled }
+    public var isCancelled: Bool { right.isCancelled }
 }
 
 extension Resolver where Value == Void {

@@ -1,41 +1,51 @@
 internal import Dispatch
 internal import Synchronization
 
-/// A step that runs on a dispatcher: a queue or any other. It is submitted when its link is dequeued; what follows from
-/// it continues on the dispatcher's thread.
+/// A step that runs on a dispatcher: a queue or any other. It is submitted when its link is dequeued; what
+/// follows from it continues on the dispatcher's thread.
 ///
-/// The work that is submitted retains this object and nothing else, and this object retains the link. Whoever takes the
-/// link out of `submitted` owns the step: the work, which runs it; the `deinit`, if the dispatcher has released the work
-/// without running it, so that the link fails with ``DeferredError/abandoned``; or, in that case, the drain loop that submits.
+/// The work that is submitted retains this object and nothing else, and this object retains the link. Whoever
+/// takes the link out of `submitted` owns the step: the work, which runs it; or the `deinit`, if the
+/// dispatcher has released the work without running it, so that the link fails with
+/// ``DeferredError/abandoned``.
 ///
-/// A dispatcher may run the work, or release it, within the call. What it ran on the calling thread leaves its result
-/// here, for the drain loop that submits: that one continues with it after the others attached to the same Deferred (F4).
+/// A dispatcher may run the work, or release it, within the call. On the thread that submits, the result is
+/// then left in the ``Call``, for the drain loop: that continues with it after the others attached to the
+/// same Deferred (F4).
 ///
-/// Once the work is submitted, this object no longer retains the dispatcher: one that is released with the work in it
-/// releases that work.
+/// Once the work is submitted, this object no longer retains the dispatcher: one that is released with the
+/// work in it releases that work.
 ///
-/// Sound as `@unchecked Sendable`: `step`, `input`, `scope` and `submitter` are written before the link is stored in
-/// `submitted`, and then belong to the thread that takes it out. `returned` and the result in `input` are written and
-/// read by the submitter alone. `dispatcher` and `type` are accessed under the lock of the link whose payload this is.
+/// Sound as `@unchecked Sendable`: `step`, `input`, `scope` and `call` are written before the link is stored
+/// in `submitted`, and then belong to the thread that takes it out. `dispatcher` and `type` are accessed
+/// under the lock of the link whose payload this is.
 @usableFromInline
 final class DispatchedStep: @unchecked Sendable {
-    /// Where the step is to run, until the work is submitted; then only a `DispatchQueue`, which libdispatch retains
-    /// anyway for as long as it has work.
+    /// A call that submits a step, on the stack of its thread, whose slot has the address of the innermost
+    /// one.
+    fileprivate struct Call: ~Copyable {
+        static let slot = ThreadSlot()
+        /// The address of the step, which may have been deallocated.
+        let step: UnsafeRawPointer
+        /// The link, if the step was run or released within the call, and the result.
+        var link: Link?
+        var result = Link.Payload.none
+    }
+
+    /// Where the step is to run, until the work is submitted; then only a `DispatchQueue`, which libdispatch
+    /// retains anyway for as long as it has work.
     private var dispatcher: (any Dispatcher)?
     /// The type of the dispatcher that was here.
     private var type: Any.Type?
     private var step: Link.Payload
-    /// The outcome that the link waited for; after a run within the call, the step's result.
+    /// The outcome that the link waited for.
     private var input = Link.Payload.none
     private var scope: FinalizerScope?
-    /// The thread that submits.
-    private var submitter: UInt = 0
-    /// The link after a run within the call.
-    private var returned: Link?
-    /// A reference to the link from when the work is submitted until it runs or is released, with the lowest bit set
-    /// during the call that submits; 0 before and after.
+    /// The call that submitted the work. It may have ended.
+    private var call: UnsafeMutableRawPointer?
+    /// A reference to the link from when the work is submitted until it runs or is released; 0 before and
+    /// after.
     private let submitted = Atomic<UInt>(0)
-    private static let duringCall: UInt = 1
 
     @usableFromInline
     init(_ dispatcher: any Dispatcher, _ step: consuming Link.Payload) {
@@ -44,22 +54,22 @@ final class DispatchedStep: @unchecked Sendable {
     }
 
     deinit {
-        guard let link = takeLink(submitted.exchange(0, ordering: .acquiringAndReleasing)) else { return }
+        guard let link = takeLink(submitted.load(ordering: .acquiring)) else { return }
         var loop = DrainLoop(scope.take())
-        let result = abandon(link, on: loop.thread)
-        loop.conclude(consume link, result)
-        loop.run()
+        let wasCancelled = begin(link, on: loop.thread) || input.error is CancellationError
+        // Not reported, unless a consumer takes it and leaves it unhandled (U1).
+        link.disownFailure()
+        end(&loop, consume link, .failure(wasCancelled ? CancellationError() : DeferredError.abandoned))
     }
 
-    /// Prepares to submit the step of `link`, and returns the dispatcher.
+    /// Makes the link `dispatched`, and returns the dispatcher.
     fileprivate func prepare(
-        _ link: consuming Link, _ input: consuming Link.Payload, _ scope: FinalizerScope?, on thread: UInt
+        _ link: Link, _ input: consuming Link.Payload, _ scope: FinalizerScope?
     ) -> any Dispatcher {
         if Recording.isOn { Recording.dispatched(link, to: destination.name) }
         guard let dispatcher else { preconditionFailure("a step is submitted once") }
         self.input = input
         self.scope = scope
-        submitter = thread
         let word = link.lock()
         let requests = link.becomeDispatched()
         link.activeThread = 0
@@ -70,86 +80,85 @@ final class DispatchedStep: @unchecked Sendable {
         }
         link.unlock(word)
         _ = consume requests
-        let address = UInt(bitPattern: Unmanaged.passRetained(link).toOpaque())
-        submitted.store(address | Self.duringCall, ordering: .releasing)
         return dispatcher
     }
 
-    /// Submits the work. A function of its own, so that on its return this thread no longer retains the dispatcher, and
-    /// `step` is retained by the caller and the dispatcher alone.
+    /// Submits the work. A function of its own, so that on its return only the dispatcher retains the work,
+    /// and nothing here the dispatcher. Sound: it takes over the caller's references to the step and the
+    /// link.
     @inline(never)
-    fileprivate static func submit(_ step: DispatchedStep, to dispatcher: consuming any Dispatcher) {
+    fileprivate static func submit(
+        _ step: Unmanaged<DispatchedStep>, _ link: Unmanaged<Link>, to dispatcher: consuming any Dispatcher,
+        in call: UnsafeMutableRawPointer
+    ) {
+        let step = step.takeRetainedValue()
+        step.call = call
+        step.submitted.store(UInt(bitPattern: link.toOpaque()), ordering: .releasing)
         dispatcher.dispatch { step.run() }
     }
 
-    /// Ends the call that submits. Returns the link if the work has run within it, on the same thread.
-    fileprivate func endCall() -> Link? {
-        let seen = submitted.bitwiseAnd(~Self.duringCall, ordering: .acquiringAndReleasing).oldValue
-        return seen == 0 ? returned.take() : nil
-    }
-
-    /// The result of a run within the call.
-    fileprivate func takeResult() -> Link.Payload {
-        var result = Link.Payload.none
-        swap(&result, &input)
-        return result
-    }
-
-    /// Fails the link, whose work the dispatcher has released, and which the caller retains. Returns the link if it is
-    /// not taken.
-    fileprivate func takeReleased() -> Link? {
-        takeLink(submitted.exchange(0, ordering: .acquiringAndReleasing))
-    }
-
-    /// Runs the step with the outcome, or with `CancellationError` if the link has been cancelled since (C5). Once.
+    /// Runs the step with the outcome, or with `CancellationError` if the link has been cancelled since (C5).
+    /// Once.
     private func run() {
-        let seen = submitted.exchange(0, ordering: .acquiringAndReleasing)
-        guard let link = takeLink(seen) else { return }
+        guard let link = takeLink(submitted.exchange(0, ordering: .acquiringAndReleasing)) else { return }
         var step = Link.Payload.none
         swap(&step, &self.step)
-        var input = takeResult()
+        var input = Link.Payload.none
+        swap(&input, &self.input)
         var loop = DrainLoop(scope.take())
-        let isWithinCall = seen & Self.duringCall != 0 && submitter == loop.thread
-        if link.isUnreachable(with: 0), link.isPlainAlone {
-            _ = link.startRunning(on: loop.thread)
+        if link.isUnreachable(with: 0), link.hasOnlyOutcome {
+            _ = link.begin(on: loop.thread)
+            link.payload = .none
             let result = step.run(input)
-            if isWithinCall { return leave(result, of: link) }
-            loop.concludeUnreachable(consume link, result)
+            if !isWithinCall {
+                loop.concludeUnreachable(consume link, result)
+                return loop.run()
+            }
+            end(&loop, consume link, result)
         } else {
             if begin(link, on: loop.thread) { input = .failure(CancellationError()) }
             let result = Recording.isOn ? Recording.run(step, of: link, input) : step.run(input)
-            if isWithinCall { return leave(result, of: link) }
-            loop.conclude(consume link, result)
+            end(&loop, consume link, result)
         }
-        loop.run()
     }
 
-    private func leave(_ result: consuming Link.Payload, of link: Link) {
-        input = result
-        returned = link
+    /// Whether this is within the call that submitted the work. (A call at the same address was for another
+    /// step, or the same step was submitted from another address.)
+    ///
+    /// Sound: an address that the slot has is that of a call in progress on this thread.
+    private var isWithinCall: Bool {
+        guard let call, Call.slot.value == call else { return false }
+        return call.assumingMemoryBound(to: Call.self).pointee.step == Self.address(of: self)
+    }
+
+    /// Continues with the result of the step; within the call, leaves it to the drain loop that submits.
+    private func end(_ loop: inout DrainLoop, _ link: consuming Link, _ result: consuming Link.Payload) {
+        if isWithinCall, let call = call?.assumingMemoryBound(to: Call.self) {
+            call.pointee.link = link
+            call.pointee.result = result
+        } else {
+            loop.conclude(link, result)
+            loop.run()
+        }
+    }
+
+    fileprivate static func address(of step: DispatchedStep) -> UnsafeRawPointer {
+        UnsafeRawPointer(Unmanaged.passUnretained(step).toOpaque())
     }
 
     /// Makes the link `running`. Returns whether it was cancelled while the work was queued (C5).
     private func begin(_ link: Link, on thread: UInt) -> Bool {
         let word = link.lock()
-        // The payload has no reference: nothing is released under the lock.
-        _ = link.startRunning(on: thread)
-        let isCancelled = link.takeCancellation()
+        let isCancelled = link.begin(on: thread)
+        // That had an address, and no reference.
+        link.payload = .none
         link.unlock(word)
         return isCancelled
     }
 
-    /// Makes the link `running`, and returns the failure that it ends with: that of a cancel, if there was one (C5).
-    fileprivate func abandon(_ link: Link, on thread: UInt) -> Link.Payload {
-        let wasCancelled = begin(link, on: thread) || takeResult().error is CancellationError
-        // Not reported, unless a consumer takes it and leaves it unhandled (U1).
-        link.disownFailure()
-        return .failure(wasCancelled ? CancellationError() : DeferredError.abandoned)
-    }
-
-    /// Sound: the address is that of the reference that `prepare` made, which one exchange takes out.
+    /// Sound: the address is that of a reference, which `submit` stored, and which one exchange takes out.
     private func takeLink(_ submitted: UInt) -> Link? {
-        UnsafeRawPointer(bitPattern: submitted & ~Self.duringCall).map {
+        UnsafeRawPointer(bitPattern: submitted).map {
             Unmanaged<Link>.fromOpaque($0).takeRetainedValue()
         }
     }
@@ -175,19 +184,29 @@ final class DispatchedStep: @unchecked Sendable {
 }
 
 extension DrainLoop {
-    /// Submits the step of a running link to its dispatcher, and continues with the result if the dispatcher ran or released
-    /// the work within the call.
+    /// Submits the step of a running link to its dispatcher, and continues with the result if the dispatcher
+    /// ran or released the work within the call.
+    ///
+    /// Sound: `DispatchedStep.submit` takes over the references to the step and the link. The address of
+    /// `call` is in the thread's slot only during that call, and is valid then.
     @inline(never)
     mutating func submit(
         _ step: consuming DispatchedStep, of link: consuming Link, with input: consuming Link.Payload
     ) {
-        DispatchedStep.submit(step, to: step.prepare(link, input, scope, on: thread))
-        if let link = step.endCall() {
-            conclude(link, step.takeResult())
-        } else if isKnownUniquelyReferenced(&step), let link = step.takeReleased() {
-            let result = step.abandon(link, on: thread)
-            // What the step captured is released before the link is settled.
-            _ = consume step
+        var dispatcher = Optional(step.prepare(link, input, scope))
+        let submitted = Unmanaged.passRetained(consume link)
+        let owned = Unmanaged.passRetained(consume step)
+        var call = DispatchedStep.Call(step: owned.toOpaque())
+        withUnsafeMutablePointer(to: &call) { call in
+            guard let dispatcher = dispatcher.take() else { return }
+            let outer = DispatchedStep.Call.slot.value
+            DispatchedStep.Call.slot.value = UnsafeMutableRawPointer(call)
+            DispatchedStep.submit(owned, submitted, to: dispatcher, in: UnsafeMutableRawPointer(call))
+            DispatchedStep.Call.slot.value = outer
+        }
+        if let link = call.link.take() {
+            var result = Link.Payload.none
+            swap(&result, &call.result)
             conclude(link, result)
         }
     }

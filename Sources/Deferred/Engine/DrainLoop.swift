@@ -33,12 +33,14 @@ struct DrainLoop: ~Copyable {
 
     /// A queue of jobs, in the order in which they were enqueued.
     ///
-    /// Sound: its properties are accessed by one thread, in functions that call nothing of a user's, so that accesses
-    /// do not overlap. (The checks would be 330 of 6,450 instructions for an input of a list that is cancelled.)
+    /// Sound: its properties are accessed by one thread, in functions that call nothing of a user's, so that
+    /// accesses do not overlap. (The checks would be 330 of 6,450 instructions for an input of a list that is
+    /// cancelled.)
     private final class Jobs {
         @exclusivity(unchecked) private var jobs: [Job?] = []
         @exclusivity(unchecked) private var start = 0
-        /// Cancels that have yet to begin, the sources whose cancellers have yet to run, and the links that were detached.
+        /// Cancels that have yet to begin, the sources whose cancellers have yet to run, and the links that
+        /// were detached.
         @exclusivity(unchecked) var requests: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
@@ -99,8 +101,8 @@ struct DrainLoop: ~Copyable {
     }
 
     mutating func enqueue(_ request: CancelRequest) { ensureOthers().requests.append(request) }
-    /// Enqueues a source whose canceller is to run: before others if it only waits for its turn, so that none begins because
-    /// another has ended (C7).
+    /// Enqueues a source whose canceller is to run: before others if it only waits for its turn, so that none
+    /// begins because another has ended (C7).
     mutating func enqueue(claimed source: Link, isWaiting: Bool) {
         let others = ensureOthers()
         if isWaiting { others.claimedWaiting.append(source) } else { others.claimed.append(source) }
@@ -164,8 +166,8 @@ struct DrainLoop: ~Copyable {
         var wasPassedOn = false
         repeat {
             while !consumers.isEmpty {
-                // A link that no handle could unpause counts as unpaused (P1). Its consumers are notified here,
-                // and not by its `deinit`, which would recur (F6).
+                // A link that no handle could unpause counts as unpaused (P1). Its consumers are notified
+                // here, and not by its `deinit`, which would recur (F6).
                 if link.isPaused, !(isOwned && link.isUniquelyReferenced),
                     suspend(link, &consumers, wasPassedOn, mark)
                 {
@@ -177,7 +179,7 @@ struct DrainLoop: ~Copyable {
             }
             // No thread can attach to a link to which there is no other reference.
             if isOwned && link.isUnreachable(with: Word.settled | Word.draining) {
-                if wasPassedOn { link.flags.insert(.handled) }
+                if wasPassedOn { link.state.handle() }
                 break
             }
             consumers = link.takeListOrBecomeIdle(wasPassedOn)
@@ -246,7 +248,7 @@ struct DrainLoop: ~Copyable {
         consumers = .empty
         coldState.retainedScope = scope
         coldState.suspendedJobs = later
-        if wasPassedOn { link.flags.insert(.handled) }
+        if wasPassedOn { link.state.handle() }
         link.unlock(word)
         return true
     }

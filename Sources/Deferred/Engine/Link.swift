@@ -2,108 +2,22 @@ internal import Synchronization
 
 /// A position in a chain, without the type of its value. `Deferred<Value>` is the typed layer over it.
 ///
-/// This file describes the engine. Read on in this order:
-///
-/// 1. `Link+Word`: the lock, the flags and the list of consumers, in one word; `Payload`: a step or an outcome.
-/// 2. `Link+Attaching`, `DrainLoop+Delivering` and `DrainLoop`: a result moves down a chain.
-/// 3. `DrainLoop+Nesting` with `CycleSearch`: a callback returns a Deferred.
-/// 4. `DrainLoop+Cancelling`: a cancel moves up; `CancelRequest`: one that cannot take effect yet.
-/// 5. `Dispatching`: steps on a queue or any other dispatcher.
-/// 6. `Link+Pausing`, `FinalizerScope`, `Abandonment`, `Producer`, `ListState`, `Link+Awaiting`.
-/// 7. The rest when a name leads there: `ColdState`, `GuaranteedWork`, `StoredClosure`, `Link+Deadlock` (what `wait()` refuses), `Link+Description`, `SpinLock`, `Platform`.
-///
 /// A link is created pending and settled once, with a value or an error. Until then it is either a *source*,
 /// which is completed explicitly, by a list, or by what it follows; or it *waits* for another link and has a
 /// step to run with that link's outcome. It has a list of the links that wait for it, its consumers, in the
 /// order attached.
 ///
-/// ## Four walks
+/// `Documentation/Engine.md` has the order in which to read the engine's files, its states, and four walks
+/// through it.
 ///
-/// Each walk names the functions that it passes, in their order, by file. Accessors and the functions of
-/// `SpinLock` and `Platform`, which lock a word and read the current thread, are left out.
-///
-/// **`source.map(on: queue) { … }.map { … }.done { … }`, then `source.resolve(1)`.**
-/// - `Deferred+Completing`: `resolve`, `complete`.
-/// - `Payload+Outcome`: `value` stores the value in a payload.
-/// - `DrainLoop+Delivering`: `complete`, `completeNow` store the outcome, take the list (`ConsumerQueue.init` in
-///   `Link+Word`) and set `draining`, all under the lock.
-/// - `DrainLoop`: `drainRetained`, `drain` take the consumers one by one (`removeFirst`).
-/// - `DrainLoop+Delivering`: `deliver` makes the first one `running` and takes its step (`startRunning`);
-///   `perform`, `performOther` find that it is for a queue.
-/// - `Dispatching`: `submit` copies the outcome (`copy`), hands the link to the step (`prepare`) and calls the queue;
-///   `endCall` finds that it did not run the step within the call.
-///   Back in `drain`, `takeListOrBecomeIdle` ends the draining of the source; `run` finds no further job.
-/// - On the queue, `Dispatching`: `run` takes the link and the outcome out. `Payload`: `run` calls the closure.
-/// - `DrainLoop+Delivering`: `conclude`, `settle`, `finish` store the result in the link and take its list.
-/// - `DrainLoop`: `enqueueDrain`; then `run`, `runJobs`, `drain` deliver to the second link.
-/// - `DrainLoop+Delivering`: `deliver`, `perform`, `conclude`, `settle`, `finish` for that one, and so on. The last
-///   link, if nothing else refers to it (`isUnreachable`), needs no lock: `runUnreachable`,
-///   `concludeUnreachable`.
-///
-/// **A callback returns a pending Deferred, which is then resolved.**
-/// - `DrainLoop+Delivering`: `deliver`, `perform`. The step (`Payload`: `run`; `Payload+Outcome`: `nesting`)
-///   returns a payload of the kind `wait`; `conclude` calls `wait`.
-/// - `DrainLoop+Nesting`: `wait` makes the link `waiting`, with `adopt` as its step. (`bypass`: if nothing but one
-///   adopting consumer refers to the link, that consumer waits in its place.) `enlist` appends it to the nested
-///   link's list (`append` in `Link+Word`).
-/// - `CycleSearch`: `waits(for:)`, if the link has consumers.
-/// - `resolve` as above, up to `deliver`, which finds that the link adopts the outcome: `take` copies it
-///   (`Payload+Outcome`: `copy`), `finish` settles the link.
-///
-/// **`last.cancel()` on three links.**
-/// - `Deferred+Control`: `cancel`.
-/// - `DrainLoop+Cancelling`: `cancel` (and `Abandonment.finishWaiting`), `begin`, `walk`, `climb`, which moves from a
-///   waiting link to its `upstream` (`Upstream.retained`, below) as long as `removeConsumer` finds that no other
-///   consumer is there (`isAlone`, or `hasConsumer`, in `Link+Word`).
-/// - `DrainLoop+Cancelling`: `cancelSource` settles the source, or claims its canceller for `runCanceller`.
-/// - `DrainLoop+Delivering`: `finish`. `DrainLoop`: `run`; the error moves down as in the first walk.
-///
-/// Where `removeConsumer` finds another consumer, the link is detached (`beginDetached`) and `runDetached` runs its step
-/// with `CancellationError`.
-///
-/// **`link.cancel()` while its callback runs, which then returns a pending Deferred.**
-/// - `DrainLoop+Cancelling`: `climb` finds the link `running`; `leave` leaves the request there, after `secure` has marked
-///   its root (`CancelRequest`).
-/// - `DrainLoop+Nesting`: `wait` makes it `waiting`. `enlist` puts it into the nested link's list; `waits(for:)` looks for
-///   a cycle; `takeRequests`, `cancelAgain`: the request begins again at its root, as in the third walk.
-/// - If the callback returns a value instead, `finish` takes the request out, and it begins again there.
-///
-/// ## States
-///
-/// An atomic `word` has the lock, three flags and the list. **Decide under the lock, act after it**: while a
-/// link is locked, no closure runs, and nothing of a user's is released.
-///
-/// | flags in the word | meaning | who changes it |
-/// |---|---|---|
-/// | none | pending | the thread that attaches, cancels or completes, under the lock |
-/// | `settled`, `draining` | has its outcome; one drain loop notifies its consumers | that drain loop |
-/// | `settled` | has its outcome; the list is empty | the thread that attaches next: it becomes the drain loop |
-/// | `settled`, `paused` | has its outcome; consumers stay in the list | the last `unpause()`: it becomes the drain loop |
-///
-/// The drain loop that settles a link, or attaches to an idle one, sets `draining` and clears it in the
-/// critical section in which it finds the list empty. Attaching appends in a critical section of the same
-/// lock. A consumer is therefore either seen by that drain loop or finds the link idle: every callback runs
-/// once, and never beside another of the same Deferred (F4).
-///
-/// As a consumer of another link, a link has a `phase`, under its own lock:
-///
-///     source ───────────────────────────────► settled           completed, cancelled, abandoned
-///     waiting ──► running ──────────────────► settled           notified
-///        │         │ ▲ ▲└► dispatched ─► running                its step was submitted to a dispatcher
-///        │         ▼ │ │
-///        │       waiting                                        its step returned a link to wait for
-///        └──► detached ─► running                               a cancel has removed it from the list
-///
-/// `Documentation/Engine.md` lists all moves, and who makes them.
-///
-/// The thread that moves a link from `waiting` to `running` owns the step, so that a drain loop and a cancel
-/// never both have it.
+/// **Decide under the lock, act after it**: while a link is locked, no closure runs, and nothing of a user's
+/// is released.
 ///
 /// ## Ownership
 ///
 /// - A list retains the links in it; a handle retains its link.
-/// - A pending source is retained by its handles, if they may complete it; otherwise by its ``Producer``s. Its
-///   deinit, or the release of the last producer, abandons it (A1).
+/// - A pending source is retained by its handles, if they may complete it; otherwise by its
+///   ``CompletionRight``s. Its deinit, or the release of the last right, abandons it (A1).
 /// - A consumer refers to its upstream by an unowned pointer, ``Upstream``. Nothing points up from a link
 ///   that has been notified: no cycle is left (A2), and the last handle is the last reference (A1, P1, U1).
 ///
@@ -114,25 +28,27 @@ internal import Synchronization
 /// A waiting thread spins, then yields, then sleeps (``Backoff``).
 ///
 /// Locks nest in these orders only: a link's, then that of one of its consumers; a source's, then that of its
-/// ``SourceReference``, or that of its follower; any of them, then that of a recorder. A thread that has the lock of a
-/// `waiting` link takes that of no other link: where links wait for one another in a cycle, so would their locks.
+/// ``SourceReference``, or that of its follower; any of them, then that of a recorder. A thread that has the
+/// lock of a `waiting` link that is in a list takes that of no other link: where links wait for one another
+/// in a cycle, so would their locks.
 ///
-/// The properties are `@exclusivity(unchecked)`: the lock excludes overlapping accesses. The run-time checks would
-/// add 50 to 75 % to every workload (a link of a chain: 896 instructions, 1,568 with them).
+/// The properties are `@exclusivity(unchecked)`: the lock excludes overlapping accesses. The run-time checks
+/// would add 50 to 75 % to every workload (a link of a chain: 896 instructions, 1,568 with them).
 ///
 /// Sound as `@unchecked Sendable`: every stored property is immutable, atomic, or accessed under the lock
 /// that its comment names. There are three exceptions. `payload` never changes once `settled` has been
 /// published, and is then read without the lock by threads that have read that flag with acquiring ordering.
 /// A thread that has the only reference to a link, which is in no list, accesses it without the lock
-/// (`isUnreachable`, and `deinit`). A new link is accessed without the lock until another thread can reach it.
+/// (`isUnreachable`, and `deinit`). A new link is accessed without the lock until another thread can reach
+/// it.
 @usableFromInline
 final class Link: @unchecked Sendable {
     /// The lock, the flags and the list of consumers; see `Link+Word.swift`.
     let word: Atomic<UInt>
 
     /// The next in the list that this link is in; that of the last is the first. Under the lock of the list's
-    /// link, or owned by the drain loop that has taken the list. (A source that is completed explicitly is in no
-    /// list: see `completionSite`.)
+    /// link, or owned by the drain loop that has taken the list. (A source that is completed explicitly is in
+    /// no list: see `completionSite`.)
     @exclusivity(unchecked) var next: Unmanaged<Link>?
 
     /// What this link waits for. Under this link's lock. (A source waits for nothing: see `completionSite`.)
@@ -141,8 +57,8 @@ final class Link: @unchecked Sendable {
     /// State that few links need. Set once, under this link's lock.
     @exclusivity(unchecked) var coldState: ColdState?
 
-    /// The reference that a source's producers share. Set before others know of the link, or under its lock;
-    /// never cleared.
+    /// The reference that the rights to complete this source share. Set before others know of the link, or
+    /// under its lock; never cleared.
     @exclusivity(unchecked) var sourceReference: SourceReference?
 
     /// Where the link was created.
@@ -151,11 +67,8 @@ final class Link: @unchecked Sendable {
     /// The pending step until settled, then the outcome. Under this link's lock until settled.
     @usableFromInline @exclusivity(unchecked) var payload: Payload
 
-    /// Under this link's lock.
-    @exclusivity(unchecked) var phase: Phase
-
-    /// Under this link's lock.
-    @exclusivity(unchecked) var flags: Flags
+    /// What this link is as a consumer or source. Under this link's lock.
+    @exclusivity(unchecked) var state: LinkState
 
     /// Flags that may be read without the lock, in the lowest three bits: `isDetached`, `onlyObserves` and
     /// `hasFollowed`. The other bits are the link's unique number in recordings, 0 until there is one.
@@ -181,8 +94,7 @@ final class Link: @unchecked Sendable {
         sourceReference = nil
         file = site.file
         self.payload = payload
-        self.phase = phase
-        flags = []
+        state = LinkState(phase)
         activeThread = 0
 
         lineAndOwner = site.storedLine | (completedByHandles ? Link.completedByHandlesBit : 0)
@@ -254,52 +166,15 @@ final class Link: @unchecked Sendable {
 }
 
 extension Link {
-    /// The state of a link as a consumer; see the description above.
     @usableFromInline
-    enum Phase: UInt8 {
-        /// Completed explicitly, by a list, or by the links that it follows.
-        case source
-        /// In its upstream's list, or taken from it by a drain loop that has not notified it yet.
-        case waiting
-        /// A cancel has detached it, and the thread of that is about to run its step with `CancellationError`.
-        case detached
-        /// Its step was submitted to a dispatcher that has not begun it.
-        case dispatched
-        /// Its step runs, or a thread is about to run or settle it.
-        case running
-        /// It has its outcome.
-        case settled
-        /// It had no other references when it began to wait for another link, and its consumer now waits for
-        /// that one (L6).
-        case bypassed
-    }
-
-    struct Flags: OptionSet {
-        let rawValue: UInt16
-
-        /// It receives `CancellationError` in place of an outcome: unconditionally, or while its `cancelMark` is open.
-        /// Removed by `takeCancellation`, when it is dequeued or begins to run on its dispatcher.
-        static let cancelPending = Flags(rawValue: 1)
-        /// A source that was cancelled (`Resolver.isCancelled`).
-        static let cancelled = Flags(rawValue: 2)
-        /// The link of a Task that awaits, which is never a source, is in its upstream's list, or was.
-        static let isAttached = Flags(rawValue: 128)
-        /// The Task that awaits was cancelled before the outcome arrived.
-        static let awaitCancelled = Flags(rawValue: 256)
-        /// A source that was cancelled: the first late result is dropped without a report (C2).
-        static let dropsLateResult = Flags(rawValue: 4)
-        /// Its failure was handled (U1).
-        static let handled = Flags(rawValue: 8)
-        /// A source whose canceller runs, or is about to: cancelling it again from inside does nothing (C1).
-        static let cancellerRuns = Flags(rawValue: 32)
-        /// A follower that had a `cancelMark` when it was dequeued or detached: its outcome answers the cancel.
-        static let wasMarked = Flags(rawValue: 64)
-        /// A source that does not pass its cancel on to what it follows.
-        static let shielded = Flags(rawValue: 16)
-    }
+    typealias Phase = LinkState.Phase
 
     @usableFromInline
     typealias Step = Payload.Step
+
+    /// Under the lock.
+    @inline(__always)
+    var phase: Phase { state.phase }
 }
 
 /// An unowned pointer from a link to what it waits for, accessed under the link's lock.
@@ -307,16 +182,16 @@ extension Link {
 /// It is set while the link is in, or about to be put into, the list of an upstream that something else
 /// retains, and cleared under the same lock before that ends:
 ///
-/// - A pending upstream is retained by what will settle it: the list of its own upstream, the drain loop that runs
-///   its step, its dispatcher's work, its producers, the ``ListState`` or the follower that completes it. Each
-///   settles it before releasing it, and draining its list clears the pointers.
+/// - A pending upstream is retained by what will settle it: the list of its own upstream, the drain loop that
+///   runs its step, its dispatcher's work, its ``CompletionRight``s, the ``ListObserver`` or the follower
+///   that completes it. Each settles it before releasing it, and draining its list clears the pointers.
 /// - A draining upstream is retained by the drain loop, which clears the pointer when it dequeues the link,
 ///   or clears all when a pause suspends it.
 ///
-/// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exception is a source
-/// that its handles own: it may be in its `deinit`, which has nothing left to retain. That `deinit` changes
-/// the pointer under this lock before the memory is freed (`repoint`); until then the memory is valid, and a
-/// weak reference formed to an object in its `deinit` is `nil`.
+/// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exception
+/// is a source that its handles own: it may be in its `deinit`, which has nothing left to retain. That
+/// `deinit` changes the pointer under this lock before the memory is freed (`repoint`); until then the memory
+/// is valid, and a weak reference formed to an object in its `deinit` is `nil`.
 struct Upstream {
     private let bits: UInt
 
@@ -354,8 +229,8 @@ struct Upstream {
         let link = Unmanaged<Link>.fromOpaque(address)
         if bits & 1 == 0 { return link.takeUnretainedValue() }
         // Retained from here on, and released by the caller after the lock, so that no reference that the
-        // compiler makes for the weak one is the last. Retaining and releasing an object in its `deinit` has no
-        // effect.
+        // compiler makes for the weak one is the last. Retaining and releasing an object in its `deinit` has
+        // no effect.
         let held = link.takeUnretainedValue()
         weak var alive: Link?
         alive = held
@@ -394,4 +269,68 @@ extension Upstream {
     init(file: UnsafePointer<UInt8>) { self.init(bits: UInt(bitPattern: file)) }
 
     var fileBits: UInt { bits }
+}
+
+/// State that few links need, in an object of its own, so that the other links are smaller.
+///
+/// Sound as `@unchecked Sendable`: every property is accessed under the lock of the link that it belongs to,
+/// or before another thread knows of that link (`setCanceller`, `ListObserver.start`), or in its `deinit`.
+@usableFromInline
+final class ColdState: @unchecked Sendable {
+    static let leastSweep: Int32 = 32
+
+    /// Runs when the source is cancelled, at most once; released when it is settled.
+    var canceller: (@Sendable (CompletionRight) -> Void)?
+    /// Returns whether the work that the canceller stops has yet to begin. A closure of the library's, called
+    /// without a lock.
+    var isWaiting: (@Sendable () -> Bool)?
+    /// The thread on which it runs, or on which its own Resolver completes the source: that is the
+    /// canceller's outcome (C1). A completion by other code, on another thread, merely preceded the cancel
+    /// (C5).
+    var cancellerThread: UInt = 0
+    /// The cancels left in this link while it is in transition.
+    var requests: [CancelRequest] = []
+    /// Says whether a cancel with this link as its root is open.
+    var cancelMark: CancelMark?
+    /// The links by which a source follows others.
+    var following: [Link] = []
+    /// The list that completes this link.
+    var list: ListObserver?
+    /// Whether its resolvers exist only to query cancellation.
+    var completesOnlyByFollowing = false
+    /// The number of pauses that have not been undone.
+    var pauses: Int32 = 0
+    /// The finalizers, in the order added.
+    var finalizers: [Finalizer] = []
+    /// The scope that this link keeps open while it waits or is paused.
+    var retainedScope: FinalizerScope?
+    /// Follow-up work suspended by a pause, for after the remaining consumers (F4).
+    var suspendedJobs: [DrainLoop.Job] = []
+    /// The number of detached links left in the list since it was last swept.
+    var detachments: Int32 = 0
+    /// The number at which it is swept.
+    var nextSweep = ColdState.leastSweep
+}
+
+extension Link {
+    /// Returns the link's cold state, after creating it if there is none. Takes the lock; allocates outside
+    /// it.
+    func ensureColdState() -> ColdState {
+        if let coldState = locked({ self.coldState }) { return coldState }
+        let fresh = ColdState()
+        return locked {
+            if let coldState { return coldState }
+            coldState = fresh
+            return fresh
+        }
+    }
+}
+
+extension Array {
+    /// Removes and returns all elements; an array that is empty already is not allocated anew.
+    mutating func takeAll() -> [Element] {
+        var taken: [Element] = []
+        swap(&taken, &self)
+        return taken
+    }
 }

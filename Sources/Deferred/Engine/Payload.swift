@@ -7,10 +7,10 @@ extension Link {
     /// in the words, with its type in the fourth, so that an `Int` costs one load and one store; an object is
     /// one reference; a larger value is in a `Box`; any other is stored as an `any Sendable`.
     ///
-    /// The unsafe operations on payloads are sound because of one invariant: **`kind` says what `bits` contain**. It
-    /// is set where the bits are written and never changes. Taking out what the bits contain ends the payload
-    /// (`discard self`), so that each reference in it is released once. A value is taken out as the type that it
-    /// was stored as: both belong to one `Deferred<Value>`.
+    /// The unsafe operations on payloads are sound because of one invariant: **`kind` says what `bits`
+    /// contain**. It is set where the bits are written and never changes. Taking out what the bits contain
+    /// ends the payload (`discard self`), so that each reference in it is released once. A value is taken out
+    /// as the type that it was stored as: both belong to one `Deferred<Value>`.
     @usableFromInline
     struct Payload: ~Copyable {
         @usableFromInline typealias Bits = (UInt, UInt, UInt, UInt)
@@ -22,7 +22,7 @@ extension Link {
             case adopt
             /// Do nothing: the link continues to be a consumer, as a shield that was cancelled, until the
             /// outcome reaches it.
-            case consume
+            case noOp
             /// Resume the Task that waits; it reads the outcome from the link.
             case awaiting
             /// A value in the first three words; the fourth is its type.
@@ -79,7 +79,7 @@ extension Link.Payload: @unchecked Sendable {}
 extension Link.Payload {
     @inlinable static var none: Link.Payload { Link.Payload(.none) }
     static var adopt: Link.Payload { Link.Payload(.adopt) }
-    static var consume: Link.Payload { Link.Payload(.consume) }
+    static var noOp: Link.Payload { Link.Payload(.noOp) }
 
     init(_ kind: Kind, retaining object: AnyObject, _ second: UInt = 0) {
         self.init(kind, (UInt(bitPattern: Unmanaged.passRetained(object).toOpaque()), second, 0, 0))
@@ -104,7 +104,7 @@ extension Link.Payload {
     static func release(_ kind: Kind, _ bits: Bits) {
         var bits = bits
         switch kind {
-        case .none, .adopt, .consume, .awaiting, .bitwiseValue:
+        case .none, .adopt, .noOp, .awaiting, .bitwiseValue:
             break
         case .existential:
             withUnsafeMutablePointer(to: &bits) {
@@ -128,8 +128,9 @@ extension Link.Payload {
 
 /// Steps: what a link does with the outcome that it waits for.
 ///
-/// Sound: each operation is for payloads of one kind, which says what the bits contain; see ``Link/Payload``. A
-/// closure of any type is two words, of which the second is a reference to its context, a Swift object, or 0.
+/// Sound: each operation is for payloads of one kind, which says what the bits contain; see ``Link/Payload``.
+/// A closure of any type is two words, of which the second is a reference to its context, a Swift object, or
+/// 0.
 extension Link.Payload {
     /// Receives the outcome that a link waited for, and returns a value, a failure, or a link to wait for.
     @usableFromInline
@@ -179,8 +180,8 @@ extension Link.Payload {
 
     /// Runs a step, which releases its closure.
     ///
-    /// Sound: the runner is in the last two words, and takes the closure out of the first two as the type that was
-    /// stored there together with it. Each is taken out once.
+    /// Sound: the runner is in the last two words, and takes the closure out of the first two as the type
+    /// that was stored there together with it. Each is taken out once.
     @inline(__always)
     consuming func run(_ input: borrowing Link.Payload) -> Link.Payload {
         var bits = bits
@@ -224,7 +225,7 @@ extension Link.Payload {
         return dispatchedStep(DispatchedStep(dispatcher, step))
     }
 
-    static func observer(_ list: ListState, index: Int) -> Link.Payload {
+    static func observer(_ list: ListObserver, index: Int) -> Link.Payload {
         Link.Payload(.observer, retaining: list, UInt(bitPattern: index))
     }
 
@@ -242,8 +243,8 @@ extension Link.Payload {
 
     /// Resumes the Task of an `awaiting` payload; does nothing for any other.
     ///
-    /// Sound: a continuation is one word. It is resumed once, since only one thread can take the payload out of
-    /// the link, under its lock.
+    /// Sound: a continuation is one word. It is resumed once, since only one thread can take the payload out
+    /// of the link, under its lock.
     consuming func resume() {
         guard kind == .awaiting else { return }
         unsafeBitCast(bits.0, to: UnsafeContinuation<Void, Never>.self).resume()

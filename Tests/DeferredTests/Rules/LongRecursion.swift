@@ -10,7 +10,7 @@ extension Rules {
 
         @Test(
             "L6: an asynchronous loop written as a recursion runs in constant memory: every form that nests",
-            arguments: 0..<4)
+            arguments: 0..<6)
         func recursion(form: Int) {
             SmallStack.run { check in
                 let tracker = LeakTracker()
@@ -28,6 +28,11 @@ extension Rules {
                         case 0: step().then { _ in again() }
                         case 1: step().thenResult { _ in again() }
                         case 2: step().then({ _ in again() }, orElse: { _ in again() })
+                        // A step that is settled, and whose callback waits for one that is not.
+                        case 3: Deferred.resolved(0).then { _ in step().then { _ in again() } }
+                        case 4:
+                            Deferred<Int>.rejected(DeferredError.empty)
+                                .orElse { _ in step().then { _ in again() } }
                         default: step().then(on: InlineDispatcher()) { _ in again() }
                         }
                     if remaining % 16 == 0 { positions.change { $0.append(Position(whole)) } }

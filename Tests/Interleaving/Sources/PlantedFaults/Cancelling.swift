@@ -17,17 +17,16 @@ extension PlantedFault {
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "cancel-nested-return",
             change(
-                "guard link.phase == .waiting, isSame else { return false }\n                        interrupt(link, for: request)",
-                "guard link.phase == .waiting, isSame else { return false }\n                        if !il_is_planted(5) { interrupt(link, for: request) }"
+                "guard link.phase == .waiting, isSame else { return false }\n                interrupt(link, for: request)",
+                "guard link.phase == .waiting, isSame else { return false }\n                if !il_is_planted(5) { interrupt(link, for: request) }"
             )),
         PlantedFault(
             9, "a source is failed in another critical section than the one that found it pending",
             foundBy: "cancel-resolve",
             change(
-                "        guard let coldState = source.coldState else {\n            source.noteCancel()\n            finish(source, word",
+                "            request.end()\n            finish(source, word",
                 """
-                        guard let coldState = source.coldState else {
-                            source.noteCancel()
+                            request.end()
                             if il_is_planted(9) {
                                 source.unlock(word)
                                 let later = source.lock()
@@ -40,18 +39,18 @@ extension PlantedFault {
             16, "a second cancel of a link that has detached is forgotten",
             foundBy: "cancel-cancel-recover",
             change(
-                "guard link.phase == .waiting || link.phase == .detached else {\n                        link.unlock(word)\n                        return false",
+                "guard link.phase == .waiting || link.phase == .detached else {\n                link.unlock(word)\n                return false",
                 """
                 guard (link.phase == .waiting || link.phase == .detached) && !il_is_planted(16) else {
-                                        link.unlock(word)
-                                        return il_is_planted(16)
+                                link.unlock(word)
+                                return il_is_planted(16)
                 """)),
         PlantedFault(
             18, "a cancel of a running callback is forgotten", foundBy: "cancel-nested-return",
             change(
-                "            case .running, .detached:\n                return leave(&request, in: link, word)",
+                "            case .leave:\n                return leave(&request, in: link, word)",
                 """
-                            case .running, .detached:
+                            case .leave:
                                 if il_is_planted(18) {
                                     link.unlock(word)
                                     return true
@@ -62,8 +61,8 @@ extension PlantedFault {
             32, "a consumer that was cancelled before it was notified gets the value",
             foundBy: "cancel-before-notified",
             change(
-                "let isCancelled = consumer.takeCancellation()\n",
-                "let isCancelled = consumer.takeCancellation() && !il_is_planted(32)\n")),
+                "let isCancelled = consumer.begin(on: thread)\n",
+                "let isCancelled = consumer.begin(on: thread) && !il_is_planted(32)\n")),
         PlantedFault(
             33, "a cancel that another thread's result overtook ends at the source",
             foundBy: "cancel-overtaken-below",
@@ -77,8 +76,8 @@ extension PlantedFault {
                 "let canceller = il_is_planted(34) ? coldState.canceller : coldState.canceller.take()\n        else"
             ),
             change(
-                "if !isClaimed { enqueue(claimed",
-                "if !isClaimed || il_is_planted(34) { enqueue(claimed")),
+                "if action == .runCanceller { enqueue(claimed",
+                "if action == .runCanceller || il_is_planted(34) { enqueue(claimed")),
         PlantedFault(
             35, "a consumer that only observes keeps a Deferred from being cancelled",
             foundBy: "list-limit-start-cancel",
@@ -89,7 +88,7 @@ extension PlantedFault {
             37, "the cancel of a shielded position reaches what it shields",
             foundBy: "shield-cancel-resolve-cancel",
             change(
-                "guard source.isFollowing, !source.flags.contains(.shielded) else {",
-                "guard source.isFollowing, !source.flags.contains(.shielded) || il_is_planted(37) else {")),
+                "            action = isFollowing && !marks.contains(.shielded)",
+                "            action = isFollowing && (!marks.contains(.shielded) || il_is_planted(37))")),
     ]
 }

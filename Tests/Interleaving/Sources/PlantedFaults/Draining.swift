@@ -10,7 +10,7 @@ extension PlantedFault {
                     func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
                         if il_is_planted(1) {
                             let seen = lock()
-                            if wasPassedOn { flags.insert(.handled) }
+                            if wasPassedOn { state.handle() }
                             unlock(seen & ~Word.draining)
                             let again = lock()
                             if again & ~Word.flags == 0 {

@@ -12,7 +12,7 @@ extension PlantedFault {
             change("        if kept === link {\n", "        if kept === link && !il_is_planted(71) {\n"),
             change(
                 "        guard inner === target || (targetWord",
-                "        if il_is_planted(71), let coldState = waiter.coldState { cancelAgain(coldState.takeRequests()) }\n        guard inner === target || (targetWord"
+                "        if il_is_planted(71), let coldState = waiter.coldState { for request in coldState.takeRequests() { begin(request) } }\n        guard inner === target || (targetWord"
             )),
         PlantedFault(
             72, "a canceller's result from another thread counts as a stranger's",
@@ -32,8 +32,8 @@ extension PlantedFault {
         PlantedFault(
             74, "an abandonment that nothing waits for is reported", foundBy: "manualdispatcher-run-run",
             change(
-                "        link.disownFailure()\n        return .failure(wasCancelled",
-                "        if !il_is_planted(74) { link.disownFailure() }\n        return .failure(wasCancelled")),
+                "        link.disownFailure()\n        end(&loop",
+                "        if !il_is_planted(74) { link.disownFailure() }\n        end(&loop")),
         PlantedFault(
             75, "a Task's cancel is forgotten that comes while its await is attached",
             foundBy: "await-cancel",
@@ -41,8 +41,8 @@ extension PlantedFault {
         PlantedFault(
             76, "a Task that has its outcome is resumed by its cancel", foundBy: "await-cancel-resolve",
             change(
-                "guard phase == .waiting else { return unlock(word) }\n        swap(&payload",
-                "guard il_is_planted(76) || phase == .waiting else { return unlock(word) }\n        swap(&payload"
+                "        guard phase == .waiting else { return nil }\n        marks.insert(.awaitCancelled)",
+                "        guard il_is_planted(76) || phase == .waiting else { return nil }\n        marks.insert(.awaitCancelled)"
             )),
         PlantedFault(
             77,
@@ -77,15 +77,15 @@ extension PlantedFault {
             81, "a cancel is lost that comes while the canceller runs on another thread",
             foundBy: "canceller-resolves-later-cancel",
             change(
-                "            if !isRoot { coldState.requests.append(request) }\n            source.noteCancel()\n            source.flags.insert(.cancellerRuns)",
-                "            if !isRoot && !(isClaimed && il_is_planted(81)) { coldState.requests.append(request) }\n            source.noteCancel()\n            source.flags.insert(.cancellerRuns)"
+                "        if !isRoot { coldState?.requests.append(request) }\n",
+                "        if !isRoot && !(action == .stay && il_is_planted(81)) { coldState?.requests.append(request) }\n"
             )),
         PlantedFault(
             82, "a cancel is lost that meets a follower which is about to settle its source",
             foundBy: "late-cancel-follow",
             change(
-                "let isAnswered = follower.flags.contains(.wasMarked)",
-                "let isAnswered = follower.flags.contains(.wasMarked) || il_is_planted(82)")),
+                "let isAnswered = follower.state.marks.contains(.wasProtected)",
+                "let isAnswered = follower.state.marks.contains(.wasProtected) || il_is_planted(82)")),
         PlantedFault(
             83, "a cancel is lost that finds a follower settled",
             foundBy: "late-cancel-follow-twice",
@@ -95,15 +95,15 @@ extension PlantedFault {
         PlantedFault(
             84, "a cancel is lost for which a nested link settles too early", foundBy: "late-cancel-nested",
             change(
-                "cancelAgain(waiter.locked { waiter.phase == .waiting ? coldState.takeRequests() : [] })",
-                "let requests = waiter.locked { waiter.phase == .waiting ? coldState.takeRequests() : [] }\n                if !il_is_planted(84) { cancelAgain(requests) }"
+                "            for request in requests { begin(request) }\n            return\n",
+                "            if !il_is_planted(84) { for request in requests { begin(request) } }\n            return\n"
             )),
         PlantedFault(
             85, "a canceller's outcome does not reach what another cancel was for",
             foundBy: "canceller-resolves-later-cancel",
             change(
-                "let isCancellers = flags.contains(.cancellerRuns) && coldState.cancellerThread == thread",
-                "let isCancellers = flags.contains(.cancellerRuns) && coldState.cancellerThread == thread && !il_is_planted(85)"
+                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread",
+                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread && !il_is_planted(85)"
             )),
     ]
 }

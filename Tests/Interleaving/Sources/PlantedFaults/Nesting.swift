@@ -2,54 +2,53 @@ extension PlantedFault {
     /// Faults in nested results, following, cycles, dispatched callbacks and finalizers.
     static let nesting = [
         PlantedFault(
-            6, "the thread that submits a callback takes a result that another thread made",
-            foundBy: "dispatch-cancel-run",
+            6, "what follows from a step that its dispatcher runs at once overtakes other callbacks",
+            foundBy: "dispatch-within-call",
             change(
-                "let isWithinCall = seen & Self.duringCall != 0 && submitter == loop.thread",
-                "let isWithinCall = seen & Self.duringCall != 0 && (il_is_planted(6) || submitter == loop.thread)"
-            )),
+                "        guard let call, Call.slot.value == call else { return false }",
+                "        guard let call, Call.slot.value == call, !il_is_planted(6) else { return false }")),
         PlantedFault(
             7, "that work has begun is checked and noted in two steps, and its link left in place",
             foundBy: "dispatch-twice",
             change(
-                "        let seen = submitted.exchange(0, ordering: .acquiringAndReleasing)\n        guard let link",
+                "guard let link = takeLink(submitted.exchange(0, ordering: .acquiringAndReleasing)) else { return }",
                 """
-                        let seen = il_is_planted(7) ? submitted.load(ordering: .acquiring) : submitted.exchange(0, ordering: .acquiringAndReleasing)
-                        if il_is_planted(7), seen != 0 {
-                            _ = Unmanaged<Link>.fromOpaque(UnsafeRawPointer(bitPattern: seen & ~Self.duringCall)!).retain()
+                let seen = il_is_planted(7) ? submitted.load(ordering: .acquiring) : submitted.exchange(0, ordering: .acquiringAndReleasing)
+                        if il_is_planted(7), let address = UnsafeRawPointer(bitPattern: seen) {
+                            _ = Unmanaged<Link>.fromOpaque(address).retain()
                             submitted.store(0, ordering: .releasing)
                         }
-                        guard let link
+                        guard let link = takeLink(seen) else { return }
                 """)),
         PlantedFault(
             15, "a cancel during the registration with a nested Deferred is forgotten",
             foundBy: "below-cancel-deep-3",
             change(
-                "let isCancelled = waiter.takeCancellation()",
-                "let isCancelled = waiter.takeCancellation() && !il_is_planted(15)")),
+                "let isCancelled = waiter.begin(on: thread)",
+                "let isCancelled = waiter.begin(on: thread) && !il_is_planted(15)")),
         PlantedFault(
             22, "a link that was notified while it was registered waits once more",
             foundBy: "nested-inner-fails-unhandled",
             change(
                 "        let isWaiting = waiter.phase == .waiting\n",
-                "        if il_is_planted(22) { waiter.phase = .waiting }\n        let isWaiting = waiter.phase == .waiting\n"
+                "        if il_is_planted(22) { waiter.state = LinkState(.waiting, waiter.state.marks) }\n        let isWaiting = waiter.phase == .waiting\n"
             )),
         PlantedFault(
             40, "follow() ignores a completion that came first", foundBy: "follow-resolve-first",
             change(
-                "guard source.phase == phase else { return (false, false) }",
-                "guard source.phase == phase || il_is_planted(40) else { return (false, false) }")),
+                "        guard self.phase == phase else { return nil }",
+                "        guard self.phase == phase || il_is_planted(40) else { return nil }")),
         PlantedFault(
             41, "a finalizer does not wait for a nested Deferred", foundBy: "finally-nested",
             change(
-                "            retainScope(with: link)\n            let word = link.lock()",
-                "            if !il_is_planted(41) { retainScope(with: link) }\n            let word = link.lock()"
+                "        retainScope(with: link)\n        let word = link.lock()",
+                "        if !il_is_planted(41) { retainScope(with: link) }\n        let word = link.lock()"
             )),
         PlantedFault(
             42, "a finalizer does not wait for a dispatched callback", foundBy: "finally-dispatched",
             change(
-                "        self.scope = scope\n        submitter",
-                "        self.scope = il_is_planted(42) ? nil : scope\n        submitter")),
+                "        self.scope = scope\n        let word",
+                "        self.scope = il_is_planted(42) ? nil : scope\n        let word")),
         PlantedFault(
             86, "a step that is cancelled while it waits on its dispatcher runs with the value",
             foundBy: "dispatch-cancelled-run",
@@ -57,16 +56,22 @@ extension PlantedFault {
                 "            if begin(link, on: loop.thread) { input",
                 "            if begin(link, on: loop.thread), !il_is_planted(86) { input")),
         PlantedFault(
-            87, "work that is released within the call that submits it fails nothing",
+            87, "work that its dispatcher releases fails nothing",
             foundBy: "dispatch-released-dispatcher",
             change(
-                "isKnownUniquelyReferenced(&step), let link = step.takeReleased() {",
-                "isKnownUniquelyReferenced(&step), let link = step.takeReleased(), !il_is_planted(87) {")),
+                "guard let link = takeLink(submitted.load(ordering: .acquiring)) else { return }",
+                "guard let link = takeLink(submitted.load(ordering: .acquiring)), !il_is_planted(87) else { return }")),
         PlantedFault(
             43, "a finalizer does not wait for the end of a pause", foundBy: "pause-draining-downstream",
             change(
                 "        coldState.retainedScope = scope\n",
                 "        coldState.retainedScope = il_is_planted(43) ? nil : scope\n")),
+        PlantedFault(
+            88, "a link is bypassed to which a cancel that comes up has a reference",
+            foundBy: "bypass-twice-cancel",
+            change(
+                "let isBypassed = isUniquelyReferenced && last",
+                "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && last")),
         PlantedFault(
             24, "a finalizer is added by what was seen before the lock was taken",
             foundBy: "finally-finally-resolve",

@@ -9,8 +9,8 @@ extension PlantedFault {
         PlantedFault(
             44, "abandonment overwrites an outcome", foundBy: "late-cancel-follow",
             change(
-                "guard phase == .source, !flags.contains(.cancelled), !isFollowing else { return unlock(word) }",
-                "guard il_is_planted(44) || phase == .source && !flags.contains(.cancelled) && !isFollowing else { return unlock(word) }"
+                "guard phase == .source, !marks.contains(.cancelled), !isFollowing else { return false }",
+                "guard il_is_planted(44) || phase == .source && !marks.contains(.cancelled) && !isFollowing else { return false }"
             )),
         PlantedFault(
             45, "two completions: the second is not refused", foundBy: "resolve-resolve-attach",
@@ -21,8 +21,8 @@ extension PlantedFault {
             46, "the drain loop completes a source that was completed meanwhile",
             foundBy: "follow-resolve-resolve-cancel",
             change(
-                "        let isPending = source.phase == .source\n",
-                "        let isPending = il_is_planted(46) || source.phase == .source\n")),
+                "        let isPending = source.state.isSource\n",
+                "        let isPending = il_is_planted(46) || source.state.isSource\n")),
         PlantedFault(
             13, "two inputs decide the outcome of a list", foundBy: "list-values-resolve-fail-cancel",
             change(

@@ -1,5 +1,6 @@
 import CInterleaving
 import Deferred
+import DeferredTesting
 
 func defineDispatchersScenarios() {
     // Dispatchers
@@ -89,6 +90,15 @@ func defineDispatchersScenarios() {
             }, { watch(c, log, "+") }
         ) {
             all(expect(log.entries.sorted() == ["+cancelled", "=cancelled"], log.text), noReports())
+        }
+    }
+    // F4: a dispatcher that runs its work at once.
+    scenario("dispatch-within-call") {
+        let d = D(), log = Log()
+        d.map(on: InlineDispatcher()) { $0 }.done { _ in log.add("a2") }
+        d.done { _ in log.add("b1") }
+        return Program({ d.resolve(1) }, { d.done { _ in log.add("c") } }) {
+            all(expect(log.place("b1") < log.place("a2"), log.text), noReports())
         }
     }
     scenario("dispatch-below-cancel") {

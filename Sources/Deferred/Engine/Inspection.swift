@@ -4,6 +4,121 @@ internal import Dispatch
 internal import CDispatch
 #endif
 
+/// What a link is and what it waits for, in words.
+extension Link {
+    /// The link, and up the chain what it waits for and where each was made, in one line.
+    @usableFromInline
+    func describe() -> String {
+        var parts: [String] = []
+        var current: Link? = self
+        while let link = current {
+            let snapshot = link.snapshot()
+            parts.append("\(snapshot.text) (made at \(link.made))")
+            current = snapshot.upstream.first
+            if parts.count == 16 && current != nil {
+                parts.append("…")
+                break
+            }
+        }
+        return parts.joined(separator: " ← ")
+    }
+
+    /// The link, and all that it waits for, a line each: up the chain, and for a list into each of its
+    /// inputs.
+    @usableFromInline
+    func describeChain() -> String {
+        let greatestCount = 1000
+        var lines: [String] = []
+        var seen: Set<ObjectIdentifier> = []
+        // What is still to be described, the next one last: chains may be long, and lists nested in lists.
+        var rest = [Entry(link: self, prefix: "", depth: 0)]
+        while let entry = rest.popLast() {
+            if lines.count == greatestCount {
+                lines.append("…")
+                break
+            }
+            let link = entry.link
+            let indent = String(repeating: "  ", count: entry.depth) + entry.prefix
+            let place = "(\(link.made.origin), made at \(link.made))"
+            guard seen.insert(ObjectIdentifier(link)).inserted else {
+                lines.append("\(indent)the same as above \(place)")
+                continue
+            }
+            let snapshot = link.snapshot()
+            lines.append("\(indent)\(snapshot.text) \(place)")
+            if snapshot.inputs.isEmpty {
+                rest += snapshot.upstream.reversed().map {
+                    Entry(link: $0, prefix: "← ", depth: entry.depth)
+                }
+            } else {
+                rest += snapshot.inputs.enumerated().reversed().compactMap { index, observer in
+                    observer.locked({ observer.upstream.retained() }).map {
+                        Entry(link: $0, prefix: "\(index): ", depth: entry.depth + 1)
+                    }
+                }
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private struct Entry {
+        let link: Link
+        let prefix: String
+        let depth: Int
+    }
+
+    /// What a link is doing, and what it waits for.
+    private struct Snapshot {
+        var text: String
+        var upstream: [Link] = []
+        /// For a list: the observers of its inputs.
+        var inputs: [Link] = []
+    }
+
+    private func snapshot() -> Snapshot {
+        let word = lock()
+        let isNested = payload.kind == .adopt
+        let phase = phase
+        let upstream = phase == .waiting ? self.upstream.retained() : nil
+        let destination = phase == .dispatched ? payload.destination : nil
+        let following = phase == .source ? coldState?.following ?? [] : []
+        let list = phase == .source ? coldState?.list : nil
+        let pauses = coldState?.pauses ?? 0
+        let isCancelled = state.marks.contains(.cancelled)
+        unlock(word)
+
+        var snapshot = Snapshot(text: "", upstream: upstream.map { [$0] } ?? [])
+        switch phase {
+        case .settled:
+            snapshot.text = payload.describeOutcome()
+        case .source:
+            if let observers = list?.observers {
+                let pending = observers.count { observer in observer.locked { observer.phase == .waiting } }
+                snapshot.text = "waits for \(pending) of a list of \(observers.count)"
+                snapshot.inputs = observers
+            } else if !following.isEmpty {
+                snapshot.text = "follows another"
+                snapshot.upstream = following.compactMap { follower in
+                    follower.locked { follower.upstream.retained() }
+                }
+            } else {
+                snapshot.text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
+            }
+        case .dispatched:
+            let name = destination.map { ", \($0.name)" } ?? ""
+            snapshot.text = "its callback waits on its dispatcher\(name)"
+        case .running, .detached:
+            snapshot.text = "its callback runs"
+        case .waiting, .bypassed:
+            snapshot.text =
+                upstream == nil
+                ? "waits for its turn" : isNested ? "waits for a nested Deferred" : "waits"
+        }
+        if pauses > 0 { snapshot.text += ", paused" + (pauses > 1 ? " \(pauses) times" : "") }
+        return snapshot
+    }
+}
+
 /// Whether blocking a thread would mean waiting for that thread.
 extension Link {
     /// Whether this link cannot be settled, or its consumers notified, before something has run on `thread`,
@@ -171,7 +286,7 @@ private struct DeadlockSearch {
                 let coldState = link.coldState
                 let follower =
                     coldState?.canceller == nil && coldState?.list == nil ? coldState?.following.first : nil
-                let isShielded = link.flags.contains(.shielded)
+                let isShielded = link.state.marks.contains(.shielded)
                 link.unlock(word)
                 guard let follower, !isShielded else { return true }
                 link = follower
@@ -183,7 +298,7 @@ private struct DeadlockSearch {
         return true
     }
 
-    private func condition(of list: ListState) -> Condition {
+    private func condition(of list: ListObserver) -> Condition {
         switch list.requirement {
         case .each(let observers): .any(observers)
         case .one(let observers): .all(observers)
@@ -195,15 +310,15 @@ private struct DeadlockSearch {
 extension Link {
     /// Whether, a cancel aside, only what this source follows can settle it. Under its lock.
     ///
-    /// Handles that may complete it, and producers, could do so before.
+    /// Handles that may complete it, and completion rights, could do so before.
     fileprivate var isCompletedOnlyByFollowing: Bool {
         if isCompletedByHandles { return false }
-        return coldState?.completesOnlyByFollowing ?? false || !hasProducers
+        return coldState?.completesOnlyByFollowing ?? false || !hasCompletionRights
     }
 
-    /// Whether this source has producers. Under its lock.
-    private var hasProducers: Bool {
-        // The producers have the other references, and new references are made from existing ones.
+    /// Whether there are rights to complete this source. Under its lock.
+    private var hasCompletionRights: Bool {
+        // They have the other references, and new references are made from existing ones.
         sourceReference != nil && !isKnownUniquelyReferenced(&sourceReference)
     }
 

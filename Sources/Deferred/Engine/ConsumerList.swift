@@ -37,7 +37,7 @@ extension Link {
 
     /// Whether nothing but the outcome and the list matters when this link is settled. Under the lock.
     @inline(__always)
-    var isPlain: Bool { coldState == nil && sourceReference == nil && !Recording.isOn }
+    var hasOnlyConsumers: Bool { coldState == nil && sourceReference == nil && !Recording.isOn }
 
     @inline(__always)
     var isPaused: Bool { word.load(ordering: .relaxed) & Word.paused != 0 }
@@ -56,9 +56,9 @@ extension Link {
 ///
 /// The unsafe operations on lists and queues are sound because of three invariants:
 ///
-/// - **The list has one reference to each link in it**, made by `append`. The code that removes a link from the
-///   list, or takes the list (`ConsumerQueue`), takes over its reference. So the address of a link in a list
-///   or queue is valid.
+/// - **The list has one reference to each link in it**, made by `append`. The code that removes a link from
+///   the list, or takes the list (`ConsumerQueue`), takes over its reference. So the address of a link in a
+///   list or queue is valid.
 /// - **`next` of a link in a list is accessed under the lock of the list's link**; that of a link in a queue
 ///   by the drain loop that owns the queue. A link is in one list or queue at most.
 /// - **No reference is released under the lock**, unless the caller has another one: its `deinit` might be a
@@ -82,6 +82,16 @@ extension Unmanaged<Link> {
     @inline(__always)
     fileprivate static func != (a: Unmanaged<Link>, b: Unmanaged<Link>) -> Bool {
         a.toOpaque() != b.toOpaque()
+    }
+
+    /// Whether there is one reference to the link.
+    @inline(__always)
+    var isUniquelyReferenced: Bool {
+        var own = self
+        return withUnsafeMutablePointer(to: &own) {
+            // Sound: an `Unmanaged` has the layout of the reference that it stands for.
+            $0.withMemoryRebound(to: Link.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+        }
     }
 
     /// The bits that stand for this link in a word.
@@ -214,15 +224,9 @@ struct ConsumerQueue {
 
 /// Whether a thread that has a reference to a link is the only one that can reach it, and so needs no lock.
 extension Link {
-    /// Whether the caller's reference is the only one.
+    /// Whether the caller's reference is the only one. Sound: that reference keeps the link while it is read.
     @inline(__always)
-    var isUniquelyReferenced: Bool {
-        var own = Unmanaged.passUnretained(self)
-        return withUnsafeMutablePointer(to: &own) {
-            // Sound: an `Unmanaged` has the layout of the reference that it stands for.
-            $0.withMemoryRebound(to: Link.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
-        }
-    }
+    var isUniquelyReferenced: Bool { Unmanaged.passUnretained(self).isUniquelyReferenced }
 
     /// Whether nothing but the caller, which owns one reference, can reach this link: `word`, which the
     /// caller knows from having made the link `draining` or from having taken it out of a list, has an empty
@@ -235,10 +239,10 @@ extension Link {
     ///   list, or while the thread that took it out of the list retains this link; the list is empty, and the
     ///   reference the only one.
     ///
-    /// The threads that released the other references changed the link, if they did, under its lock before that.
-    /// Releasing a reference is a releasing decrement, and the fence makes the count that was read an acquiring
-    /// one: the caller sees those changes. (ThreadSanitizer knows neither of the two; it sees the same order by the
-    /// load of the word, which the last unlock stored.)
+    /// The threads that released the other references changed the link, if they did, under its lock before
+    /// that. Releasing a reference is a releasing decrement, and the fence makes the count that was read an
+    /// acquiring one: the caller sees those changes. (ThreadSanitizer knows neither of the two; it sees the
+    /// same order by the load of the word, which the last unlock stored.)
     @inline(__always)
     func isUnreachable(with word: UInt) -> Bool {
         // The word is the likelier to differ, and the cheaper to read.
@@ -338,5 +342,50 @@ extension Link {
             swept = released.next
             released.next = nil
         }
+    }
+}
+
+extension Link {
+    /// What became of a consumer that is cancelled.
+    enum Removal {
+        /// Not removed, as it is the only one. The link is still locked; this is its word.
+        case onlyConsumer(UInt)
+        case detached, alreadyDetached, settled, bypassed
+    }
+
+    /// Removes a consumer that is cancelled, unless it is the last: then this link is to be cancelled too.
+    /// Decided under this link's lock, so that of two that leave at once one is the last.
+    ///
+    /// Sound: the references in `dropped` are the list's, taken over from it, and are released once.
+    ///
+    /// - Parameter always: Whether it is removed even if it is the last.
+    func removeConsumer(_ consumer: Link, always: Bool) -> Removal {
+        var word = lock()
+        if phase == .bypassed {
+            unlock(word)
+            return .bypassed
+        }
+        if consumer.isDetached {
+            unlock(word)
+            return .alreadyDetached
+        }
+        if word & Word.settled != 0 {
+            unlock(word)
+            return .settled
+        }
+        if !always && Link.isAlone(consumer, in: word) { return .onlyConsumer(word) }
+        var dropped: [Unmanaged<Link>] = []
+        guard hasConsumer(besides: consumer, word: &word, dropped: &dropped) || always else {
+            if dropped.isEmpty { return .onlyConsumer(word) }
+            unlock(word)
+            for link in dropped { link.release() }
+            return removeConsumer(consumer, always: always)
+        }
+        consumer.isDetached = true
+        let isUnlinked = unlink(consumer, word: &word)
+        unlock(word)
+        for link in dropped { link.release() }
+        if !isUnlinked { noteDetachment() }
+        return .detached
     }
 }

@@ -87,7 +87,7 @@ extension Link {
     @usableFromInline
     func peek() -> Bool {
         guard word.load(ordering: .acquiring) & Word.settled != 0 else { return false }
-        if payload.isFailure { locked { _ = flags.insert(.handled) } }
+        if payload.isFailure { locked { state.handle() } }
         return true
     }
 
@@ -111,12 +111,12 @@ extension Link {
     /// Reports a failure that nothing handled, when the last handle is released (U1).
     @inline(__always)
     func reportIfUnhandled() {
-        if payload.isFailure && !flags.contains(.handled) { reportUnhandled() }
+        if payload.isFailure && !state.marks.contains(.handled) { reportUnhandled() }
     }
 
     /// Suppresses the unhandled-failure report for this link. Its failure still reaches its consumers.
     func disownFailure() {
-        locked { _ = flags.insert(.handled) }
+        locked { state.handle() }
     }
 
     @inline(never)
@@ -133,5 +133,69 @@ extension Link {
     @usableFromInline
     func reportUnbalancedUnpause(_ site: DeferredDiagnostic.Location) {
         DeferredDiagnostics.report(.unbalancedUnpause(made: made, at: site))
+    }
+}
+
+/// Awaiting a link from a Task.
+extension Link {
+    /// Waits for the outcome, and returns a link that has it; nil if the Task was cancelled first (C6).
+    ///
+    /// The continuation is the payload of a link that consumes this one. The drain loop that notifies the
+    /// link, and the Task's cancellation, both take it out in a critical section of the link's lock in which
+    /// they find it `waiting`: one of them gets it, and resumes the Task. There is no other state that they
+    /// could disagree on.
+    ///
+    /// The cancellation may come while the link is being attached, when it cannot yet be cancelled. The marks
+    /// `awaitCancelled` and `attached`, set under the same lock, decide which of the two cancels upstream, so
+    /// that it is cancelled once. Sound: each path takes the continuation out under the lock, and resumes it
+    /// once.
+    ///
+    /// The Task reads from the link, under its lock, why it was resumed, not from the continuation: a value
+    /// that a continuation returns is ordered by the runtime alone, which ThreadSanitizer does not see
+    /// where the resume precedes the await.
+    ///
+    /// | the Task is cancelled | it finds | resumes the Task | cancels upstream |
+    /// |---|---|---|---|
+    /// | before the continuation is stored | no continuation | `attach(_:resuming:)` | `attach(_:resuming:)` |
+    /// | before the link is attached | the continuation | the cancellation | `attach(_:resuming:)` |
+    /// | before the outcome | the continuation, `attached` | the cancellation | the cancellation |
+    /// | after the outcome | another phase | the drain loop | nothing |
+    @usableFromInline
+    nonisolated(nonsending) func awaitOutcome() async -> Link? {
+        let awaiting = Link(.waiting, .none, made.of(.awaiting))
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { attach(awaiting, resuming: $0) }
+        } onCancel: {
+            awaiting.cancelAwait()
+        }
+        return awaiting.isAwaitCancelled ? nil : awaiting
+    }
+
+    /// Whether the cancellation of the Task, not an outcome, ended the await.
+    var isAwaitCancelled: Bool { locked { state.marks.contains(.awaitCancelled) } }
+
+    /// Attaches the link of a Task that waits. Sound: the continuation is resumed once; see `awaitOutcome`.
+    func attach(_ awaiting: Link, resuming continuation: UnsafeContinuation<Void, Never>) {
+        let isCancelled = awaiting.locked {
+            if awaiting.state.marks.contains(.awaitCancelled) { return true }
+            awaiting.payload = .awaiting(continuation)
+            return false
+        }
+        if isCancelled { continuation.resume() }
+        attach(awaiting)
+        let isToBeCancelled = awaiting.locked { awaiting.state.attachAwait() }
+        if isToBeCancelled { awaiting.cancel() }
+    }
+
+    /// The Task was cancelled: resumes it, unless it has the outcome. From then on the link handles no
+    /// failure (U1), and cancels upstream as a consumer does (C3).
+    func cancelAwait() {
+        var payload = Payload.noOp
+        let word = lock()
+        guard let isAttached = state.cancelAwait() else { return unlock(word) }
+        swap(&payload, &self.payload)
+        unlock(word)
+        payload.resume()
+        if isAttached { cancel() }
     }
 }

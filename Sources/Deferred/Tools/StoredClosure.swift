@@ -8,7 +8,7 @@ protocol StoredClosure: Sendable {}
 
 /// A closure that returns a value.
 @usableFromInline
-struct Function<Input, Output>: StoredClosure {
+struct ValueClosure<Input, Output>: StoredClosure {
     @usableFromInline let closure: @Sendable (Input) throws -> Output
 
     @inlinable
@@ -20,7 +20,7 @@ struct Function<Input, Output>: StoredClosure {
 
 /// A closure that returns nothing.
 @usableFromInline
-struct Procedure<Input>: StoredClosure {
+struct VoidClosure<Input>: StoredClosure {
     @usableFromInline let closure: @Sendable (Input) throws -> Void
 
     @inlinable
@@ -32,7 +32,7 @@ struct Procedure<Input>: StoredClosure {
 
 /// A closure that receives any error and returns a value.
 @usableFromInline
-struct ErrorFunction<Output>: StoredClosure {
+struct ErrorValueClosure<Output>: StoredClosure {
     @usableFromInline let closure: @Sendable (any Error) throws -> Output
 
     @inlinable
@@ -44,7 +44,7 @@ struct ErrorFunction<Output>: StoredClosure {
 
 /// A closure that receives any error and returns nothing.
 @usableFromInline
-struct ErrorProcedure: StoredClosure {
+struct ErrorVoidClosure: StoredClosure {
     @usableFromInline let closure: @Sendable (any Error) throws -> Void
 
     @inlinable

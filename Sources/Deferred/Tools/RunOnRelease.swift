@@ -1,6 +1,6 @@
-/// Work for a dispatcher that runs once, at the latest when the dispatcher releases it: a finalizer may be what
-/// releases a resource, and consumers may wait for an outcome that exists.
-final class GuaranteedWork: Sendable {
+/// Work for a dispatcher that runs once, at the latest when the dispatcher releases it: a finalizer may be
+/// what releases a resource, and consumers may wait for an outcome that exists.
+final class RunOnRelease: Sendable {
     private let work: SpinLocked<(@Sendable () -> Void)?>
 
     init(_ work: @escaping @Sendable () -> Void) { self.work = SpinLocked(work) }
@@ -14,9 +14,10 @@ final class GuaranteedWork: Sendable {
 }
 
 extension Dispatcher {
-    /// Submits work that runs even if this dispatcher releases it without running it: then where it is released.
+    /// Submits work that runs even if this dispatcher releases it without running it: then where it is
+    /// released.
     func dispatchGuaranteed(_ work: @escaping @Sendable () -> Void) {
-        let work = GuaranteedWork(work)
+        let work = RunOnRelease(work)
         dispatch { work.run() }
     }
 }

@@ -38,8 +38,7 @@ extension Link {
         }
         let consumers = ConsumerQueue(takenFrom: word)
         let scope = coldState.retainedScope.take()
-        var suspendedJobs: [DrainLoop.Job] = []
-        swap(&suspendedJobs, &coldState.suspendedJobs)
+        let suspendedJobs = coldState.suspendedJobs.takeAll()
         var loop = DrainLoop()
         activeThread = loop.thread
         unlock(Word.settled | Word.draining)
@@ -51,15 +50,13 @@ extension Link {
     /// `deinit`: another link with the same outcome notifies the consumers.
     func flushAfterPause() {
         let standIn = Link(.bypassed, payload.copy(), made)
-        standIn.phase = .settled
+        standIn.state = LinkState(.settled, state.marks.intersection(.handled))
         let consumers = ConsumerQueue(takenFrom: word.load(ordering: .relaxed))
         word.store(Word.settled, ordering: .relaxed)
         standIn.word.store(Word.settled | Word.draining, ordering: .relaxed)
-        if flags.contains(.handled) { standIn.flags.insert(.handled) }
         // If nothing handles the failure, the other link reports it.
-        flags.insert(.handled)
-        var suspendedJobs: [DrainLoop.Job] = []
-        if let coldState { swap(&suspendedJobs, &coldState.suspendedJobs) }
+        state.handle()
+        let suspendedJobs = coldState?.suspendedJobs.takeAll() ?? []
         var loop = DrainLoop()
         standIn.activeThread = loop.thread
         loop.resume(standIn, consumers, coldState?.retainedScope.take(), consume suspendedJobs)

@@ -1,11 +1,11 @@
 /// Observes the inputs of a list and settles the list's Deferred when they have decided its outcome.
 ///
-/// Each input is observed by a link, which takes the input's outcome and notifies this object; the observers, in
-/// the order of the inputs, are therefore the results. The inputs retain this object, through their observers,
-/// while they are pending. Once the list is settled this object releases the list's Deferred, which is then kept
-/// alive by its handles alone.
+/// Each input is observed by a link, which takes the input's outcome and notifies this object; the observers,
+/// in the order of the inputs, are therefore the results. The inputs retain this object, through their
+/// observers, while they are pending. Once the list is settled this object releases the list's Deferred,
+/// which is then kept alive by its handles alone.
 @usableFromInline
-final class ListState: Sendable {
+final class ListObserver: Sendable {
     @usableFromInline
     enum Rule: Sendable {
         /// Waits for all.
@@ -18,8 +18,8 @@ final class ListState: Sendable {
         case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
-    /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` of the
-    /// one that decided, whose index in the list is `index`.
+    /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` of
+    /// the one that decided, whose index in the list is `index`.
     @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
 
@@ -47,12 +47,13 @@ final class ListState: Sendable {
         /// Whether the list's Deferred was cancelled.
         var isDetached = false
         /// Runs once: when the list is settled or cancelled, before any input is cancelled.
-        var onStop: (@Sendable (ListState) -> Void)?
+        var onStop: (@Sendable (ListObserver) -> Void)?
     }
 
     /// What only a list needs to which inputs are added one by one.
     ///
-    /// Sound as `@unchecked Sendable`: its variables are read and written under the lock of the list's state alone.
+    /// Sound as `@unchecked Sendable`: its variables are read and written under the lock of the list's state
+    /// alone.
     private final class Additions: @unchecked Sendable {
         /// How many inputs are in progress at the same time.
         let limit: Int
@@ -79,7 +80,7 @@ final class ListState: Sendable {
 
     init(
         _ rule: Rule, count: Int, limit: Int? = nil, consumesErrors: Bool, cancelsRemaining: Bool,
-        onStop: (@Sendable (ListState) -> Void)? = nil, _ site: DeferredDiagnostic.Location,
+        onStop: (@Sendable (ListObserver) -> Void)? = nil, _ site: DeferredDiagnostic.Location,
         _ finish: @escaping Finish
     ) {
         self.rule = rule
@@ -90,23 +91,23 @@ final class ListState: Sendable {
         state = SpinLocked(State(link: Link(.source, .none, site), remaining: count, onStop: onStop))
     }
 
-    /// Observes the inputs, which may settle meanwhile: all are attached before the list is settled, and before
-    /// any is cancelled (D3).
+    /// Observes the inputs, which may settle meanwhile: all are attached before the list is settled, and
+    /// before any is cancelled (D3).
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         guard let link = state.withLock({ $0.link }) else { preconditionFailure("a list starts once") }
         var loop = DrainLoop()
         if inputs.isEmpty {
             if case .untilValue = rule {
-                _ = loop.complete(link, .failure(DeferredError.empty))
+                _ = loop.settle(source: link, .failure(DeferredError.empty))
             } else {
-                _ = loop.complete(link, finish([], 0))
+                _ = loop.settle(source: link, finish([], 0))
             }
             loop.run()
             return link
         }
         link.ensureColdState().list = self
-        // Sound: each element is initialised once, and counted as soon as it is. (There is at least one: for none,
-        // this would write to the empty array that all threads share, which ThreadSanitizer reports.)
+        // Sound: each element is initialised once, and counted as soon as it is. (There is at least one: for
+        // none, this would write to the empty array that all threads share, which ThreadSanitizer reports.)
         var observers = [Link](unsafeUninitializedCapacity: inputs.count) { buffer, count in
             for index in inputs.indices {
                 let observer = Link(.waiting, .observer(self, index: index), site.of(.hidden))
@@ -189,10 +190,10 @@ final class ListState: Sendable {
         guard let link, let decision else { return }
         stop()
         switch decision {
-        case .all: _ = loop.complete(link, finish(Self.ordered(observers, added), 0))
-        case .value(let input, let index): _ = loop.complete(link, finish([input], index))
-        case .failure(let input): _ = loop.complete(link, input.payload.copy())
-        case .error(let error): _ = loop.complete(link, .failure(error))
+        case .all: _ = loop.settle(source: link, finish(Self.ordered(observers, added), 0))
+        case .value(let input, let index): _ = loop.settle(source: link, finish([input], index))
+        case .failure(let input): _ = loop.settle(source: link, input.payload.copy())
+        case .error(let error): _ = loop.settle(source: link, .failure(error))
         }
         if cancelsRemaining { loop.enqueue(.cancel(takeInputsToCancel(in: &loop))) }
     }
@@ -214,8 +215,8 @@ final class ListState: Sendable {
         onStop?(self)
     }
 
-    /// Takes out the observers of the inputs still pending, which are cancelled with them as far as this list consumes them
-    /// (D3, D4).
+    /// Takes out the observers of the inputs still pending, which are cancelled with them as far as this list
+    /// consumes them (D3, D4).
     func takeInputsToCancel(in loop: inout DrainLoop) -> [Link] {
         // An input that stands in the list twice is one consumer's, and its place is the first.
         var seen: Set<UInt> = [0]
@@ -241,8 +242,8 @@ final class ListState: Sendable {
         return link
     }
 
-    /// Observes one more input. If the list was cancelled, or is settled and cancels what remains, the input is
-    /// cancelled as far as this list consumes it.
+    /// Observes one more input. If the list was cancelled, or is settled and cancels what remains, the input
+    /// is cancelled as far as this list consumes it.
     func add(_ input: Link, _ site: DeferredDiagnostic.Location) {
         guard let additions else { preconditionFailure("the list was created with its inputs") }
         let index = state.withLock { state in
@@ -261,8 +262,8 @@ final class ListState: Sendable {
             return (isPending && state.decision != nil, !isPending && (cancelsRemaining || state.isDetached))
         }
         var loop = DrainLoop()
-        // Searched for after the observer is in both places, so that of two threads that close a cycle one sees it.
-        // The list fails, and the input with it: an error that is the list's own.
+        // Searched for after the observer is in both places, so that of two threads that close a cycle one
+        // sees it. The list fails, and the input with it: an error that is the list's own.
         let isCyclic = !isDecided && !isCancelled && (link.map { input.closesCycle(with: $0) } ?? false)
         if isCyclic {
             state.withLock { state in
@@ -273,7 +274,7 @@ final class ListState: Sendable {
         }
         guard isDecided || isCancelled || isCyclic else { return }
         if !isCancelled { decide(in: &loop) }
-        if isCancelled { loop.cancel(observer) }
+        if isCancelled { loop.begin(CancelRequest(observer)) }
         loop.run()
     }
 
@@ -326,15 +327,16 @@ final class ListState: Sendable {
         case each([Link])
         /// One of these has to settle.
         case one([Link])
-        /// Not known: the list is being settled or cancelled, receives or adds an input, or has room for further inputs.
+        /// Not known: the list is being settled or cancelled, receives or adds an input, or has room for
+        /// further inputs.
         case unknown
     }
 
     /// What has to happen before the list settles. Inputs that settle meanwhile do not make it wrong.
     ///
-    /// An input settles first and is received by the list afterwards, in two critical sections. This therefore reads the
-    /// number of inputs that have not been received before it counts those that are pending: if the two are equal, no
-    /// input was between its two critical sections.
+    /// An input settles first and is received by the list afterwards, in two critical sections. This
+    /// therefore reads the number of inputs that have not been received before it counts those that are
+    /// pending: if the two are equal, no input was between its two critical sections.
     var requirement: Requirement {
         let undecided = state.withLock { state -> (observers: [Link], unreceived: Int, hasRoom: Bool)? in
             guard state.link != nil, state.decision == nil else { return nil }

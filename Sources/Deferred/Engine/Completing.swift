@@ -1,4 +1,5 @@
-/// Completing a source, delivering the outcome to its consumers, and settling those with the results of their steps.
+/// Completing a source, delivering the outcome to its consumers, and settling those with the results of their
+/// steps.
 extension Link {
     /// Completes the source and runs its callbacks; returns whether this call completed it (F1, F2).
     @usableFromInline
@@ -43,10 +44,10 @@ extension Link {
         }
         var loop = DrainLoop()
         completionSite = site
-        if isPlain {
+        if hasOnlyConsumers {
             // As `DrainLoop.finish`, without the queue: the caller retains this source.
             payload = outcome
-            phase = .settled
+            state.settle()
             activeThread = loop.thread
             let consumers = ConsumerQueue(takenFrom: word)
             unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
@@ -62,10 +63,12 @@ extension Link {
 
     /// Where a source was completed explicitly. Under its lock.
     ///
-    /// Stored in `upstream` (the file) and `next` (the line), which a source does not use. A link has 116 bytes
-    /// on 64-bit Linux, and glibc a block of 120 for it; with two properties more it would have 128 bytes in a
-    /// block of 136. Sound: both are only interpreted as a pointer to a link, or released, for a link that waits, and
-    /// a settled source never waits again.
+    /// Stored in `upstream` (the file) and `next` (the line), which a source does not use. A link has 116
+    /// bytes on 64-bit Linux, and glibc a block of 120 for it; with two properties more it would have 128
+    /// bytes in a block of 136.
+    ///
+    /// Sound: both are only interpreted as a pointer to a link, or released, for a link that waits, and a
+    /// settled source never waits again.
     var completionSite: DeferredDiagnostic.Location? {
         get {
             guard let file = UnsafeRawPointer(bitPattern: upstream.fileBits), let line = next else {
@@ -85,21 +88,22 @@ extension Link {
 
     /// Whether the source was cancelled (C2).
     @usableFromInline
-    var isCancelled: Bool { locked { flags.contains(.cancelled) } }
+    var isCancelled: Bool { locked { state.marks.contains(.cancelled) } }
 }
 
 // MARK: - Delivering
 
 /// Delivering an outcome to one consumer: running its step, or doing what else it has to.
 extension DrainLoop {
-    /// Notifies one consumer. Returns true if it took the outcome, so that a failure belongs to it from now on.
+    /// Notifies one consumer. Returns true if it took the outcome, so that a failure belongs to it from now
+    /// on.
     @inline(__always)
     mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
         // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link
         // with no other reference needs no lock, and may be bypassed (L6).
         let consumer = taken.takeRetainedValue()
         if consumer.isDetached { return false }
-        if consumer.isUnreachable(with: 0), consumer.isPlainStep {
+        if consumer.isUnreachable(with: 0), consumer.hasOnlyStep {
             return runUnreachable(consume consumer, with: outcome)
         }
         let word = consumer.lock()
@@ -109,12 +113,11 @@ extension DrainLoop {
         }
         let isConsumer = !consumer.onlyObserves
         let kind = consumer.payload.kind
-        if kind == .adopt || kind == .observer || kind == .awaiting, !consumer.flags.contains(.cancelPending)
-        {
+        if kind == .adopt || kind == .observer || kind == .awaiting, !consumer.state.mayBeInterrupted {
             return take(outcome, by: consume consumer, word) && isConsumer
         }
-        let payload = consumer.startRunning(on: thread)
-        let isCancelled = consumer.takeCancellation()
+        let isCancelled = consumer.begin(on: thread)
+        let payload = consumer.takeStep()
         consumer.unlock(word)
         if isCancelled {
             performCancelled(payload, on: consume consumer)
@@ -129,7 +132,8 @@ extension DrainLoop {
         _ link: consuming Link, with outcome: borrowing Link.Payload
     ) -> Bool {
         let isConsumer = !link.onlyObserves
-        let result = link.startRunning(on: thread).run(outcome)
+        _ = link.begin(on: thread)
+        let result = link.takeStep().run(outcome)
         concludeUnreachable(link, result)
         return isConsumer
     }
@@ -138,9 +142,8 @@ extension DrainLoop {
     @inline(__always)
     mutating func concludeUnreachable(_ link: consuming Link, _ result: consuming Link.Payload) {
         if result.kind == .wait { return conclude(link, result) }
-        assert(link.phase == .running)
         link.payload = result
-        link.phase = .settled
+        link.state.settle()
         link.word.store(Word.settled, ordering: .relaxed)
     }
 
@@ -166,7 +169,7 @@ extension DrainLoop {
             return true
         }
         let index = payload.inputIndex
-        return payload.takeReference(as: ListState.self).receive(at: index, by: link, in: &self)
+        return payload.takeReference(as: ListObserver.self).receive(at: index, by: link, in: &self)
     }
 
     /// Runs the step of a link with the outcome that it waited for. The link is `running`, on this thread.
@@ -182,7 +185,8 @@ extension DrainLoop {
         return performOther(payload, on: link, with: outcome)
     }
 
-    /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays small.
+    /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays
+    /// small.
     @inline(never)
     private mutating func performOther(
         _ payload: consuming Link.Payload, on link: consuming Link, with outcome: borrowing Link.Payload
@@ -203,8 +207,8 @@ extension DrainLoop {
             link.payload = payload
             return notify(link.settleAtEnd(word, with: outcome.copy()), of: link)
         case .forward:
-            return complete(payload.takeReference(as: Link.self), outcome.copy(), through: link)
-        case .consume:
+            return settle(payload.takeReference(as: Link.self), outcome.copy(), through: link)
+        case .noOp:
             settle(link, .value(()))
             return false
         case .none, .bitwiseValue, .object, .boxed, .existential, .failure, .wait:
@@ -242,8 +246,8 @@ extension DrainLoop {
     }
 
     /// Completes a source on behalf of the engine. Returns false if it was settled before.
-    mutating func complete(
-        _ source: consuming Link, _ outcome: consuming Link.Payload, isAnswered: Bool = false
+    mutating func settle(
+        source: consuming Link, _ outcome: consuming Link.Payload, isAnswered: Bool = false
     ) -> Bool {
         let word = source.lock()
         guard source.phase == .source else {
@@ -262,14 +266,15 @@ extension DrainLoop {
 
     /// Stores the outcome of a locked link, unlocks it and enqueues the notification of its consumers.
     ///
-    /// - Parameter isAnswered: Whether the outcome comes of the cancels left in the link, which then end (C1).
+    /// - Parameter isAnswered: Whether the outcome comes of the cancels left in the link, which then end
+    ///   (C1).
     @inline(__always)
     mutating func finish(
         _ link: consuming Link, _ word: UInt, _ outcome: consuming Link.Payload, isAnswered: Bool = false
     ) {
-        if !link.isPlain { return finishWithColdState(link, word, outcome, isAnswered) }
+        if !link.hasOnlyConsumers { return finishWithColdState(link, word, outcome, isAnswered) }
         link.payload = outcome
-        link.phase = .settled
+        link.state.settle()
         link.activeThread = thread
         if word & ~Word.flags == 0 {
             link.unlock(Word.settled)
@@ -286,11 +291,11 @@ extension DrainLoop {
     ) {
         let released = link.sourceReference?.end(link, completedAt: link.completionSite)
         defer { _ = consume released }
-        let flags = link.flags
+        let state = link.state
         let isRecorded = Recording.isOn
         if isRecorded { Recording.settled(link, outcome) }
         link.payload = outcome
-        link.phase = .settled
+        link.state.settle()
         link.activeThread = thread
         guard let coldState = link.coldState else {
             let consumers = ConsumerQueue(takenFrom: word)
@@ -299,18 +304,15 @@ extension DrainLoop {
             return enqueueDrain(link, consumers, scope)
         }
         let requests = coldState.takeRequests()
-        let isCancellers = flags.contains(.cancellerRuns) && coldState.cancellerThread == thread
+        let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread
         let endsRequests = isAnswered || isCancellers
         if endsRequests { for request in requests { request.end() } }
         // Taken out under the lock and released after it, since these may have a user's deinit.
         let canceller = coldState.canceller.take()
         let list = coldState.list.take()
-        var following: [Link] = []
-        swap(&following, &coldState.following)
-        var finalizers: [Finalizer] = []
-        swap(&finalizers, &coldState.finalizers)
+        let following = coldState.following.takeAll()
+        let finalizers = coldState.finalizers.takeAll()
         let held = coldState.retainedScope.take()
-        let isShielded = flags.contains(.shielded)
         let consumers = ConsumerQueue(takenFrom: word)
         link.unlock(Word.settled | (word & Word.paused) | (consumers.isEmpty ? 0 : Word.draining))
 
@@ -319,12 +321,12 @@ extension DrainLoop {
         if !finalizers.isEmpty { inner = FinalizerScope(finalizers, link.payload.copy(), in: inner) }
         enqueueDrain(link, consumers, inner)
         // A cancel of the source reaches all that it followed (C7), unless its canceller has answered it.
-        let wasCancelled = flags.contains(.cancelled) && !flags.contains(.cancellerRuns) && !isShielded
+        let isLeft = state.cancelsFollowed || state.marks.contains(.shielded)
         for follower in following {
-            if isShielded || wasCancelled { follower.replaceStepWithNoOp() } else { detach(follower) }
+            if isLeft { follower.replaceStepWithNoOp() } else { detach(follower) }
         }
-        if wasCancelled { cancelAgain(following.map { CancelRequest($0) }) }
-        if !endsRequests { cancelAgain(requests) }
+        if state.cancelsFollowed { for follower in following { begin(CancelRequest(follower)) } }
+        if !endsRequests { for request in requests { begin(request) } }
         _ = consume canceller
         _ = consume list
     }
@@ -342,31 +344,51 @@ extension DrainLoop {
         let joined = FinalizerScope.join(held, scope)
         link.locked { coldState.retainedScope = joined }
     }
-
-    var hasScope: Bool { scope != nil }
 }
 
 extension Link {
-    /// Makes a waiting link `running` and returns its step, which the caller then owns. Under the lock.
+    /// Makes a waiting or dispatched link `running`, on this thread, which then owns its step. Returns
+    /// whether that receives `CancellationError` in place of the outcome. Under the lock.
     @inline(__always)
-    func startRunning(on thread: UInt) -> Payload {
-        var payload = Payload.none
-        swap(&payload, &self.payload)
-        phase = .running
+    func begin(on thread: UInt) -> Bool {
         activeThread = thread
         upstream = .none
+        let interruption = state.run()
+        return interruption != .none && endsMark(interruption)
+    }
+
+    @inline(never)
+    private func endsMark(_ interruption: LinkState.Interruption) -> Bool {
+        let isEnded = state.marks.contains(.wasProtected) && coldState?.cancelMark?.end() ?? false
+        return interruption == .certain || isEnded
+    }
+
+    /// Makes a waiting or detached link `running`, on this thread, which then owns its step and has decided
+    /// what that receives. Under the lock.
+    func take(on thread: UInt) -> Payload {
+        activeThread = thread
+        upstream = .none
+        state.take()
+        return takeStep()
+    }
+
+    /// Takes out the step. Under the lock, in the critical section that makes the link `running`.
+    @inline(__always)
+    func takeStep() -> Payload {
+        var payload = Payload.none
+        swap(&payload, &self.payload)
         return payload
     }
 
     /// Whether an unreachable link has a step to run, and nothing else.
     @inline(__always)
-    fileprivate var isPlainStep: Bool {
-        phase == .waiting && payload.kind == .step && isPlainAlone
+    fileprivate var hasOnlyStep: Bool {
+        phase == .waiting && payload.kind == .step && hasOnlyOutcome
     }
 
     /// Whether nothing but the outcome matters when this unreachable link is settled.
     @inline(__always)
-    var isPlainAlone: Bool { coldState == nil && flags.isEmpty && !Recording.isOn }
+    var hasOnlyOutcome: Bool { coldState == nil && state.marks.isEmpty && !Recording.isOn }
 
     /// Settles a locked link at the end of a chain, that of a list or of a Task that awaits, and returns its
     /// step. It has no consumers and no cold state, and its failure belongs to the list or the Task (D3).
@@ -374,9 +396,8 @@ extension Link {
     fileprivate func settleAtEnd(_ word: UInt, with outcome: consuming Payload) -> Payload {
         assert(word & ~Word.flags == 0 && coldState == nil)
         if Recording.isOn && payload.kind == .awaiting { Recording.settled(self, .value(())) }
-        flags.insert(.handled)
         swap(&outcome, &payload)
-        phase = .settled
+        state.settleAtEnd()
         unlock(word | Word.settled)
         return outcome
     }
@@ -386,7 +407,7 @@ extension Link {
     @inline(__always)
     func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
         let word = lock()
-        if wasPassedOn { flags.insert(.handled) }
+        if wasPassedOn { state.handle() }
         if word & ~Word.flags == 0 {
             unlock(word & ~Word.draining)
             return .empty

@@ -1,8 +1,8 @@
 /// Outcomes: a value or a failure.
 ///
-/// The unsafe operations are sound by the invariant of ``Link/Payload``, and because the bits, of four words, have
-/// room and alignment for what is stored in them: a value that `fitsInWords`, an `any Sendable` (four words) or an
-/// `any Error` (one word). A metatype, which stands beside a bitwise value, is one word.
+/// The unsafe operations are sound by the invariant of ``Link/Payload``, and because the bits, of four words,
+/// have room and alignment for what is stored in them: a value that `fitsInWords`, an `any Sendable` (four
+/// words) or an `any Error` (one word). A metatype, which stands beside a bitwise value, is one word.
 extension Link.Payload {
     /// Whether values of a type can be stored in the words, or in the buffer of an `any Sendable`.
     @inlinable
@@ -152,7 +152,7 @@ extension Link.Payload {
             if let error { return .failure(error) }
         case .none, .bitwiseValue:
             break
-        case .adopt, .consume, .awaiting, .step, .dispatchedStep, .observer, .forward, .wait:
+        case .adopt, .noOp, .awaiting, .step, .dispatchedStep, .observer, .forward, .wait:
             preconditionFailure("a pending step runs once and is not copied")
         }
         return Link.Payload(kind, copy)

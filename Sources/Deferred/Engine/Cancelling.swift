@@ -1,0 +1,450 @@
+internal import Synchronization
+
+/// Cancelling: up from a link to the source of what only it consumes; the error comes back down (C1-C5).
+///
+/// A walk runs nothing of a user's: it settles sources, claims cancellers, and detaches and marks links.
+/// Cancellers run when all walks have ended, first those of what only waits for its turn; then the steps of
+/// detached links; and the consumers of settled sources are notified after that, by the loop's jobs. Of
+/// several things that are cancelled at once, therefore, none begins because another has ended (C7).
+/// ``CancelRequest`` says why no cancel is lost.
+extension DrainLoop {
+    /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
+    mutating func cancel(_ roots: [Link]) {
+        for root in roots { enqueue(CancelRequest(root)) }
+        if isCancelling { return }
+        cancelsSeveral = roots.count > 1
+        climb(from: nil)
+    }
+
+    /// Begins a request at its root, after those that are in progress on this loop: a new one, or one that
+    /// was left in a link whose transition has ended.
+    mutating func begin(_ request: CancelRequest) {
+        if isCancelling { enqueue(request) } else { climb(from: request) }
+    }
+
+    /// Runs requests, and what they claim and detach, until there are none.
+    private mutating func climb(from first: CancelRequest?) {
+        isCancelling = true
+        var next = first
+        while true {
+            if var request = next.take() ?? dequeueRequest() {
+                while request.isOpen, !climb(&request) {}
+            } else if let source = dequeueClaimed() {
+                runCanceller(of: source)
+            } else if let link = dequeueDetached() {
+                runDetached(link)
+            } else {
+                break
+            }
+        }
+        isCancelling = false
+        cancelsSeveral = false
+    }
+
+    // MARK: Climbing
+
+    /// Moves up from the root until the error has entered the chain or the request has been left in a link.
+    /// Returns false if it has to begin again at the root, since another thread has changed the chain.
+    private mutating func climb(_ request: inout CancelRequest) -> Bool {
+        var link = request.root
+        var cycle = CycleWatch()
+        /// The word of `link`, if it is already locked.
+        var locked: UInt?
+        while true {
+            let word = locked.take() ?? link.lock()
+            switch link.state.meet(isActiveHere: link.activeThread == thread) {
+            case .join:
+                request.end()
+                fallthrough
+            case .end:
+                // The root; any other link was found pending in the critical section that locked it.
+                link.unlock(word)
+                return true
+            case .interrupt:
+                interrupt(link, for: request)
+                link.unlock(word)
+                return true
+            case .leave:
+                return leave(&request, in: link, word)
+            case .source: return cancelSource(link, word, &request)
+            case .climb:
+                guard let upstream = link.upstream.retained() else {
+                    interrupt(link, for: request)
+                    link.unlock(word)
+                    return true
+                }
+                link.unlock(word)
+                // Another thread has closed a cycle and is about to break it. Rather than follow the cycle,
+                // this cancel detaches the link that it began with.
+                let isCyclic = cycle.isClosed(by: link)
+                if isCyclic && link !== request.root {
+                    link = request.root
+                    continue
+                }
+                let removal = upstream.removeConsumer(link, always: isCyclic)
+                guard case .onlyConsumer(let upstreamWord) = removal else {
+                    return end(&request, at: link, below: consume upstream, removal)
+                }
+                locked = upstreamWord
+                link = upstream
+            }
+        }
+    }
+
+    /// Ends a walk at a link whose upstream is not to be cancelled. Returns false if it has to begin again at
+    /// the root.
+    private mutating func end(
+        _ request: inout CancelRequest, at link: Link, below upstream: consuming Link, _ removal: Link.Removal
+    ) -> Bool {
+        switch removal {
+        case .onlyConsumer, .bypassed:
+            return false
+        case .detached:
+            request.end()
+            let isFirst = link.locked { link.beDetached(on: thread) }
+            // Until the pointer to it has been cleared, and not while the step runs.
+            withExtendedLifetime(upstream) {}
+            if isFirst { enqueue(detached: link) }
+            return true
+        case .alreadyDetached:
+            // The thread that has detached it is about to run its step.
+            let word = link.lock()
+            guard link.phase == .waiting || link.phase == .detached else {
+                link.unlock(word)
+                return false
+            }
+            return leave(&request, in: link, word)
+        case .settled:
+            return link.locked {
+                let isSame = link.upstream.isNone || link.upstream.isSame(as: upstream)
+                guard link.phase == .waiting, isSame else { return false }
+                interrupt(link, for: request)
+                return true
+            }
+        }
+    }
+
+    /// Marks a link in place of the root, unless it is the root and protected. Under its lock.
+    private func interrupt(_ link: Link, for request: CancelRequest) {
+        if link === request.root, link.isInterrupted { return }
+        request.end()
+        link.interrupt()
+    }
+
+    /// Leaves the request in a locked link in transition, and unlocks it. Returns false if the walk has to
+    /// begin again, with its root protected.
+    private func leave(_ request: inout CancelRequest, in link: Link, _ word: UInt) -> Bool {
+        guard request.isSecured, let coldState = link.coldState else {
+            link.unlock(word)
+            guard request.secure() else { return true }
+            _ = link.ensureColdState()
+            return false
+        }
+        coldState.requests.append(request)
+        link.unlock(word)
+        return true
+    }
+
+    // MARK: Sources
+
+    /// Cancels a pending source, which is locked, and unlocks it. Returns false if the walk has to begin
+    /// again.
+    private mutating func cancelSource(
+        _ source: Link, _ word: UInt, _ request: inout CancelRequest
+    ) -> Bool {
+        let coldState = source.coldState
+        let isRoot = source === request.root
+        let action = source.state.cancelSource(
+            hasList: coldState?.list != nil, hasCanceller: coldState?.canceller != nil,
+            isFollowing: source.isFollowing, mayStay: isRoot || request.isSecured)
+        switch action {
+        case .protectRoot:
+            return leave(&request, in: source, word)
+        case .detachList:
+            source.unlock(word)
+            return cancelList(of: source, &request)
+        case .fail:
+            request.end()
+            finish(source, word, .failure(CancellationError()), isAnswered: true)
+            return true
+        case .runCanceller, .stay, .cancelFollowed:
+            break
+        }
+        if !isRoot { coldState?.requests.append(request) }
+        if action == .cancelFollowed {
+            cancelFollowed(by: source, word)
+        } else {
+            let isWaiting = coldState?.isWaiting
+            source.unlock(word)
+            if action == .runCanceller { enqueue(claimed: source, isWaiting: isWaiting?() ?? false) }
+        }
+        return true
+    }
+
+    private mutating func cancelList(of source: Link, _ request: inout CancelRequest) -> Bool {
+        let list = source.locked { source.coldState?.list }
+        guard let list, list.detach() else {
+            // Another thread is about to settle it.
+            let word = source.lock()
+            if source.state.isSource { return leave(&request, in: source, word) }
+            source.unlock(word)
+            return false
+        }
+        _ = settle(source: source, .failure(CancellationError()), isAnswered: true)
+        request.end()
+        let inputs = list.takeInputsToCancel(in: &self)
+        // On its own, the list's callbacks precede the cancellers of its inputs (D4).
+        if cancelsSeveral {
+            for input in inputs { enqueue(CancelRequest(input)) }
+        } else {
+            enqueue(.cancel(inputs))
+        }
+        return true
+    }
+
+    /// Begins a request for each link by which a locked source follows another, and unlocks it.
+    private mutating func cancelFollowed(by source: Link, _ word: UInt) {
+        let following = source.coldState?.following ?? []
+        source.unlock(word)
+        if following.count > 1 { cancelsSeveral = true }
+        for follower in following { CancelRequest(securing: follower).map { enqueue($0) } }
+    }
+
+    /// Runs a source's canceller, once, unless it was completed meanwhile. Fails the source if that did not
+    /// complete it.
+    private mutating func runCanceller(of source: Link) {
+        let word = source.lock()
+        guard source.state.isSource, let coldState = source.coldState,
+            let canceller = coldState.canceller.take()
+        else { return source.unlock(word) }
+        coldState.cancellerThread = thread
+        // One for all that may complete it, so that of all late results one is dropped (C2).
+        let sourceReference = source.sourceReference ?? SourceReference(source)
+        source.sourceReference = sourceReference
+        source.unlock(word)
+        do {
+            let right = CompletionRight(forCanceller: sourceReference)
+            if Recording.isOn {
+                Recording.during(.canceller, of: source) { canceller(right) }
+            } else {
+                canceller(right)
+            }
+        }
+        let newWord = source.lock()
+        switch source.state.endCanceller(isFollowing: source.isFollowing) {
+        case nil: source.unlock(newWord)
+        case .cancelFollowed: cancelFollowed(by: source, newWord)
+        default: finish(source, newWord, .failure(CancellationError()), isAnswered: true)
+        }
+    }
+
+    // MARK: Detaching
+
+    /// Runs the step of a detached link with the error, as if that had come from upstream.
+    private mutating func runDetached(_ link: Link) {
+        let word = link.lock()
+        let payload = link.take(on: thread)
+        link.unlock(word)
+        performCancelled(payload, on: link)
+    }
+
+    /// Detaches a link from what it waits for, without cancelling that. One that is in a list that is being
+    /// drained stays there with nothing to do. Returns false if its step has been taken already.
+    @discardableResult
+    mutating func detach(_ link: Link) -> Bool {
+        detachPending(link) || link.replaceStepWithNoOp()
+    }
+
+    /// Detaches a waiting link from what it waits for, without cancelling that, and settles it: with an empty
+    /// value, or if it has closed a cycle, with that error. Returns false if upstream is settled.
+    @discardableResult
+    mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
+        let upstreamNow: Link? = link.locked { link.phase == .waiting ? link.upstream.retained() : nil }
+        guard let upstream = upstreamNow else { return false }
+        defer { withExtendedLifetime(upstream) {} }
+        let word = upstream.lock()
+        guard word & Word.settled == 0, upstream.phase != .bypassed, !link.isDetached else {
+            upstream.unlock(word)
+            return false
+        }
+        link.isDetached = true
+        var newWord = word
+        let isUnlinked = upstream.unlink(link, word: &newWord)
+        upstream.unlock(newWord)
+        if !isUnlinked { upstream.noteDetachment() }
+        let linkWord = link.lock()
+        guard link.phase == .waiting else {
+            link.unlock(linkWord)
+            return true
+        }
+        let payload = link.take(on: thread)
+        if isCyclic {
+            finish(link, linkWord, link.failure(.cycle), isAnswered: true)
+        } else {
+            finish(link, linkWord, .value(()))
+        }
+        _ = consume payload
+        return true
+    }
+}
+
+extension Link {
+    /// Cancels this link, and runs what follows.
+    @usableFromInline
+    func cancel() {
+        if Recording.isOn { return Recording.during(.cancelling, of: self) { Link.cancelNow([self]) } }
+        Abandonment.finishWaiting()
+        var loop = DrainLoop()
+        loop.begin(CancelRequest(self))
+        loop.run()
+    }
+
+    /// Cancels several links as one (C7), and runs what follows.
+    static func cancel(_ links: [Link]) {
+        if Recording.isOn { return Recording.during(.cancelling, ofEach: links[...]) { cancelNow(links) } }
+        cancelNow(links)
+    }
+
+    private static func cancelNow(_ links: [Link]) {
+        Abandonment.finishWaiting()
+        var loop = DrainLoop()
+        loop.cancel(links)
+        loop.run()
+    }
+
+    /// Stops waiting, and cancels nothing. Returns false if the step has been taken, and runs or has run.
+    @discardableResult
+    func detach() -> Bool {
+        var loop = DrainLoop()
+        let detaches = loop.detach(self)
+        loop.run()
+        return detaches
+    }
+
+    /// Replaces the step of this link with a no-op; the link stays queued as a consumer. Returns false if the
+    /// step has been taken already.
+    @discardableResult
+    func replaceStepWithNoOp() -> Bool {
+        var payload = Payload.noOp
+        let word = lock()
+        let isWaiting = phase == .waiting
+        if isWaiting { swap(&payload, &self.payload) }
+        unlock(word)
+        return isWaiting
+    }
+}
+
+/// A cancel that has not taken effect yet, known by its root: the link that it began with (C5).
+///
+/// Five invariants make sure that no cancel is lost:
+///
+/// 1. A request is in one place: in the walk of a thread, or in a link in transition (`ColdState.requests`).
+///    A link is in transition while its step runs, while its canceller runs or is about to, and as a source
+///    while it follows others.
+/// 2. The thread that ends the transition takes the requests out. Each begins again at its root, before a
+///    consumer of the link is notified.
+/// 3. A request ends when its root is settled, or when the error has entered the chain: a source has failed,
+///    a link has been detached, or a link that is yet to be dequeued, or to be run by a dispatcher, has been
+///    marked in its place.
+/// 4. Until it ends, its root receives no outcome but `CancellationError`: the root has a ``CancelMark``.
+/// 5. A source that follows others keeps a request until it is settled, and makes one for each that it
+///    follows.
+struct CancelRequest {
+    let root: Link
+    /// Protects the root; `nil` if the root is a source, or only receives the outcome for a list.
+    private var mark: CancelMark?
+    /// Whether the request may be left in a link: its root is protected, or needs no protection.
+    private(set) var isSecured = false
+
+    init(_ root: Link) { self.root = root }
+
+    /// A request that is protected from the start: that of a source that follows others, which may be settled
+    /// by one of them before the request has reached the next. `nil` if there is nothing to do.
+    init?(securing follower: Link) {
+        self.init(follower)
+        guard secure() else { return nil }
+    }
+
+    /// Whether the request has not ended.
+    var isOpen: Bool { mark?.isOpen ?? true }
+
+    /// Ends the request: the error has entered the chain, or a canceller has answered. Under the lock of the
+    /// link where that was decided, so that the root is unprotected before a later outcome reaches it.
+    func end() { _ = mark?.end() }
+
+    /// Protects the root. Returns false if there is nothing left to do: the root is settled, or is being
+    /// cancelled.
+    mutating func secure() -> Bool {
+        if isSecured { return true }
+        let receivesOutcome = root.locked { root.payload.kind == .observer || root.payload.kind == .noOp }
+        let coldState = receivesOutcome ? nil : root.ensureColdState()
+        let mark = CancelMark()
+        let protection = root.locked {
+            let protection = root.state.protect(
+                markIsOpen: coldState?.cancelMark?.isOpen ?? false, receivesOutcome: receivesOutcome)
+            if protection == .mark { coldState?.cancelMark = mark }
+            return protection
+        }
+        if protection == .mark { self.mark = mark }
+        isSecured = protection != .ended
+        return isSecured
+    }
+}
+
+/// Says whether the cancel of one root is open. One exchange ends it, so that of a cancel that is ending and
+/// an outcome that reaches the root one is first.
+final class CancelMark: Sendable {
+    private let state = Atomic<Bool>(true)
+
+    var isOpen: Bool { state.load(ordering: .acquiring) }
+
+    /// Returns whether this call ended it.
+    func end() -> Bool { state.exchange(false, ordering: .acquiringAndReleasing) }
+}
+
+extension Link {
+    private var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
+
+    /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.
+    var isInterrupted: Bool { state.isInterrupted(markIsOpen: isMarkOpen) }
+
+    /// A failure with `error`, or with `CancellationError` if this link was cancelled. Under the lock.
+    func failure(_ error: DeferredError) -> Payload {
+        let hasRequests = coldState.map { !$0.requests.isEmpty } ?? false
+        let wasCancelled = state.wasCancelled(markIsOpen: isMarkOpen, hasRequests: hasRequests)
+        return .failure(wasCancelled ? CancellationError() : error)
+    }
+
+    /// Marks this link, which has yet to be dequeued or to be run by a dispatcher: it receives
+    /// `CancellationError`. An observer of a list receives the outcome: a list cancels pending inputs only.
+    /// Under the lock.
+    func interrupt() {
+        if payload.kind != .observer { state.interrupt() }
+    }
+
+    /// Makes a waiting link `detached`, on this thread. Returns false if another thread has its step. Under
+    /// the lock.
+    func beDetached(on thread: UInt) -> Bool {
+        guard state.detach(markIsOpen: isMarkOpen) else { return false }
+        activeThread = thread
+        upstream = .none
+        return true
+    }
+
+    /// Makes a running link `dispatched`. Requests that were left in it end with a mark. Returns them, to be
+    /// released after the lock. Under the lock.
+    func becomeDispatched() -> [CancelRequest] {
+        let requests = coldState?.takeRequests() ?? []
+        state.dispatch(endingRequests: !requests.isEmpty)
+        for request in requests where request.root !== self { request.end() }
+        return requests
+    }
+
+    /// Whether this source follows others. Under the lock.
+    var isFollowing: Bool { coldState.map { !$0.following.isEmpty } ?? false }
+}
+
+extension ColdState {
+    /// The caller releases them after the lock.
+    func takeRequests() -> [CancelRequest] { requests.takeAll() }
+}

@@ -1,0 +1,233 @@
+/// The right to complete a source that its handles may not complete, shared by the copies of a ``Resolver``.
+/// When the last copy is released, nothing is left that could complete the source, and it fails with
+/// ``DeferredError/abandoned`` (A1).
+@usableFromInline
+final class CompletionRight: Sendable {
+    private let sourceReference: SourceReference
+
+    /// Whether it was made for a canceller. Such a right to complete the source ends with the cancel, which
+    /// settles the source in any case.
+    private let isCancellers: Bool
+
+    /// The right to complete a new source.
+    @usableFromInline
+    init(_ link: Link) {
+        sourceReference = SourceReference(link)
+        isCancellers = false
+        // No other thread has a reference to a new source.
+        link.sourceReference = sourceReference
+    }
+
+    /// The right that a canceller receives.
+    init(forCanceller sourceReference: SourceReference) {
+        self.sourceReference = sourceReference
+        isCancellers = true
+    }
+
+    deinit {
+        if !isCancellers { source?.abandon() }
+    }
+
+    /// The source, while it is pending.
+    @usableFromInline
+    var source: Link? { sourceReference.source }
+
+    /// Whether the source was cancelled (C2).
+    @usableFromInline
+    var isCancelled: Bool { sourceReference.isCancelled }
+
+    /// Completes the source; see `Link.complete`.
+    @usableFromInline
+    func complete(_ outcome: consuming Link.Payload, _ site: DeferredDiagnostic.Location) -> Bool {
+        guard let source else {
+            sourceReference.reportLate(site)
+            return false
+        }
+        return source.complete(outcome, site, byCanceller: isCancellers)
+    }
+}
+
+/// The reference to a source that the rights to complete it share. It retains the source while that is
+/// pending, and then knows whether a late result is to be reported.
+///
+/// The source retains this object. The thread that settles the source calls `end` in the critical section in
+/// which that is decided. From then on only handles retain the source; and of all late results, from
+/// whichever resolver or handle, one is dropped without a report after a cancel (C2).
+///
+/// Lock order: this object's lock is taken under the source's, never the other way round.
+final class SourceReference: Sendable {
+    private enum State {
+        case pending(Link)
+        case settled(LateResult)
+    }
+
+    /// What a report of a late result needs, and whether there is to be one.
+    private struct LateResult {
+        let made: DeferredDiagnostic.Location
+        let completionSite: DeferredDiagnostic.Location?
+        let wasCancelled: Bool
+        /// The next late result is dropped without a report (C2).
+        var dropsNext: Bool
+    }
+
+    private let state: SpinLocked<State>
+
+    init(_ link: Link) { state = SpinLocked(.pending(link)) }
+
+    var source: Link? {
+        state.withLock { if case .pending(let link) = $0 { link } else { nil } }
+    }
+
+    var isCancelled: Bool {
+        if let source { return source.isCancelled }
+        return state.withLock { if case .settled(let late) = $0 { late.wasCancelled } else { false } }
+    }
+
+    /// Notes that the source is settled, and returns the reference to it, which is to be released after the
+    /// source's lock. Under that lock.
+    func end(_ source: Link, completedAt site: DeferredDiagnostic.Location?) -> Link? {
+        let late = LateResult(
+            made: source.made, completionSite: site, wasCancelled: source.state.marks.contains(.cancelled),
+            dropsNext: source.state.marks.contains(.dropsLateResult))
+        return state.withLock { state in
+            guard case .pending(let link) = state else { return nil }
+            state = .settled(late)
+            return link
+        }
+    }
+
+    /// Returns whether a late result is dropped without a report (C2): true once.
+    func dropsLateResult() -> Bool { takeLate()?.dropsNext ?? false }
+
+    func reportLate(_ site: DeferredDiagnostic.Location) {
+        guard let late = takeLate(), !late.dropsNext else { return }
+        DeferredDiagnostics.report(
+            .alreadyFired(made: late.made, firedFirst: late.completionSite, again: site))
+    }
+
+    /// Takes what the next late result needs; the one after it is reported in any case. `nil` while pending.
+    private func takeLate() -> LateResult? {
+        state.withLock { state in
+            guard case .settled(let late) = state else { return nil }
+            if late.dropsNext {
+                var next = late
+                next.dropsNext = false
+                state = .settled(next)
+            }
+            return late
+        }
+    }
+}
+
+extension Link {
+    /// Whether a late result is the one to be dropped without a report (C2). Under the lock of this settled
+    /// source.
+    func dropsThisLateResult() -> Bool {
+        if let sourceReference { return sourceReference.dropsLateResult() }
+        return state.dropsThisLateResult()
+    }
+}
+
+extension Link {
+    /// Sets the canceller of a new source.
+    @usableFromInline
+    func setCanceller(_ canceller: @escaping @Sendable (CompletionRight) -> Void) {
+        ensureColdState().canceller = canceller
+    }
+
+    /// Sets the closure that says whether the work of a new source has yet to begin.
+    func setIsWaiting(_ isWaiting: @escaping @Sendable () -> Bool) { ensureColdState().isWaiting = isWaiting }
+}
+
+/// Abandonment: a pending source that nothing can complete any more fails (A1).
+extension Link {
+    /// Abandons the source whose last ``CompletionRight`` was released, unless something else settles it.
+    func abandon() {
+        let word = lock()
+        // A cancel that is under way settles it; what it follows still may.
+        guard state.abandon(isFollowing: isFollowing) else { return unlock(word) }
+        activeThread = Platform.currentThread
+        unlock(word)
+        Abandonment.run(self)
+    }
+
+    /// Abandons the pending source whose last handle was released. Called from `deinit`: another link fails
+    /// in its place.
+    ///
+    /// Its consumers point to this one, without a reference. They are made to point to the other under their
+    /// own locks, under which alone such a pointer is read, so that none outlives this link.
+    func abandonAtEnd() {
+        let standIn = Link(.bypassed, .none, made)
+        if Recording.isOn { standIn.take(number: numbered()) }
+        standIn.coldState = coldState.take()
+        standIn.state = LinkState(.running, .handled)
+        standIn.activeThread = Platform.currentThread
+        // Its handles, which could unpause it, were released too (P1).
+        let list = word.load(ordering: .relaxed) & ~Word.flags
+        word.store(0, ordering: .relaxed)
+        standIn.word.store(list, ordering: .relaxed)
+        Link.forEach(in: list) { $0.repoint(from: self, to: standIn) }
+        Abandonment.run(standIn)
+    }
+
+    fileprivate func finishAbandonment() {
+        var loop = DrainLoop()
+        loop.settle(self, failingWith: .abandoned)
+        loop.run()
+    }
+}
+
+/// The abandonments under way on one thread, one within another.
+///
+/// A callback is released with what it captured, which may be the last reference to another source, and so on
+/// a million times. To a depth of 16, each abandonment runs within the one before, so that it is finished
+/// when the handle has been released. Deeper ones wait until the one at that depth has finished (F6), or
+/// until a callback on this thread cancels or waits for something, if that is earlier.
+///
+/// The thread's slot has the address of the outermost one. Sound: the slot is cleared before the memory that
+/// it points to is released, and only its own thread reads it.
+struct Abandonment {
+    private static let slot = ThreadSlot()
+    private static let greatestDepth = 16
+
+    private var depth = 0
+    private var waiting: [Link] = []
+
+    fileprivate static func run(_ link: Link) {
+        if let outermost = slot.value?.assumingMemoryBound(to: Abandonment.self) {
+            return run(link, in: outermost)
+        }
+        var abandonment = Abandonment()
+        withUnsafeMutablePointer(to: &abandonment) { outermost in
+            slot.value = UnsafeMutableRawPointer(outermost)
+            defer { slot.value = nil }
+            run(link, in: outermost)
+        }
+    }
+
+    private static func run(_ link: Link, in outermost: UnsafeMutablePointer<Abandonment>) {
+        guard outermost.pointee.depth < greatestDepth else {
+            outermost.pointee.waiting.append(link)
+            return
+        }
+        outermost.pointee.depth += 1
+        link.finishAbandonment()
+        if outermost.pointee.depth == greatestDepth { finishWaiting(in: outermost) }
+        outermost.pointee.depth -= 1
+    }
+
+    /// Runs the abandonments that wait on this thread, for a caller whose result depends on them. Limited in
+    /// depth, since the callbacks that they run may call this again.
+    static func finishWaiting() {
+        guard let outermost = slot.value?.assumingMemoryBound(to: Abandonment.self),
+            !outermost.pointee.waiting.isEmpty, outermost.pointee.depth < 2 * greatestDepth
+        else { return }
+        outermost.pointee.depth += 1
+        finishWaiting(in: outermost)
+        outermost.pointee.depth -= 1
+    }
+
+    private static func finishWaiting(in outermost: UnsafeMutablePointer<Abandonment>) {
+        while let next = outermost.pointee.waiting.popLast() { next.finishAbandonment() }
+    }
+}

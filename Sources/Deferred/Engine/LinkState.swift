@@ -1,0 +1,333 @@
+/// What a link is as the consumer of another, as a source, and of a cancel: one value, which only the
+/// transitions below change. (What it is as the upstream of others is in its `word`: see ``Word``.)
+///
+/// A transition is a pure function: it decides, from the state and the facts that it receives, what the link
+/// is from now on, and returns what there is to do. The caller has the link's lock; it unlocks, and does
+/// that. `targets` says what each event leads to in each phase. A test compares it with
+/// Documentation/Engine.md, and with what the transitions do.
+@usableFromInline
+struct LinkState: Equatable, Sendable {
+    @usableFromInline
+    enum Phase: UInt8, CaseIterable, Sendable {
+        /// Completed explicitly, by a list, or by the links that it follows.
+        case source
+        /// In its upstream's list, or taken from it by a drain loop that has not notified it yet.
+        case waiting
+        /// A cancel has detached it, and the thread of that is about to run its step with
+        /// `CancellationError`.
+        case detached
+        /// Its step was submitted to a dispatcher that has not begun it.
+        case dispatched
+        /// Its step runs, or a thread is about to run or settle it.
+        case running
+        /// It has its outcome.
+        case settled
+        /// It had no other references when it began to wait for another link, and its consumer now waits for
+        /// that one (L6).
+        case bypassed
+    }
+
+    struct Marks: OptionSet, Sendable {
+        let rawValue: UInt16
+
+        /// It waits, and receives `CancellationError` in place of an outcome.
+        static let interrupted = Marks(rawValue: 1)
+        /// It is the root of a cancel, and receives `CancellationError` in place of an outcome while its
+        /// ``CancelMark`` is open.
+        static let protected = Marks(rawValue: 1 << 1)
+        /// It was `protected` when it was dequeued or detached. The outcome of such a follower answers the
+        /// cancel.
+        static let wasProtected = Marks(rawValue: 1 << 2)
+        /// A source that was cancelled (`Resolver.isCancelled`).
+        static let cancelled = Marks(rawValue: 1 << 3)
+        /// A source that was cancelled: the first late result is dropped without a report (C2).
+        static let dropsLateResult = Marks(rawValue: 1 << 4)
+        /// A source whose canceller runs, or is about to: cancelling it again from inside does nothing (C1).
+        static let cancellerRuns = Marks(rawValue: 1 << 5)
+        /// A source that does not pass its cancel on to what it follows.
+        static let shielded = Marks(rawValue: 1 << 6)
+        /// The link of a Task that awaits is in its upstream's list, or was.
+        static let attached = Marks(rawValue: 1 << 7)
+        /// The Task that awaits was cancelled before the outcome arrived.
+        static let awaitCancelled = Marks(rawValue: 1 << 8)
+        /// Its failure was handled, or is not to be reported (U1).
+        static let handled = Marks(rawValue: 1 << 9)
+    }
+
+    private(set) var phase: Phase
+    private(set) var marks: Marks
+
+    init(_ phase: Phase, _ marks: Marks = []) {
+        self.phase = phase
+        self.marks = marks
+    }
+}
+
+// MARK: - Waiting, running, settling
+
+extension LinkState {
+    /// Whether the step of a link runs with `CancellationError`.
+    enum Interruption {
+        case none, certain
+        /// If this thread is the one that ends the link's ``CancelMark``.
+        case ifMarkIsOpen
+    }
+
+    /// Whether a cancel may have come before the outcome.
+    var mayBeInterrupted: Bool { !marks.isDisjoint(with: [.interrupted, .protected]) }
+
+    /// A drain loop dequeues the link, or its dispatcher begins its step. This thread owns the step from here
+    /// on.
+    @inline(__always)
+    mutating func run() -> Interruption {
+        move(to: .running, on: .run)
+        return mayBeInterrupted ? takeInterruption() : .none
+    }
+
+    private mutating func takeInterruption() -> Interruption {
+        let isProtected = marks.remove(.protected) != nil
+        let isInterrupted = marks.remove(.interrupted) != nil
+        if isProtected { marks.insert(.wasProtected) }
+        return isInterrupted ? .certain : isProtected ? .ifMarkIsOpen : .none
+    }
+
+    /// A thread takes the step, whatever cancels there are: that of a link which it has detached.
+    @inline(__always)
+    mutating func take() { move(to: .running, on: .take) }
+
+    /// The outcome is stored.
+    @inline(__always)
+    mutating func settle() { move(to: .settled, on: .settle) }
+
+    /// The outcome is stored in the link of a list or of a Task, to which a failure then belongs (D3).
+    mutating func settleAtEnd() {
+        settle()
+        marks.insert(.handled)
+    }
+
+    /// The step has returned a link to wait for.
+    mutating func wait() { move(to: .waiting, on: .wait) }
+
+    /// The consumer waits in the place of this link (L6).
+    mutating func bypass() { move(to: .bypassed, on: .bypass) }
+
+    /// The step is submitted to a dispatcher. The requests that were left in the link end: their error has
+    /// entered the chain.
+    mutating func dispatch(endingRequests: Bool) {
+        move(to: .dispatched, on: .dispatch)
+        if endingRequests { marks.insert(.interrupted) }
+    }
+
+    /// A failure belongs to what has received it from here on, or is not to be reported (U1).
+    mutating func handle() { marks.insert(.handled) }
+
+    @inline(__always)
+    private mutating func move(to next: Phase, on event: Event) {
+        assert(Self.targets(of: event, in: phase)?.contains(next) ?? false, "\(event) in \(phase)")
+        phase = next
+    }
+}
+
+// MARK: - Sources
+
+extension LinkState {
+    /// Whether this is a pending source.
+    var isSource: Bool { phase == .source }
+
+    /// A pending source follows another link, or a running one becomes a source that does. Returns `nil` if
+    /// it is settled; otherwise whether the follower is to be cancelled. (The thread that runs a canceller
+    /// cancels all followers after it.)
+    mutating func follow(from phase: Phase) -> Bool? {
+        guard self.phase == phase else { return nil }
+        move(to: .source, on: .follow)
+        return marks.contains(.cancelled) && !marks.contains(.cancellerRuns)
+    }
+
+    /// The last reference that could complete a source was released (A1). Returns false if something else
+    /// settles it.
+    mutating func abandon(isFollowing: Bool) -> Bool {
+        guard phase == .source, !marks.contains(.cancelled), !isFollowing else { return false }
+        move(to: .running, on: .abandon)
+        marks.insert(.handled)
+        return true
+    }
+
+    /// Returns whether a late result is the one that is dropped without a report (C2).
+    mutating func dropsThisLateResult() -> Bool { marks.remove(.dropsLateResult) != nil }
+}
+
+// MARK: - Cancelling
+
+extension LinkState {
+    /// What a cancel does that comes to a link.
+    enum Meeting {
+        /// It ends: the link is settled.
+        case end
+        /// It climbs to the link's upstream.
+        case climb
+        /// It marks the link, which is yet to be run by its dispatcher.
+        case interrupt
+        /// It is left in the link.
+        case leave
+        /// It ends, as this thread is about to run the link's step with the error.
+        case join
+        /// See `cancelSource`.
+        case source
+    }
+
+    func meet(isActiveHere: Bool) -> Meeting {
+        switch phase {
+        case .settled, .bypassed: .end
+        case .waiting: .climb
+        case .dispatched: .interrupt
+        case .running: .leave
+        case .detached: isActiveHere ? .join : .leave
+        case .source: .source
+        }
+    }
+
+    /// Marks a link that is yet to be dequeued, or to be run by its dispatcher.
+    mutating func interrupt() { marks.insert(.interrupted) }
+
+    /// Whether the link is to receive `CancellationError` in place of an outcome.
+    func isInterrupted(markIsOpen: Bool) -> Bool {
+        marks.contains(.interrupted) || marks.contains(.protected) && markIsOpen
+    }
+
+    /// Whether the link ends with `CancellationError` where it would otherwise be abandoned or end a cycle
+    /// (C5).
+    func wasCancelled(markIsOpen: Bool, hasRequests: Bool) -> Bool {
+        isInterrupted(markIsOpen: markIsOpen) || marks.contains(.cancelled) || hasRequests
+    }
+
+    /// How the root of a request is protected from other outcomes, before the request is left somewhere.
+    enum Protection {
+        /// There is nothing left to do: the root is settled, or is being cancelled.
+        case ended
+        /// The root is a source, or only receives the outcome for a list.
+        case unneeded
+        /// By a new ``CancelMark``.
+        case mark
+    }
+
+    mutating func protect(markIsOpen: Bool, receivesOutcome: Bool) -> Protection {
+        switch phase {
+        case .settled, .bypassed: return .ended
+        case .source: return .unneeded
+        case .waiting, .detached, .running, .dispatched:
+            if receivesOutcome { return .unneeded }
+            if isInterrupted(markIsOpen: markIsOpen) { return .ended }
+            marks.insert(.protected)
+            return .mark
+        }
+    }
+
+    /// A cancel has removed the link from its upstream's list. Returns false if another thread has the step.
+    mutating func detach(markIsOpen: Bool) -> Bool {
+        guard phase == .waiting else { return false }
+        move(to: .detached, on: .detach)
+        if marks.contains(.protected) {
+            marks.insert(.wasProtected)
+            if !markIsOpen { marks.remove(.protected) }
+        }
+        return true
+    }
+
+    /// What a cancel does with a pending source.
+    enum SourceCancel {
+        /// Fails it.
+        case fail
+        /// Detaches its list, which fails it.
+        case detachList
+        /// Stays in it, and runs its canceller.
+        case runCanceller
+        /// Stays in it while the canceller runs.
+        case stay
+        /// Stays in it, and begins a request for each link by which the source follows another.
+        case cancelFollowed
+        /// Protects its root first, and begins again.
+        case protectRoot
+    }
+
+    /// - Parameter mayStay: Whether the request may be left in the source: its root is protected, or is the
+    ///   source itself.
+    mutating func cancelSource(
+        hasList: Bool, hasCanceller: Bool, isFollowing: Bool, mayStay: Bool
+    ) -> SourceCancel {
+        assert(isSource)
+        let action: SourceCancel
+        if hasList {
+            action = .detachList
+        } else if marks.contains(.cancellerRuns) {
+            action = .stay
+        } else if hasCanceller {
+            action = .runCanceller
+        } else {
+            action = isFollowing && !marks.contains(.shielded) ? .cancelFollowed : .fail
+        }
+        if !mayStay, action != .detachList, action != .fail { return .protectRoot }
+        if !marks.contains(.cancelled) { marks.formUnion([.cancelled, .dropsLateResult]) }
+        if action == .runCanceller { marks.insert(.cancellerRuns) }
+        return action
+    }
+
+    /// The canceller has returned. Returns `nil` if it has completed the source.
+    mutating func endCanceller(isFollowing: Bool) -> SourceCancel? {
+        guard isSource else { return nil }
+        marks.remove(.cancellerRuns)
+        return isFollowing && !marks.contains(.shielded) ? .cancelFollowed : .fail
+    }
+
+    /// Whether a source that is being settled was cancelled without an answer of its canceller: what it
+    /// followed is cancelled as well (C7).
+    var cancelsFollowed: Bool {
+        marks.isDisjoint(with: [.cancellerRuns, .shielded]) && marks.contains(.cancelled)
+    }
+}
+
+// MARK: - Awaiting
+
+extension LinkState {
+    /// The link of a Task was attached. Returns whether the Task was cancelled before that, so that this
+    /// thread cancels upstream.
+    mutating func attachAwait() -> Bool {
+        marks.insert(.attached)
+        return phase == .waiting && marks.contains(.awaitCancelled)
+    }
+
+    /// The Task was cancelled. Returns `nil` if it has the outcome; otherwise whether this thread cancels
+    /// upstream.
+    mutating func cancelAwait() -> Bool? {
+        guard phase == .waiting else { return nil }
+        marks.insert(.awaitCancelled)
+        return marks.contains(.attached)
+    }
+}
+
+// MARK: - The table
+
+extension LinkState {
+    /// What changes the phase.
+    enum Event: String, CaseIterable, Sendable {
+        case run, take, wait, bypass, dispatch, detach, follow, abandon, settle
+    }
+
+    /// The phases that an event may lead to in a phase: none if it is ignored there, `nil` if it cannot
+    /// happen.
+    static func targets(of event: Event, in phase: Phase) -> [Phase]? {
+        switch (event, phase) {
+        case (.run, .waiting), (.run, .dispatched), (.take, .waiting), (.take, .detached): [.running]
+        case (.wait, .running): [.waiting]
+        case (.bypass, .running), (.bypass, .waiting): [.bypassed]
+        case (.dispatch, .running): [.dispatched]
+        case (.detach, .waiting): [.detached]
+        case (.follow, .running), (.follow, .source): [.source]
+        case (.abandon, .source): [.running]
+        case (.settle, .source), (.settle, .running), (.settle, .waiting): [.settled]
+        // Another thread was first.
+        case (.detach, .detached), (.detach, .running), (.detach, .dispatched), (.detach, .settled): []
+        case (.follow, .settled), (.abandon, .running), (.abandon, .settled): []
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,342 @@
+/// Nested results: a link whose callback returned another link waits for it and takes its outcome (L4).
+extension DrainLoop {
+    /// Makes a running link wait for `inner`, or settles it at once if that has an outcome.
+    ///
+    /// Sound: `waiter` owns one reference, which is taken out once, before it is replaced by that of the
+    /// consumer.
+    @inline(never)
+    mutating func wait(_ link: consuming Link, for inner: Link) {
+        if inner === link { return settle(link, failingWith: .cycle) }
+        if Recording.isOn { Recording.waits(link, for: inner) }
+        if Link.isIdle(inner.word.load(ordering: .acquiring)) { return settle(link, inner.peekedOutcome()) }
+
+        // It is still in the list that it was detached from, and cannot be in another.
+        if link.isDetached { return follow(inner, by: link) }
+
+        var waiter = Unmanaged.passRetained(consume link)
+        var isBypassed = false
+        while scope == nil, waiter.isUniquelyReferenced, let consumer = waiter.bypass(to: inner) {
+            let bypassed = waiter.takeRetainedValue()
+            waiter = consumer
+            isBypassed = true
+            if Recording.isOn { Recording.bypassed(bypassed, by: consumer.takeUnretainedValue()) }
+        }
+        let link = waiter.takeRetainedValue()
+        if isBypassed { return enlist(link, with: inner) }
+        retainScope(with: link)
+        let word = link.lock()
+        link.state.wait()
+        link.activeThread = 0
+        link.payload = .adopt
+        link.upstream = Upstream(inner)
+        link.unlock(word)
+        enlist(link, with: inner)
+    }
+
+    /// Puts a waiting link into the list of its upstream, or runs its step if that is settled; then cancels
+    /// what it waits for, if it was cancelled while it ran (C4).
+    private mutating func enlist(_ waiter: Link, with inner: Link) {
+        let innerWord = inner.lock()
+        // A cancel may have found it waiting by now.
+        if waiter.isDetached { return inner.unlock(innerWord) }
+        if Link.isIdle(innerWord) {
+            inner.unlock(innerWord)
+            let word = waiter.lock()
+            let isCancelled = waiter.begin(on: thread)
+            let payload = waiter.takeStep()
+            waiter.unlock(word)
+            if isCancelled {
+                performCancelled(payload, on: waiter)
+            } else if perform(payload, on: waiter, with: inner.payload) {
+                _ = inner.peek()
+            }
+            return
+        }
+        // Settled and paused: nothing retains it until it is unpaused.
+        if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.clearUpstream() }
+        inner.unlock(Link.append(waiter, to: innerWord))
+
+        let word = waiter.lock()
+        let isWaiting = waiter.phase == .waiting
+        let isFollower = waiter.payload.kind == .forward
+        let target = isFollower ? waiter.payload.reference(as: Link.self) : waiter
+        let targetWord = isFollower ? target.word.load(ordering: .acquiring) : word
+        waiter.unlock(word)
+        // If it is not, another thread has it, and whatever was left in it.
+        guard isWaiting else { return }
+
+        // Only what waits for the waiter could close a cycle. Looked for after both ends are in place, so
+        // that of two threads that close one cycle together at least one sees it; and before the cancels,
+        // which would have to follow the cycle.
+        guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else {
+            let requests = waiter.locked {
+                waiter.phase == .waiting ? waiter.coldState?.takeRequests() ?? [] : []
+            }
+            for request in requests { begin(request) }
+            return
+        }
+        if isFollower {
+            detachPending(waiter)
+            let word = target.lock()
+            guard target.state.isSource else { return target.unlock(word) }
+            finish(target, word, target.failure(.cycle), isAnswered: true)
+        } else {
+            detachPending(waiter, isCyclic: true)
+        }
+    }
+
+    /// Makes a running link, which cannot be in another list, a source that follows `inner`.
+    private mutating func follow(_ inner: Link, by link: Link) {
+        retainScope(with: link)
+        follow(link, inner, from: .running)
+        let requests = link.locked { link.coldState?.takeRequests() ?? [] }
+        for request in requests { begin(request) }
+    }
+
+    /// Makes a source take the outcome of `other`, unless something else completes it first; fails it with
+    /// `.cycle` if `other` waits for it. Returns false if it was settled.
+    @discardableResult
+    mutating func follow(_ source: Link, _ other: Link, from phase: Link.Phase = .source) -> Bool {
+        let follower = Link(.waiting, .forward(to: source), source.made.of(.hidden))
+        follower.upstream = Upstream(other)
+        let coldState = source.ensureColdState()
+        let isCancelled: Bool? = source.locked {
+            guard let isCancelled = source.state.follow(from: phase) else { return nil }
+            source.hasFollowed = true
+            coldState.following.append(follower)
+            return isCancelled
+        }
+        guard let isCancelled else { return false }
+        if Recording.isOn && phase == .source { Recording.follows(source, other) }
+        enlist(follower, with: other)
+        if isCancelled, let request = CancelRequest(securing: follower) { begin(request) }
+        return true
+    }
+
+    /// Completes a source with the outcome of what it follows, and settles the follower. Returns false if the
+    /// source was settled before.
+    ///
+    /// In one critical section of the source, so that a cancel that comes up through the source finds both
+    /// pending, and is then left in the running follower, or both settled.
+    mutating func settle(
+        _ source: consuming Link, _ outcome: consuming Link.Payload, through follower: Link
+    ) -> Bool {
+        let word = source.lock()
+        let followerWord = follower.lock()
+        // They have the follower as their root. Released after the lock.
+        let requests = follower.coldState?.takeRequests()
+        let isAnswered = follower.state.marks.contains(.wasProtected)
+        finish(follower, followerWord, .value(()))
+        let isPending = source.state.isSource
+        if isPending {
+            finish(source, word, outcome, isAnswered: isAnswered)
+        } else {
+            source.unlock(word)
+        }
+        _ = consume requests
+        return isPending
+    }
+}
+
+/// Bypassing: where nothing but one consumer, which adopts the outcome, refers to a link that is about to
+/// wait, that consumer waits in its place. The finished steps of an asynchronous recursion are thus freed as
+/// it runs (L6).
+///
+/// A link can be bypassed that has no other references, no cold state and no marks: one that runs, or one
+/// that adopts an outcome itself, after another was bypassed in its favour.
+///
+/// A cancel that comes up to a waiting link retains it while it goes on to `inner`, and finds it by the
+/// pointer of its consumer, under the consumer's lock. Whether there is another reference is therefore asked
+/// under that lock.
+///
+/// Sound: the caller has the reference that `self` is, and takes over the one that is returned. Under the
+/// lock of a link its list retains the link at `last`; the list is emptied in the same critical section.
+/// (`Unmanaged`, since without optimisation a copy of the reference would be retained.)
+extension Unmanaged<Link> {
+    /// Makes the only consumer of this link wait for `inner` in its place, and returns it, with the list's
+    /// reference; `nil` where that is not possible.
+    fileprivate func bypass(to inner: Link) -> Unmanaged<Link>? {
+        let word = _withUnsafeGuaranteedRef { $0.lock() }
+        let last = _withUnsafeGuaranteedRef { $0.onlyConsumer(in: word) }
+        guard let last else {
+            _withUnsafeGuaranteedRef { $0.unlock(word) }
+            return nil
+        }
+        let lastWord = last._withUnsafeGuaranteedRef { $0.lock() }
+        let isBypassed = isUniquelyReferenced && last._withUnsafeGuaranteedRef { $0.adopts(from: inner) }
+        last._withUnsafeGuaranteedRef { $0.unlock(lastWord) }
+        _withUnsafeGuaranteedRef { link in
+            if isBypassed { link.state.bypass() }
+            link.unlock(isBypassed ? 0 : word)
+        }
+        if isBypassed { last._withUnsafeGuaranteedRef { $0.next = nil } }
+        return isBypassed ? last : nil
+    }
+}
+
+extension Link {
+    /// The only consumer, if nothing else is to be considered when this link is bypassed. Under the lock.
+    ///
+    /// Sound: the list retains it as long as the lock is held.
+    fileprivate func onlyConsumer(in word: UInt) -> Unmanaged<Link>? {
+        guard coldState == nil, state.marks.isEmpty, phase == .running || phase == .waiting,
+            let last = Link.last(in: word), last._withUnsafeGuaranteedRef({ Link.isAlone($0, in: word) })
+        else { return nil }
+        return last
+    }
+
+    /// Makes a link that adopts an outcome wait for `inner`. Returns false for any other link. Under the
+    /// lock.
+    fileprivate func adopts(from inner: Link) -> Bool {
+        guard phase == .waiting, payload.kind == .adopt else { return false }
+        upstream = Upstream(inner)
+        return true
+    }
+}
+
+extension Link {
+    /// Makes this source take the outcome of `other`, and runs what follows. Returns false if it was settled.
+    @usableFromInline
+    @discardableResult
+    func follow(_ other: Link) -> Bool {
+        var loop = DrainLoop()
+        let follows = loop.follow(self, other)
+        loop.run()
+        return follows
+    }
+
+    /// Returns a source that follows this link, and stays attached when it is cancelled.
+    @usableFromInline
+    func shielded(_ site: DeferredDiagnostic.Location) -> Link {
+        let shield = Link(.source, .none, site)
+        shield.state = LinkState(.source, .shielded)
+        shield.follow(self)
+        return shield
+    }
+}
+
+/// Finds cycles (L5): a link may not wait for what waits for it.
+extension Link {
+    /// Whether this link waits for `target`, directly or through nested waits, lists and links that follow.
+    ///
+    /// Searches from both ends alternately, up from here and down from `target`, since either side may be a
+    /// chain of a million links: the cost is at most twice that of the smaller side.
+    func waits(for target: Link) -> Bool {
+        if self === target { return true }
+        var up = Walk(from: self)
+        var down = Walk(from: target)
+        var isFound = false
+        while true {
+            _ = up.next { $0.waitsFor(target, &isFound, &$1) }
+            if isFound { return true }
+            if up.isOver { return false }
+            guard let below = down.next({ $0.waitedForBy(&$1) }) else { return false }
+            if below === self { return true }
+        }
+    }
+
+    /// Whether a link that completes `target` and waits for this one closes a cycle. (Only what waits for
+    /// `target` can.)
+    func closesCycle(with target: Link) -> Bool {
+        self === target
+            || target.word.load(ordering: .acquiring) & ~Word.flags != 0 && waits(for: target)
+    }
+
+    /// A walk from link to link. Most chains never branch, and need no memory to walk along.
+    private struct Walk {
+        private var current: Link?
+        /// Branches that are still to be visited.
+        private var others: [Link] = []
+        /// The links visited since the first branch, or the 64th link. (Two threads may have closed a cycle
+        /// elsewhere that neither has broken yet: even then this ends.)
+        private var seen: Set<ObjectIdentifier> = []
+        private var steps = 0
+
+        init(from start: Link) { current = start }
+
+        /// Whether no link is left to visit.
+        var isOver: Bool { current == nil && others.isEmpty }
+
+        /// Returns the next link. The walk then continues with its neighbours: the one that the closure
+        /// returns, and those that it appends.
+        mutating func next(_ neighbours: (Link, inout [Link]) -> Link?) -> Link? {
+            while let link = current ?? others.popLast() {
+                current = nil
+                steps += 1
+                if steps > 64 || !others.isEmpty || !seen.isEmpty {
+                    guard seen.insert(ObjectIdentifier(link)).inserted else { continue }
+                }
+                current = neighbours(link, &others)
+                return link
+            }
+            return nil
+        }
+    }
+
+    /// Returns what this link waits for. `isTarget` says whether `target` is among that: a plain source is
+    /// not visited.
+    private func waitsFor(_ target: Link, _ isTarget: inout Bool, _ others: inout [Link]) -> Link? {
+        let word = lock()
+        switch phase {
+        case .waiting:
+            isTarget = upstream.identity == Upstream(target).identity
+            let link = isTarget || upstream.isPlainSource ? nil : upstream.retained()
+            unlock(word)
+            return link
+        case .source:
+            let coldState = coldState
+            let list = coldState?.list
+            if let coldState { others += coldState.following }
+            unlock(word)
+            if let list { others += list.observers }
+            isTarget = others.contains { $0 === target }
+            return others.popLast()
+        case .detached, .dispatched, .running, .settled, .bypassed:
+            unlock(word)
+            return nil
+        }
+    }
+
+    private func waitedForBy(_ others: inout [Link]) -> Link? {
+        let word = lock()
+        guard phase != .settled else {
+            unlock(word)
+            return nil
+        }
+        let first = firstListed(in: word, others: &others)
+        var list: ListObserver?
+        switch payload.kind {
+        case .forward: others.append(payload.reference(as: Link.self))
+        case .observer: list = payload.reference(as: ListObserver.self)
+        default: break
+        }
+        unlock(word)
+        if let link = list?.link { others.append(link) }
+        return first ?? others.popLast()
+    }
+}
+
+/// Detects that a walk follows a cycle, by comparing each link with one from before (Brent's algorithm): in
+/// constant memory, and no more than 64 links and three times the length of the cycle.
+struct CycleWatch {
+    private var kept: Link?
+    private var steps = 0
+    private var limit = 64
+    private var hasFound = false
+
+    /// Whether the walk, which is now at `link`, follows a cycle; from then on always.
+    mutating func isClosed(by link: Link) -> Bool {
+        if hasFound { return true }
+        if kept === link {
+            hasFound = true
+            return true
+        }
+        steps += 1
+        if steps == limit {
+            kept = link
+            limit *= 2
+            steps = 0
+        }
+        return false
+    }
+}
