@@ -76,6 +76,16 @@ import Testing
         #expect(model.text == "refused")
     }
 
+    @Test("Threads: a step with a dispatcher waits for it, also where its closure is bypassed")
+    func bypassed() throws {
+        let (page, queue) = (Deferred.resolved("a page"), ManualDispatcher())
+        let text = page.recover(on: queue) { _ in "no page" }  // waits for the queue, also with a page
+        try expectNoResult(text)
+        queue.run()
+        #expect(try successResult(of: text) == "a page")
+        #expect(try successResult(of: page.recover { _ in "no page" }) == "a page")
+    }
+
     @Test("Threads: a pause suspends callbacks")
     func pause() {
         let page = Deferred<String>()
