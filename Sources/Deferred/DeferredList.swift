@@ -162,7 +162,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     @usableFromInline
     func start<U>(
-        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt, opened: ((ListObserver) -> Void)? = nil,
+        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt,
+        opened: ((ListObserver) -> Void)? = nil,
         _ finish: @escaping ListObserver.Finish
     ) -> Deferred<U> {
         let site = DeferredDiagnostic.Location(.list, fileID, line)

@@ -129,7 +129,8 @@ extension Recording {
     /// `consumer`, which no other thread can reach yet, is about to be attached to `link`.
     @inline(never)
     static func attached(_ consumer: Link, to link: Link) {
-        let listed = consumer.payload.kind == .observer ? consumer.payload.reference(as: ListObserver.self) : nil
+        let listed =
+            consumer.payload.kind == .observer ? consumer.payload.reference(as: ListObserver.self) : nil
         let position = listed == nil ? consumer : listed?.link
         guard let position, let subject = Subject(position), let upstream = Subject(link) else { return }
         note(subject, .attached(to: upstream))
