@@ -11,6 +11,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
 
     var pass: () -> Void = {}
     private let dispatcher = QueueingDispatcher()
+    private let clock = ManualClock()
     /// The number of closures that the engine retains.
     private(set) var liveClosures = 0
     private var reports: [ModelReport] = []
@@ -82,6 +83,12 @@ final class EngineMachine: Machine, @unchecked Sendable {
 
     func shielded(_ id: Int, _ handle: Handle) -> Handle { handle.shielded(UInt(id)) }
 
+    func timeout(_ id: Int, _ handle: Handle) -> Handle {
+        Plain(handle.plain.timeout(.seconds(1), on: clock, line: UInt(id)))
+    }
+
+    func expire() { clock.advance(by: .seconds(1)) }
+
     func finally(_ handle: Handle, id: Int, acts: Bool, _ finalizer: @escaping (ModelOutcome) -> Void) {
         let held = Held(self, finalizer)
         handle.finally { held.body($0) }
@@ -128,6 +135,25 @@ final class EngineMachine: Machine, @unchecked Sendable {
     func wait(_ handle: Handle) -> Waited { handle.wait() }
     func runWork() -> Bool { dispatcher.runNext() }
     func dropWork() -> Bool { dispatcher.dropNext() }
+
+    func task(
+        _ handle: Handle, _ resumed: @escaping (ModelOutcome) -> Void
+    ) -> (await: () -> Void, cancel: () -> Void) {
+        #if INTERLEAVING
+        let probe = AwaitProbe()
+        let deferred = handle.plain
+        return (
+            {
+                probe.start(deferred) {
+                    resumed($0 ? ModelOutcome(probe.outcome(as: Datum.self)) : .failure(.cancelled))
+                }
+            },
+            { probe.cancel() }
+        )
+        #else
+        preconditionFailure("only programs of threads have Tasks")
+        #endif
+    }
 
     func collectingReports(_ body: () -> Void) -> [ModelReport] {
         reports = []

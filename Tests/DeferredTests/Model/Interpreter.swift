@@ -13,6 +13,8 @@ final class Interpreter<M: Machine> {
     var sharesHandles = false
     private(set) var handles: [Int: M.Handle] = [:]
     private var resolvers: [Int: M.Trigger] = [:]
+    private var awaiting: Set<Int> = []
+    private var tasks: [Int: (await: () -> Void, cancel: () -> Void)] = [:]
     /// What has been seen since the step began.
     private(set) var events: [ModelEvent] = []
 
@@ -32,6 +34,7 @@ final class Interpreter<M: Machine> {
 
     /// Releases all handles, resolvers and work, each in a call of `step`.
     func releaseEverything(_ step: (() -> Void) -> Void) {
+        tasks = [:]
         // A release may run callbacks, which create handles.
         var hadWork = true
         while !handles.isEmpty || !resolvers.isEmpty || hadWork {
@@ -50,11 +53,13 @@ final class Interpreter<M: Machine> {
     private func dropHandle(_ id: Int) {
         // Removed from the table first: the release may run callbacks, which use the table.
         let gone = handles.removeValue(forKey: id)
+        if sharesHandles { machine.pass() }
         _ = consume gone
     }
 
     private func dropResolver(_ id: Int) {
         let gone = resolvers.removeValue(forKey: id)
+        if sharesHandles { machine.pass() }
         _ = consume gone
     }
 
@@ -91,6 +96,9 @@ final class Interpreter<M: Machine> {
 
         case .shielded(let id, let target):
             with(target) { handles[id] = machine.shielded(id, $0) }
+
+        case .timeout(let id, let target):
+            with(target) { if machine.isPlain($0) { handles[id] = machine.timeout(id, $0) } }
 
         case .finally(let id, let target, let actions):
             with(target) { handle in
@@ -133,6 +141,13 @@ final class Interpreter<M: Machine> {
         case .dropResolver(let target): dropResolver(target)
         case .runWork: _ = machine.runWork()
         case .dropWork: _ = machine.dropWork()
+        case .expire: machine.expire()
+        case .task(let id, let target):
+            with(target) {
+                if machine.isPlain($0) { tasks[id] = machine.task($0) { [self] in log(.awaited(id, $0)) } }
+            }
+        case .await(let id): if awaiting.insert(id).inserted { tasks[id]?.await() }
+        case .cancelTask(let id): tasks[id]?.cancel()
         }
     }
 
@@ -152,8 +167,10 @@ final class Interpreter<M: Machine> {
             }
         case .resolver:
             guard let resolver = resolvers[target] else { return }
+            if sharesHandles { machine.pass() }
             withExtendedLifetime(resolver) {
                 log(.isCancelled(id, machine.isCancelled(resolver)))
+                machine.pass()
                 let fired = machine.fire(resolver, outcome, at: id)
                 log(.fired(id, fired))
             }

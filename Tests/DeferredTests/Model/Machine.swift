@@ -26,6 +26,7 @@ protocol Machine: AnyObject {
         atEnd: (() -> Void)?
     ) -> Handle
     func shielded(_ id: Int, _ handle: Handle) -> Handle
+    func timeout(_ id: Int, _ handle: Handle) -> Handle
     /// - Parameter acts: Whether the finalizer does anything that is visible.
     func finally(_ handle: Handle, id: Int, acts: Bool, _ finalizer: @escaping (ModelOutcome) -> Void)
     func list(_ id: Int, _ inputs: [Handle], _ rule: ListRule, _ options: ListOptions) -> Handle
@@ -45,6 +46,14 @@ protocol Machine: AnyObject {
     /// Runs, or releases, the oldest work that the manual dispatcher has. Returns false if there is none.
     func runWork() -> Bool
     func dropWork() -> Bool
+
+    /// The time of all time limits is up.
+    func expire()
+
+    /// Returns what has a Task await that Deferred, and what cancels the Task.
+    func task(
+        _ handle: Handle, _ resumed: @escaping (ModelOutcome) -> Void
+    ) -> (await: () -> Void, cancel: () -> Void)
 
     /// Runs `body` and returns the diagnostics reported during it.
     func collectingReports(_ body: () -> Void) -> [ModelReport]

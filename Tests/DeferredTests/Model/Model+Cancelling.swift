@@ -17,7 +17,6 @@ extension Model {
     ///
     /// All are reached before a canceller runs, and all cancellers have run before what was detached is notified (C7).
     func cancel(_ roots: [Node], in loop: DrainLoop) {
-        for root in roots where root.outcome == nil { root.isCancelRequested = true }
         loop.roots += roots
         if loop.isCancelling { return }
         loop.isCancelling = true
@@ -27,7 +26,9 @@ extension Model {
             if !isFirst { pass() }
             isFirst = false
             if !loop.roots.isEmpty {
-                request(loop.roots.removeFirst(), in: loop)
+                let root = loop.roots.removeFirst()
+                if root.outcome == nil { root.isCancelRequested = true }
+                request(root, in: loop)
             } else if !loop.claimed.isEmpty {
                 runCanceller(of: loop.claimed.removeFirst(), in: loop)
             } else if !loop.detached.isEmpty {
@@ -37,6 +38,12 @@ extension Model {
             }
         }
         loop.isCancelling = false
+        let retained = loop.retained
+        loop.retained = []
+        for node in retained {
+            node.completers -= 1
+            handleWasReleased(node)
+        }
     }
 
     /// Walks up from `root` until the request takes effect, or can stay with what runs.
@@ -56,6 +63,7 @@ extension Model {
                 node.cancelIsPending = true
                 root.isCancelRequested = false
             case .source:
+                retain(node, in: loop)
                 return cancelSource(node, root, in: loop)
             case .waiting(let upstream):
                 if upstream.outcome != nil, !node.isShield {
@@ -68,6 +76,7 @@ extension Model {
                     root.isCancelRequested = false
                     _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
                 } else if upstream.attached.contains(where: { $0 !== node }) {
+                    retain(upstream, in: loop)
                     upstream.attached.removeAll { $0 === node }
                     root.isCancelRequested = false
                     if node.isCancelledFollower { node.isCancelRequested = false }
@@ -76,11 +85,19 @@ extension Model {
                     loop.detached.append(node)
                 } else {
                     node = upstream
+                    retain(upstream, in: loop)
                     pass()
                     if node.outcome != nil { node = root }
                 }
             }
         }
+    }
+
+    /// A1 does not say whether a cancel in progress retains a source that it has reached.
+    private func retain(_ node: Node, in loop: DrainLoop) {
+        guard releasesHandles, node.completers > 0, choose(2) == 1 else { return }
+        node.completers += 1
+        loop.retained.append(node)
     }
 
     /// C5: a link that has not been dequeued receives the error when it is, or at once.
@@ -141,6 +158,7 @@ extension Model {
         }
         leave(root, in: node)
         if node.isClaimed { return }
+        if node.isTaken { return noteCancel(of: node) }
         if let list = node.list {
             node.isCancelled = true
             endRequests(in: node)
@@ -152,16 +170,19 @@ extension Model {
             }
             return
         }
-        if !node.isCancelled {
-            node.isCancelled = true
-            node.dropsLateResult = true
-        }
+        noteCancel(of: node)
         if node.canceller != nil {
             node.isClaimed = true
             loop.claimed.append(node)
         } else {
             endCancel(of: node, in: loop)
         }
+    }
+
+    private func noteCancel(of node: Node) {
+        if node.isCancelled { return }
+        node.isCancelled = true
+        node.dropsLateResult = true
     }
 
     /// Fails a source that has no canceller, or none that has completed it; or cancels what it follows.
@@ -172,7 +193,8 @@ extension Model {
             return
         }
         if node.following.count > 1 { loop.cancelsSeveral = true }
-        for follower in node.following where !follower.isCancelRequested {
+        for follower in node.following
+        where !follower.isCancelRequested && !loop.roots.contains(where: { $0 === follower }) {
             follower.isCancelledFollower = true
             cancel([follower], in: loop)
         }
@@ -191,7 +213,7 @@ extension Model {
         if node.following.count > followed {
             undetermined = "a canceller made its Deferred follow another"
         }
-        if node.outcome == nil { endCancel(of: node, in: loop) }
+        if node.outcome == nil && !node.isTaken { endCancel(of: node, in: loop) }
     }
 
     /// Completes a source. What its canceller brings about answers the cancels that wait there (C1); another outcome

@@ -62,6 +62,11 @@ extension Model {
                 (consumer.cancelIsPending || consumer.isCancelRequested) && !consumer.observesSettledList
             consumer.cancelIsPending = false
             consumer.isCancelRequested = false
+            if pauses {
+                // A pause does not stop the one that is about to be notified.
+                consumer.state = .running
+                pass()
+            }
             if isCancelled {
                 _ = deliver(consumer, .failure(.cancelled), from: node, in: loop)
             } else if deliver(consumer, outcome, from: node, in: loop) {
@@ -107,6 +112,10 @@ extension Model {
         case .adopt:
             settle(consumer, outcome, scopes, in: loop)
             return true
+        case .resume(let resumed):
+            consumer.state = .settled
+            resumed(outcome)
+            return true
         case .callback(let callback, let body):
             join(consumer, scopes)
             submit(
@@ -125,6 +134,9 @@ extension Model {
             guard target.isSource else { return false }
             let isAnswer =
                 wasCancelled || target.isInCanceller && target.cancellerThread == currentThread()
+            // A completion by another thread comes too late from here on.
+            target.isTaken = true
+            pass()
             complete(target, outcome, scopes, isAnswer: isAnswer, in: loop)
             return true
         }
@@ -133,6 +145,7 @@ extension Model {
     private func submit(_ work: Work, in loop: DrainLoop) {
         // Submitted, it receives the error of the cancel that has detached it; others meanwhile have nothing to add.
         var work = work
+        if work.callback.dispatcher != nil { pass() }
         if work.callback.dispatcher != nil, !work.node.requests.isEmpty {
             endRequests(in: work.node)
             work.outcome = .failure(.cancelled)
@@ -149,7 +162,14 @@ extension Model {
             settle(work.node, .failure(work.outcome.isCancelled ? .cancelled : .abandoned), [], in: loop)
         case .manual:
             work.node.state = .dispatched
+            work.node.isSubmitting = true
             works.append(work)
+            pass()
+            work.node.isSubmitting = false
+            if work.node.isDropped {
+                drop(work, in: loop)
+                release(work.node)
+            }
         }
     }
 
@@ -174,12 +194,20 @@ extension Model {
         guard !works.isEmpty else { return false }
         let work = works.removeFirst()
         pass()
+        if work.node.isSubmitting, choose(2) == 1 {
+            work.node.isDropped = true
+        } else {
+            inDrainLoop { drop(work, in: $0) }
+            release(work.node)
+        }
+        return true
+    }
+
+    private func drop(_ work: Work, in loop: DrainLoop) {
         let isCancelled = work.node.cancelIsPending || work.outcome.isCancelled
         let fault = isCancelled ? Fault.cancelled : .abandoned
         work.node.isHandled = true
-        inDrainLoop { settle(work.node, .failure(fault), [], in: $0) }
-        release(work.node)
-        return true
+        settle(work.node, .failure(fault), [], in: loop)
     }
 
     private func call(_ work: Work, _ outcome: ModelOutcome) -> CallbackAnswer<Handle> {

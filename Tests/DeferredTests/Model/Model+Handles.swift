@@ -87,6 +87,13 @@ extension Model {
 
     func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
         let first = resolver.counts ? site : Comparison.anySite
+        // Completed by this thread, it is settled next. Another completion comes too late, and a cancel does.
+        guard resolver.node.isSource else {
+            return fire(resolver.node, outcome, site, first: first, isOwn: false)
+        }
+        resolver.node.isTaken = true
+        pass()
+        resolver.node.isTaken = false
         return fire(resolver.node, outcome, site, first: first, isOwn: !resolver.counts)
     }
 
@@ -94,7 +101,7 @@ extension Model {
     private func fire(
         _ node: Node, _ outcome: ModelOutcome, _ site: Int, first: Int, isOwn: Bool
     ) -> Bool {
-        guard node.outcome == nil else {
+        guard node.outcome == nil, !node.isTaken else {
             if node.dropsLateResult {
                 node.dropsLateResult = false
             } else {
@@ -126,13 +133,13 @@ extension Model {
             return inDrainLoop { fail(node, .cycle, in: $0) }
         }
         let follower = make(node.made, .waiting(for: other), .forward(to: node))
-        attach(follower, to: other)
-        // Until this call returns, the follower is a consumer, also of one that is settled meanwhile.
+        node.following.append(follower)
+        let isCancelled = node.isCancelled && !node.isClaimed
         pass()
         guard follower.waits(for: other) else { return }
-        guard node.isSource else { return detach(follower) }
-        node.following.append(follower)
-        if node.isCancelled && !node.isClaimed { inDrainLoop { cancel([follower], in: $0) } }
+        attach(follower, to: other)
+        pass()
+        if isCancelled { inDrainLoop { cancel([follower], in: $0) } }
     }
 
     func attach(

@@ -15,6 +15,7 @@ extension Model {
             inDrainLoop { settle(node, rule == .first ? .failure(.empty) : outcome(of: list), [], in: $0) }
         }
         for (index, input) in inputs.enumerated() {
+            if index > 0 { pass() }
             let observer = make(id, .waiting(for: input.node), .observer(list, index))
             list.observers.append(observer)
             attach(observer, to: input.node)

@@ -46,3 +46,34 @@ extension Model.Node {
         suspendedTasks.contains { if case .drain(let node) = $0 { node === other } else { false } }
     }
 }
+
+/// C6: a Task that awaits a Deferred is a consumer. Cancelled, it goes on at once.
+extension Model {
+    func task(
+        _ handle: Handle, _ resumed: @escaping (ModelOutcome) -> Void
+    ) -> (await: () -> Void, cancel: () -> Void) {
+        let node = make(0, .settled)
+        var isCancelled = false
+        func cancelNode() {
+            guard case .resume = node.work else { return }
+            node.work = .ignore
+            resumed(.failure(.cancelled))
+            pass()
+            inDrainLoop { cancel([node], in: $0) }
+        }
+        return (
+            { [self] in
+                let isEarly = isCancelled
+                if isEarly { resumed(.failure(.cancelled)) }
+                node.work = isEarly ? .ignore : .resume(resumed)
+                attach(node, to: handle.node)
+                if isEarly { return inDrainLoop { cancel([node], in: $0) } }
+                pass()
+                if isCancelled { cancelNode() }
+            },
+            {
+                isCancelled = true; cancelNode()
+            }
+        )
+    }
+}

@@ -34,6 +34,7 @@ final class Model: Machine {
             case adopt
             case observer(List, Int)
             case forward(to: Node)
+            case resume((ModelOutcome) -> Void)
         }
 
         let made: Int
@@ -70,6 +71,11 @@ final class Model: Machine {
         var requests: [Node] = []
         /// Its canceller runs, or is about to.
         var isClaimed = false
+        /// It is about to be settled with the outcome of what it follows.
+        var isTaken = false
+        /// Its work is being submitted: a release of that work takes effect when the submission ends, or at once.
+        var isSubmitting = false
+        var isDropped = false
         /// It follows for a source, and the cancel of that one began again with it.
         var isCancelledFollower = false
         var isShield = false
@@ -105,7 +111,7 @@ final class Model: Machine {
         }
 
         var isSource: Bool {
-            if case .source = state { true } else { false }
+            if case .source = state { !isTaken } else { false }
         }
     }
 
@@ -119,6 +125,8 @@ final class Model: Machine {
         /// The sources whose cancellers are to run, and the consumers that are to receive the cancellation.
         var claimed: [Node] = []
         var detached: [Node] = []
+        /// The sources that the cancel retains.
+        var retained: [Node] = []
     }
 
     enum Task {
@@ -188,6 +196,10 @@ final class Model: Machine {
     var pass: () -> Void = {}
     /// Returns a number below that, where the rules leave open what happens.
     var choose: (Int) -> Int = { _ in 0 }
+    /// Whether threads release handles while others use them.
+    var releasesHandles = false
+    /// Whether threads pause what others complete.
+    var pauses = false
     /// The number of the thread that acts.
     var currentThread: () -> Int = { 0 }
 
@@ -197,6 +209,7 @@ final class Model: Machine {
     var nodes: [Node] = []
     var reports: [ModelReport] = []
     var works: [Work] = []
+    var timers: [TimeLimit] = []
     var scopeCount = 0
     var scopeOfFinalizer: [Int: Scope] = [:]
     /// Abandonments nested in one another, and those that wait for the deepest (A1).
@@ -267,6 +280,6 @@ extension Model {
             (node.attached, node.following, node.list) = ([], [], nil)
             (node.canceller, node.finalizers, node.scopes, node.suspendedTasks) = (nil, [], [], [])
         }
-        (works, scopeOfFinalizer) = ([], [:])
+        (works, timers, scopeOfFinalizer) = ([], [], [:])
     }
 }

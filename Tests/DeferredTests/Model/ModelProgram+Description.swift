@@ -16,6 +16,7 @@ extension ModelAction: CustomStringConvertible {
         case .attach(let id, let target, let callback, let keep):
             "\(keep ? "d\(id)" : "_") = d\(target).\(callback)  // \(id)"
         case .shielded(let id, let target): "d\(id) = d\(target).shielded()"
+        case .timeout(let id, let target): "d\(id) = d\(target).timeout()"
         case .finally(let id, let target, let actions):
             "d\(target).finally { \((["\(id)"] + actions.map(\.description)).joined(separator: "; ")) }"
         case .follow(let id, let target, let completer, let other):
@@ -38,6 +39,10 @@ extension ModelAction: CustomStringConvertible {
         case .dropResolver(let target): "r\(target) = nil"
         case .runWork: "dispatcher.runNext()"
         case .dropWork: "dispatcher.dropNext()"
+        case .expire: "the time is up"
+        case .task(let id, let target): "t\(id) = Task for d\(target)"
+        case .await(let id): "t\(id).await"
+        case .cancelTask(let id): "t\(id).cancel()"
         }
     }
 

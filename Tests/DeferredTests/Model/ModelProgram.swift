@@ -11,6 +11,7 @@ indirect enum ModelAction {
     case fire(id: Int, Int, through: Completer, ModelOutcome)
     case attach(id: Int, to: Int, Callback, keep: Bool)
     case shielded(id: Int, Int)
+    case timeout(id: Int, Int)
     case finally(id: Int, Int, [ModelAction])
     case follow(id: Int, Int, through: Completer, Int)
     case list(id: Int, [Int], ListRule, ListOptions, keep: Bool)
@@ -31,6 +32,12 @@ indirect enum ModelAction {
     case tower(id: Int, depth: Int, [ModelAction])
     case runWork
     case dropWork
+    /// The time of all time limits is up.
+    case expire
+    /// A Task that is to await a Deferred, and its start and cancel.
+    case task(id: Int, Int)
+    case await(Int)
+    case cancelTask(Int)
 }
 
 enum SourceKind { case plain, withResolver }
@@ -115,6 +122,7 @@ enum ModelEvent: Hashable {
     case fired(Int, Bool)
     case isCancelled(Int, Bool)
     case looked(Int, ModelOutcome?)
+    case awaited(Int, ModelOutcome)
     case waited(Int, Waited)
     /// A closure was released.
     case released(Int)

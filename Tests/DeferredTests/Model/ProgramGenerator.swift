@@ -219,7 +219,7 @@ extension ScriptedBody {
 }
 
 /// Sebastiano Vigna's SplitMix64: small, and the same everywhere.
-struct SplitMix64 {
+struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
     init(_ seed: UInt64) { state = seed }

@@ -3,7 +3,7 @@ extension PlantedFault {
     static let cancelling = [
         PlantedFault(
             4, "the last consumer is decided on in one critical section and consumers in another",
-            foundBy: "last-consumer",
+            foundBy: "nested",
             change(
                 "        consumer.isDetached = true\n        let isUnlinked",
                 """
@@ -15,14 +15,14 @@ extension PlantedFault {
                         let isUnlinked
                 """)),
         PlantedFault(
-            5, "a cancel that comes after the outcome is forgotten", foundBy: "cancel-nested-return",
+            5, "a cancel that comes after the outcome is forgotten", foundBy: "nested",
             change(
                 "guard link.phase == .waiting, isSame else { return false }\n                interrupt(link, for: request)",
                 "guard link.phase == .waiting, isSame else { return false }\n                if !il_is_planted(5) { interrupt(link, for: request) }"
             )),
         PlantedFault(
             9, "a source is failed in another critical section than the one that found it pending",
-            foundBy: "cancel-resolve",
+            foundBy: "cancellers",
             change(
                 "            request.end()\n            finish(source, word",
                 """
@@ -37,7 +37,7 @@ extension PlantedFault {
                 """)),
         PlantedFault(
             16, "a second cancel of a link that has detached is forgotten",
-            foundBy: "cancel-cancel-recover",
+            foundBy: "errors",
             change(
                 "guard link.phase == .waiting || link.phase == .detached else {\n                link.unlock(word)\n                return false",
                 """
@@ -46,7 +46,7 @@ extension PlantedFault {
                                 return il_is_planted(16)
                 """)),
         PlantedFault(
-            18, "a cancel of a running callback is forgotten", foundBy: "cancel-nested-return",
+            18, "a cancel of a running callback is forgotten", foundBy: "nested",
             change(
                 "            case .leave:\n                return leave(&request, in: link, word)",
                 """
@@ -59,18 +59,18 @@ extension PlantedFault {
                 """)),
         PlantedFault(
             32, "a consumer that was cancelled before it was notified gets the value",
-            foundBy: "cancel-before-notified",
+            foundBy: "nested",
             change(
                 "let isCancelled = consumer.begin(on: thread)\n",
                 "let isCancelled = consumer.begin(on: thread) && !il_is_planted(32)\n")),
         PlantedFault(
             33, "a cancel that another thread's result overtook ends at the source",
-            foundBy: "cancel-overtaken-below",
+            foundBy: "nested",
             change(
                 "let endsRequests = isAnswered || isCancellers",
                 "let endsRequests = isAnswered || isCancellers || il_is_planted(33)")),
         PlantedFault(
-            34, "the canceller runs once for each cancel", foundBy: "canceller-cancel-cancel",
+            34, "the canceller runs once for each cancel", foundBy: "cancellers",
             change(
                 "let canceller = coldState.canceller.take()\n        else",
                 "let canceller = il_is_planted(34) ? coldState.canceller : coldState.canceller.take()\n        else"
@@ -86,7 +86,7 @@ extension PlantedFault {
                 "$0 !== consumer && (!$0.onlyObserves || il_is_planted(35))")),
         PlantedFault(
             37, "the cancel of a shielded position reaches what it shields",
-            foundBy: "shield-cancel-resolve-cancel",
+            foundBy: "shields",
             change(
                 "            action = isFollowing && !marks.contains(.shielded)",
                 "            action = isFollowing && (!marks.contains(.shielded) || il_is_planted(37))")),

@@ -3,12 +3,12 @@ extension PlantedFault {
     static let coordination = [
         PlantedFault(
             23, "a permit released while another caller joins the queue is not passed on",
-            foundBy: "semaphore-3",
+            foundBy: "semaphore",
             change(
                 "        grant()\n        return deferred",
                 "        if !il_is_planted(23) { grant() }\n        return deferred")),
         PlantedFault(
-            52, "a permit is released twice", foundBy: "semaphore-release-release",
+            52, "a permit is released twice", foundBy: "semaphore",
             change(
                 "if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }",
                 """
@@ -22,7 +22,7 @@ extension PlantedFault {
         PlantedFault(
             54,
             "a queue searches for elements in one critical section and enqueues the waiting caller in another",
-            foundBy: "queue-put-get",
+            foundBy: "queue",
             change(
                 "            let (item, effects) = takeFirst()\n            if let item {",
                 "            let (item, effects) = il_is_planted(54) && waiter != nil ? (nil as Item?, Effects()) : takeFirst()\n            if let item {"
@@ -51,40 +51,40 @@ extension PlantedFault {
     static let others = [
         PlantedFault(
             58, "a reader enters without regard to a writer", in: "Multicast",
-            foundBy: "readers-writer-write-read-read",
+            foundBy: "readersWriter",
             change(
                 "guard arrivals.wrappingAdd(1, ordering: .acquiring).newValue < 0 else { return }",
                 "guard arrivals.wrappingAdd(1, ordering: .acquiring).newValue < 0, !il_is_planted(58) else { return }"
             )),
         PlantedFault(
             59, "a writer admits one reader too few", in: "Multicast",
-            foundBy: "readers-writer-write-read-read",
+            foundBy: "readersWriter",
             change(
                 "for _ in 0..<readers { readersMayEnter.signal() }",
                 "for _ in 0..<(il_is_planted(59) ? max(0, readers - 1) : readers) { readersMayEnter.signal() }"
             )),
         PlantedFault(
             60, "the last reader does not wake the writer", in: "Multicast",
-            foundBy: "readers-writer-read-read-write",
+            foundBy: "readersWriter",
             change(
                 "departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == Self.sleepMark",
                 "departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == Self.sleepMark, !il_is_planted(60)"
             )),
         PlantedFault(
             61, "a writer does not wait for the readers that are inside", in: "Multicast",
-            foundBy: "readers-writer-read-read-write",
+            foundBy: "readersWriter",
             change(
                 "        guard readers > 0 else { return }\n        departures",
                 "        guard readers > 0, !il_is_planted(61) else { return }\n        departures")),
         PlantedFault(
             62, "a delegate is called that was removed while the call was on its way", in: "Multicast",
-            foundBy: "multicast-remove-queued",
+            foundBy: "delegates",
             change(
                 "        if isRemoved { return nil }\n",
                 "        if isRemoved && !il_is_planted(62) { return nil }\n")),
         PlantedFault(
             63, "a removal loses a delegate that is added meanwhile", in: "Multicast",
-            foundBy: "multicast-add-remove-notify",
+            foundBy: "delegates",
             change(
                 "if !removed.isEmpty { state.withLock { $0.unlink(removed) } }",
                 """

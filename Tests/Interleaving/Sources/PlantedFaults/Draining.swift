@@ -24,7 +24,7 @@ extension PlantedFault {
 
                 """)),
         PlantedFault(
-            3, "a link is settled without its lock", foundBy: "observe-diagnose",
+            3, "a link is settled without its lock", foundBy: "cancellers",
             change(
                 "_ outcome: consuming Link.Payload) {\n        let word = link.lock()\n        finish",
                 """
@@ -34,13 +34,13 @@ extension PlantedFault {
                 """)),
         PlantedFault(
             8, "a callback runs beside the drain loop: idle is not read under the lock",
-            foundBy: "attach2-attach-resolve",
+            foundBy: "pauses",
             change(
                 "let isIdle = Link.isIdle(word)\n",
                 "let isIdle = il_is_planted(8) || Link.isIdle(word)\n")),
         PlantedFault(
             19, "a callback is attached by what was seen before the lock was taken",
-            foundBy: "attach-resolve",
+            foundBy: "cancellers",
             change(
                 "let word = lock()\n        if word & Word.settled == 0 {\n            consumer",
                 """
@@ -51,24 +51,24 @@ extension PlantedFault {
                 """)),
         PlantedFault(
             25, "a callback attached while the list is drained runs at once",
-            foundBy: "attach2-attach-resolve",
+            foundBy: "cancellers",
             change(
                 "word & (Word.settled | Word.draining | Word.paused) == Word.settled",
                 "word & (il_is_planted(25) ? Word.settled : Word.settled | Word.draining | Word.paused) == Word.settled"
             )),
         PlantedFault(
-            26, "a list that grew while it was drained is dropped", foundBy: "attach2-attach-resolve",
+            26, "a list that grew while it was drained is dropped", foundBy: "shields",
             change(
                 "        } while !consumers.isEmpty\n        if scope",
                 "            if il_is_planted(26) { break }\n        } while !consumers.isEmpty\n        if scope"
             )),
         PlantedFault(
-            10, "a pause that has ended meanwhile suspends the drain loop", foundBy: "pause-while-draining",
+            10, "a pause that has ended meanwhile suspends the drain loop", foundBy: "pauses",
             change(
                 "guard word & Word.paused != 0, let coldState = link.coldState else {",
                 "guard il_is_planted(10) || word & Word.paused != 0, let coldState = link.coldState else {")),
         PlantedFault(
-            17, "a pause is published outside of the lock", foundBy: "pause-unpause-resolve-attach",
+            17, "a pause is published outside of the lock", foundBy: "pauses",
             change(
                 "        coldState.pauses += 1\n        unlock(word | Word.paused)",
                 """
@@ -104,12 +104,12 @@ extension PlantedFault {
             )),
         PlantedFault(
             30, "an unhandled failure: the drain loop does not note that it was passed on",
-            foundBy: "unhandled-attach",
+            foundBy: "errors",
             change(
                 "            consumers = link.takeListOrBecomeIdle(wasPassedOn)\n",
                 "            consumers = link.takeListOrBecomeIdle(wasPassedOn && !il_is_planted(30))\n")),
         PlantedFault(
-            31, "reading currentResult does not count as handling", foundBy: "unhandled-peek",
+            31, "reading currentResult does not count as handling", foundBy: "errors",
             change(
                 "if payload.isFailure { locked",
                 "if payload.isFailure && !il_is_planted(31) { locked")),

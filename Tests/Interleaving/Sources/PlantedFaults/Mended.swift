@@ -3,12 +3,12 @@ extension PlantedFault {
     static let mended = [
         PlantedFault(
             70, "the source and its resolvers' reference each drop a late result",
-            foundBy: "resolver2-resolve-resolve-cancel",
+            foundBy: "resolvers",
             change(
                 "if let sourceReference { return sourceReference.dropsLateResult() }",
                 "if let sourceReference, !il_is_planted(70) { return sourceReference.dropsLateResult() }")),
         PlantedFault(
-            71, "a cancel follows a cycle endlessly before the search for cycles", foundBy: "cycle-cancel",
+            71, "a cancel follows a cycle endlessly before the search for cycles", foundBy: "cycles",
             change("        if kept === link {\n", "        if kept === link && !il_is_planted(71) {\n"),
             change(
                 "        guard inner === target || (targetWord",
@@ -16,7 +16,7 @@ extension PlantedFault {
             )),
         PlantedFault(
             72, "a canceller's result from another thread counts as a stranger's",
-            foundBy: "canceller-on-another-thread",
+            foundBy: "resolvers",
             change(
                 "if byCanceller { coldState?.cancellerThread = loop.thread }",
                 "if byCanceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }")),
@@ -30,13 +30,13 @@ extension PlantedFault {
                 "self.dispatcher = dispatcher.isQueue ? dispatcher",
                 "self.dispatcher = dispatcher.isQueue || il_is_planted(73) ? dispatcher")),
         PlantedFault(
-            74, "an abandonment that nothing waits for is reported", foundBy: "manualdispatcher-run-run",
+            74, "an abandonment that nothing waits for is reported", foundBy: "dispatching",
             change(
                 "        link.disownFailure()\n        end(&loop",
                 "        if !il_is_planted(74) { link.disownFailure() }\n        end(&loop")),
         PlantedFault(
             75, "a Task's cancel is forgotten that comes while its await is attached",
-            foundBy: "await-cancel",
+            foundBy: "awaits",
             change("        if isToBeCancelled {", "        if isToBeCancelled && !il_is_planted(75) {")),
         PlantedFault(
             76, "a Task that has its outcome is resumed by its cancel", foundBy: "await-cancel-resolve",
@@ -47,7 +47,7 @@ extension PlantedFault {
         PlantedFault(
             77,
             "a manual clock computes a due time in one critical section and schedules the work in another",
-            in: "DeferredTesting", foundBy: "manualclock-dispatch-advance",
+            in: "DeferredTesting", foundBy: "manualClock",
             change(
                 "add(.dispatched(work)) { $0 + max(delay, .zero) })",
                 "add(.dispatched(work)) { [now = elapsed] in (il_is_planted(77) ? now : $0) + max(delay, .zero) })"
@@ -61,7 +61,7 @@ extension PlantedFault {
                 "return (il_is_planted(78) || pending.count == undecided.unreceived) &&")),
         PlantedFault(
             79, "an element is lost that was put for a worker that was cancelled before it received it",
-            foundBy: "looping-queue-cancel",
+            foundBy: "workers",
             change(
                 "            if let item = item.withLock({ $0.take() }) {",
                 "            if !il_is_planted(79), let item = item.withLock({ $0.take() }) {"
@@ -93,14 +93,14 @@ extension PlantedFault {
                 "guard link.phase == .waiting, isSame else { return false }",
                 "guard link.phase == .waiting, isSame else { return il_is_planted(83) }")),
         PlantedFault(
-            84, "a cancel is lost for which a nested link settles too early", foundBy: "late-cancel-nested",
+            84, "a cancel is lost for which a nested link settles too early", foundBy: "nested",
             change(
                 "            for request in requests { begin(request) }\n            return\n",
                 "            if !il_is_planted(84) { for request in requests { begin(request) } }\n            return\n"
             )),
         PlantedFault(
             85, "a canceller's outcome does not reach what another cancel was for",
-            foundBy: "canceller-resolves-later-cancel",
+            foundBy: "cancellers",
             change(
                 "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread",
                 "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread && !il_is_planted(85)"

@@ -9,7 +9,7 @@ extension PlantedFault {
                 "        guard let call, Call.slot.value == call, !il_is_planted(6) else { return false }")),
         PlantedFault(
             7, "that work has begun is checked and noted in two steps, and its link left in place",
-            foundBy: "dispatch-twice",
+            foundBy: "dispatching",
             change(
                 "guard let link = takeLink(submitted.exchange(0, ordering: .acquiringAndReleasing)) else { return }",
                 """
@@ -34,18 +34,18 @@ extension PlantedFault {
                 "        if il_is_planted(22) { waiter.state = LinkState(.waiting, waiter.state.marks) }\n        let isWaiting = waiter.phase == .waiting\n"
             )),
         PlantedFault(
-            40, "follow() ignores a completion that came first", foundBy: "follow-resolve-first",
+            40, "follow() ignores a completion that came first", foundBy: "joining",
             change(
                 "        guard self.phase == phase else { return nil }",
                 "        guard self.phase == phase || il_is_planted(40) else { return nil }")),
         PlantedFault(
-            41, "a finalizer does not wait for a nested Deferred", foundBy: "finally-nested",
+            41, "a finalizer does not wait for a nested Deferred", foundBy: "finalizers",
             change(
                 "        retainScope(with: link)\n        let word = link.lock()",
                 "        if !il_is_planted(41) { retainScope(with: link) }\n        let word = link.lock()"
             )),
         PlantedFault(
-            42, "a finalizer does not wait for a dispatched callback", foundBy: "finally-dispatched",
+            42, "a finalizer does not wait for a dispatched callback", foundBy: "finalizers",
             change(
                 "        self.scope = scope\n        let word",
                 "        self.scope = il_is_planted(42) ? nil : scope\n        let word")),
@@ -62,7 +62,7 @@ extension PlantedFault {
                 "guard let link = takeLink(submitted.load(ordering: .acquiring)) else { return }",
                 "guard let link = takeLink(submitted.load(ordering: .acquiring)), !il_is_planted(87) else { return }")),
         PlantedFault(
-            43, "a finalizer does not wait for the end of a pause", foundBy: "pause-draining-downstream",
+            43, "a finalizer does not wait for the end of a pause", foundBy: "pausedFinalizers",
             change(
                 "        coldState.retainedScope = scope\n",
                 "        coldState.retainedScope = il_is_planted(43) ? nil : scope\n")),
@@ -74,7 +74,7 @@ extension PlantedFault {
                 "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && last")),
         PlantedFault(
             24, "a finalizer is added by what was seen before the lock was taken",
-            foundBy: "finally-finally-resolve",
+            foundBy: "pausedFinalizers",
             change(
                 "        guard word & Word.settled == 0 else {\n            unlock(word)",
                 """

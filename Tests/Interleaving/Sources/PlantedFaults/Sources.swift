@@ -2,49 +2,49 @@ extension PlantedFault {
     /// Faults in completing sources, in abandonment, and in lists.
     static let sources = [
         PlantedFault(
-            11, "a source in its deinit is retained", foundBy: "release-cancel",
+            11, "a source in its deinit is retained", foundBy: "following",
             change(
                 "        return alive == nil ? nil : held",
                 "        return alive == nil && !il_is_planted(11) ? nil : held")),
         PlantedFault(
-            44, "abandonment overwrites an outcome", foundBy: "late-cancel-follow",
+            44, "abandonment overwrites an outcome", foundBy: "resolvers",
             change(
                 "guard phase == .source, !marks.contains(.cancelled), !isFollowing else { return false }",
                 "guard il_is_planted(44) || phase == .source && !marks.contains(.cancelled) && !isFollowing else { return false }"
             )),
         PlantedFault(
-            45, "two completions: the second is not refused", foundBy: "resolve-resolve-attach",
+            45, "two completions: the second is not refused", foundBy: "joining",
             change(
                 "        guard phase == .source else {\n            let isDropped",
                 "        guard il_is_planted(45) || phase == .source else {\n            let isDropped")),
         PlantedFault(
             46, "the drain loop completes a source that was completed meanwhile",
-            foundBy: "follow-resolve-resolve-cancel",
+            foundBy: "joining",
             change(
                 "        let isPending = source.state.isSource\n",
                 "        let isPending = il_is_planted(46) || source.state.isSource\n")),
         PlantedFault(
-            13, "two inputs decide the outcome of a list", foundBy: "list-values-resolve-fail-cancel",
+            13, "two inputs decide the outcome of a list", foundBy: "lists",
             change(
                 "guard state.link != nil, state.decision == nil else { return (false, false, nil) }",
                 "guard state.link != nil, il_is_planted(13) || state.decision == nil else { return (false, false, nil) }"
             )),
         PlantedFault(
             21, "a list that is cancelled keeps its own Deferred as pending",
-            foundBy: "list-limit-start-cancel",
+            foundBy: "lists",
             change(
                 "let link = state.link.take()\n            if link != nil { state.isDetached = true }",
                 "let link = il_is_planted(21) ? state.link : state.link.take()\n            if link != nil { state.isDetached = true }"
             )),
         PlantedFault(
             47, "a list misses that it was decided while its inputs were attached",
-            foundBy: "list-start-resolve-resolve",
+            foundBy: "listing",
             change(
                 "            return state.decision != nil\n",
                 "            return state.decision != nil && !il_is_planted(47)\n")),
         PlantedFault(
             48, "a list is settled before all its inputs are attached",
-            foundBy: "list-start-resolve-resolve",
+            foundBy: "listing",
             change(
                 "return (true, state.decision != nil && !state.isAttaching, replaced)",
                 "return (true, state.decision != nil && (!state.isAttaching || il_is_planted(48)), replaced)")

@@ -12,7 +12,8 @@ struct FaultSearch {
     func run() -> Bool {
         let faults = PlantedFault.all.filter { fault in
             options.plantedFault.map { $0 == fault.number } ?? true
-        }
+        }.enumerated().filter { $0.offset % options.part.count == options.part.index }.map(\.element)
+        if options.listsScenarios { return writeTable(faults) }
         let missed = faults.filter { !find($0) }
         print("\(faults.count - missed.count) of \(faults.count) planted faults found")
         for fault in missed { print("not found: \(fault.number), \(fault.title)") }
@@ -31,16 +32,17 @@ struct FaultSearch {
 
     /// Returns whether the fault shows in the scenario that is known to find it; or in any, if requested.
     private func search(for fault: PlantedFault) -> Bool {
-        let isFoundByClass =
-            ProgramClass.all.contains { $0.name == fault.scenario }
-            || ObjectClass.all.contains { $0.name == fault.scenario }
-        if options.generates || isFoundByClass {
+        if options.generates || fault.isFoundByClass {
             var options = options
             if !options.generates { options.names = [fault.scenario] }
-            if case .reduced = options.modes[0] { options.modes = [.bounded(1)] }
-            guard let finding = GeneratedSearch(options).finding(fault.number) else { return false }
-            write(fault, "generated", finding)
-            return true
+            for bound in [1, 2] {
+                if case .reduced = self.options.modes[0] { options.modes = [.bounded(bound)] }
+                if let finding = GeneratedSearch(options).finding(fault.number, in: fault.module) {
+                    write(fault, "generated", finding)
+                    return true
+                }
+            }
+            return false
         }
         for scenario in scenarios where scenario.name == fault.scenario {
             for mode in [SearchOptions.Mode.bounded(1), .bounded(2), .reduced] {
@@ -71,7 +73,25 @@ struct FaultSearch {
         return Search(scenario: scenario, mode: .bounded(1), options: options).run().failure == nil
     }
 
+    /// Prints what finds each.
+    private func writeTable(_ faults: [PlantedFault]) -> Bool {
+        print("| fault | | found by |\n|---:|---|---|")
+        for fault in faults {
+            let place =
+                fault.isFoundByClass ? "programs of `\(fault.scenario)`" : "the scenario `\(fault.scenario)`"
+            print("| \(fault.number) | \(fault.title) | \(place) |")
+        }
+        return true
+    }
+
     private func write(_ fault: PlantedFault, _ scenario: String, _ text: String) {
         print("\(padded("\(fault.number)", 4)) \(padded(scenario, 34)) \(fault.title): \(text)")
+    }
+}
+
+extension PlantedFault {
+    /// Whether generated programs find it, or histories of an object.
+    var isFoundByClass: Bool {
+        ProgramClass.all.contains { $0.name == scenario } || ObjectClass.all.contains { $0.name == scenario }
     }
 }

@@ -31,6 +31,7 @@ struct SearchOptions {
     /// How many violations of a class are printed.
     var shown = 3
     var listsScenarios = false
+    var listsClasses = false
     var showsUsage = false
     var isQuiet = false
     /// The part of the scenarios that this process searches: part `index` of `count`.
@@ -51,7 +52,8 @@ struct SearchOptions {
           --generate           searches generated programs, compared with the model; NAME is the name of a class
           --size N             greatest number of links and operations of a generated program (6)
           --show N             prints so many violations of a class (3)
-          --list               lists the scenarios
+          --list               lists the scenarios; with --generate, programs; with --faults, what finds each
+          --classes            lists the classes of generated programs, and of objects
           --fault N            switches planted fault N on
           --faults             searches for each planted fault, or that of --fault, with the scenario that finds it;
                                fails unless each is found
@@ -89,6 +91,7 @@ struct SearchOptions {
             case "--size": size = try number(of: argument)
             case "--show": shown = try number(of: argument)
             case "--list": listsScenarios = true
+            case "--classes": listsClasses = true
             case "--help": showsUsage = true
             case "--fault": plantedFault = try number(of: argument)
             case "--faults": plantsFaults = true

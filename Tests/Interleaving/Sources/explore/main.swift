@@ -36,11 +36,15 @@ if options.showsUsage {
     print(SearchOptions.usage, terminator: "")
     exit(0)
 }
+if options.listsClasses {
+    for name in ProgramClass.all.map(\.name) + ObjectClass.all.map(\.name) { print(name) }
+    exit(0)
+}
 let chosen = options.chosen(from: scenarios)
 if options.generates && !options.plantsFaults {
     exit(GeneratedSearch(options).run() ? 0 : 1)
 }
-if options.listsScenarios {
+if options.listsScenarios && !options.plantsFaults {
     for scenario in chosen { print(scenario.name) }
     exit(0)
 }

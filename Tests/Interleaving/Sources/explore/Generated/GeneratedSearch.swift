@@ -32,7 +32,7 @@ struct GeneratedSearch {
     }
 
     /// Searches for a planted fault: returns the first program or history, small ones first, that fails only with it.
-    func finding(_ fault: Int) -> String? {
+    func finding(_ fault: Int, in module: String) -> String? {
         il_plant(0)
         warmUp()
         func reveals(_ isViolated: () -> Bool) -> Bool {
@@ -44,23 +44,23 @@ struct GeneratedSearch {
         }
         for size in 2...options.size {
             for object in ObjectClass.all where isChosen(object.name) {
-                for threads in Distribution(choiceCount: object.calls.count, repeatsChoices: true).threads(
-                    size)
-                {
-                    let history = ObjectHistory(object: object, threads: threads)
+                let table = CountTable(object.name, options)
+                for history in object.histories(ofSize: size) where !table.isLate {
                     if reveals({ history.judged(options).violation != nil }) {
                         return "\(object.name), size \(size)\n\(history)"
                     }
-                    if size > 4 { break }
                 }
             }
-            for programs in ProgramClass.all where isChosen(programs.name) {
+            for programs in ProgramClass.all where isChosen(programs.name) && module == "Deferred" {
                 let table = CountTable(programs.name, options)
-                for program in programs.programs(ofSize: size) where !table.isLate {
+                var finding: String?
+                programs.forEachProgram(ofSize: size) { program in
                     if reveals({ Judgement.isViolated(program, options) }) {
-                        return "\(programs.name), size \(size)\n\(program)"
+                        finding = "\(programs.name), size \(size)\n\(program)"
                     }
+                    return finding == nil && !table.isLate
                 }
+                if let finding { return finding }
             }
         }
         return nil
@@ -79,11 +79,14 @@ struct GeneratedSearch {
                 judge(program, table, program.size, "seed \(number)")
             }
         }
-        for size in 1...options.size {
-            for (index, program) in programs.programs(ofSize: size).enumerated() {
-                if index % options.part.count != options.part.index { continue }
-                if table.isLate { return table.printed() }
+        for size in 1...options.size where !table.isLate {
+            var index = 0
+            programs.forEachProgram(ofSize: size) { program in
+                defer { index += 1 }
+                if index % options.part.count != options.part.index { return true }
+                if table.isLate { return false }
                 judge(program, table, size, programs.name)
+                return true
             }
         }
         return table.printed()
@@ -107,9 +110,9 @@ struct GeneratedSearch {
     private func search(_ object: ObjectClass) -> Int {
         let table = CountTable(object.name, options)
         for size in 2...options.size {
-            for threads in Distribution(choiceCount: object.calls.count, repeatsChoices: true).threads(size) {
+            for (index, history) in object.histories(ofSize: size).enumerated() {
+                if index % options.part.count != options.part.index { continue }
                 if table.isLate { return table.printed() }
-                let history = ObjectHistory(object: object, threads: threads)
                 let (judgement, violation) = history.judged(options)
                 if violation == nil {
                     table.add(judgement, size)

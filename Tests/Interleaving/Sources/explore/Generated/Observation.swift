@@ -35,6 +35,7 @@ struct Observation: Hashable {
                 observation.fault += "\(machine.liveClosures) closures are retained "
             }
         }
+        AwaitProbe.forgetAll()
         if status == IL_STUCK { observation.fault += "no thread can go on " }
         if let failure = il_failure() { observation.fault += String(cString: failure) }
         if status != IL_STUCK, il_cells_alive() != cells { observation.fault += "leaked" }
@@ -49,6 +50,8 @@ struct Observation: Hashable {
         model.pass = { il_point_references(IL_WRITE) }
         model.choose = { Int(il_choose(CInt($0))) }
         model.currentThread = { Int(il_thread()) }
+        model.releasesHandles = program.releasesHandles
+        model.pauses = program.pauses
         var observation = Observation()
         var order = RealTimeOrder()
         _ = observation.run(program, Interpreter(model), &order) {
@@ -155,6 +158,7 @@ extension ModelEvent {
         case .looked(let id, _): 5000 + id
         case .waited(let id, _): 6000 + id
         case .released(let id): 7000 + id
+        case .awaited(let id, _): 8000 + id
         }
     }
 }

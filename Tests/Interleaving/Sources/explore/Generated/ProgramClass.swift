@@ -7,10 +7,16 @@ struct ProgramClass {
     /// What a graph may have besides its links, at one place.
     var extras: [Extra] = []
     var greatestLinks = 3
+    /// Whether sources are completed through resolvers, which may be released.
+    var sources = SourceKind.plain
+    /// The number of sources to which links can be attached.
+    var sourceCount = 1
 
     enum LinkKind {
-        case map, thenPending, thenSettled, recover, orElsePending
-        case follow, followAlso, shielded
+        /// A callback that returns a source, a settled Deferred, or the link of that number.
+        case thenPending, thenSettled, thenLink(Int)
+        case map, recover, orElsePending
+        case follow, followAlso, shielded, timeout, task
         case mapManual, thenManual, recoverManual, mapDropping
         case list(ListRule, ListOptions)
         /// A list that starts one input at a time: a source is the second, or what follows from the list.
@@ -19,37 +25,46 @@ struct ProgramClass {
 
     enum OperationKind {
         case resolve, reject, cancel, cancelSource, follow, runWork, dropWork, pause, unpause, attach, drop,
-            dropSource
+            dropSource, expire, dropResolver
+        /// Completes a source through the resolver that its canceller has kept.
+        case resolveKept
+        /// Makes a list of two sources; cancels what the operation before made.
+        case list(ListRule), cancelLast
+        case await, cancelTask, finally
     }
 
     /// A callback that performs an operation, too; a source with a canceller; a finalizer.
     enum Extra { case action, canceller, finalizer }
 
-    /// Returns each program with so many links, extras and operations, in a mixed order, so that a search that is cut
-    /// off has seen some of every kind.
-    func programs(ofSize size: Int) -> [ThreadedProgram] {
-        var programs: [ThreadedProgram] = []
+    /// Calls `body` with each program with so many links, extras and operations, until it returns false. The order is
+    /// mixed, so that a search that is cut off has seen some of every kind.
+    func forEachProgram(ofSize size: Int, _ body: (ThreadedProgram) -> Bool) {
+        var parts: [(graph: ProgramGraph, operations: Int)] = []
         for linkCount in 1...greatestLinks where size > linkCount {
             for graph in graphs(linkCount) {
-                addPrograms(graph, size - linkCount, to: &programs)
+                parts.append((graph, size - linkCount))
                 guard size > linkCount + 1 else { continue }
-                for extended in graphsWithExtras(graph) {
-                    addPrograms(extended, size - linkCount - 1, to: &programs)
-                }
+                parts += graphsWithExtras(graph).map { ($0, size - linkCount - 1) }
             }
         }
         var random = SplitMix64(UInt64(size))
-        for index in programs.indices.reversed() {
-            programs.swapAt(index, Int(random.next() % UInt64(index + 1)))
+        parts.shuffle(using: &random)
+        // A few graphs at a time: all their programs together may need more memory than there is.
+        for start in stride(from: 0, to: parts.count, by: 50) {
+            var programs: [ThreadedProgram] = []
+            for part in parts[start..<min(start + 50, parts.count)] {
+                addPrograms(part.graph, part.operations, to: &programs)
+            }
+            programs.shuffle(using: &random)
+            for program in programs where !body(program) { return }
         }
-        return programs
     }
 
     /// Returns a program of this class with three to five links and four to six operations.
     func randomProgram(seed: UInt64) -> ThreadedProgram {
         var random = SplitMix64(seed)
         func one<T>(of items: [T]) -> T { items[Int(random.next() % UInt64(items.count))] }
-        var graph = ProgramGraph()
+        var graph = ProgramGraph(sources, sourceCount)
         for _ in 0..<one(of: [3, 4, 4, 5]) {
             let next = graph.attaching(one(of: links), to: one(of: graph.nodes.suffix(3)))
             if !next.isEmpty { graph = one(of: next) }
@@ -67,7 +82,7 @@ struct ProgramClass {
     }
 
     private func graphs(_ count: Int) -> [ProgramGraph] {
-        if count == 0 { return [ProgramGraph()] }
+        if count == 0 { return [ProgramGraph(sources, sourceCount)] }
         return graphs(count - 1).flatMap { graph in
             links.flatMap { kind in graph.nodes.flatMap { parent in graph.attaching(kind, to: parent) } }
         }
@@ -101,12 +116,13 @@ struct ProgramClass {
     }
 
     private func choices(on graph: ProgramGraph) -> [ModelAction] {
+        let completer = self.sources == .plain ? Completer.handle : .resolver
         let sources = graph.sources.indices.map { $0 + 1 }
         let links = graph.nodes.filter { $0 > 10 }
         return operations.flatMap { kind -> [ModelAction] in
             switch kind {
-            case .resolve: sources.map { .fire(id: 0, $0, through: .handle, .value(.number($0))) }
-            case .reject: sources.map { .fire(id: 0, $0, through: .handle, .failure(.test($0))) }
+            case .resolve: sources.map { .fire(id: 0, $0, through: completer, .value(.number($0))) }
+            case .reject: sources.map { .fire(id: 0, $0, through: completer, .failure(.test($0))) }
             case .cancel: links.map { .cancel($0) }
             case .cancelSource: sources.map { .cancel($0) }
             case .follow: sources.dropFirst().map { .follow(id: 0, $0, through: .handle, 1) }
@@ -117,6 +133,16 @@ struct ProgramClass {
             case .attach: graph.nodes.map { .attach(id: 0, to: $0, Callback(form: .then), keep: true) }
             case .drop: links.map { .drop($0) }
             case .dropSource: sources.map { .drop($0) }
+            case .dropResolver: sources.map { .dropResolver($0) }
+            case .resolveKept:
+                graph.kept.map { [.fire(id: 0, $0, through: .resolver, .value(.number($0)))] } ?? []
+            case .expire: [.expire]
+            case .list(let rule):
+                sources.count < 2 ? [] : [.list(id: 0, [1, 2], rule, ListOptions(), keep: true)]
+            case .cancelLast: [.cancel(0)]
+            case .await: graph.tasks.map { .await($0) }
+            case .finally: graph.nodes.map { .finally(id: 0, $0, []) }
+            case .cancelTask: graph.tasks.map { .cancelTask($0) }
             }
         }
     }
@@ -135,6 +161,10 @@ extension ModelAction {
         case .unpause(_, let target): .unpause(id: number, target)
         case .follow(_, let target, let completer, let other):
             .follow(id: number, target, through: completer, other)
+        case .list(_, let inputs, let rule, let options, let keep):
+            .list(id: number, inputs, rule, options, keep: keep)
+        case .finally(_, let target, let actions): .finally(id: number, target, actions)
+        case .cancel(0): .cancel(number - 1)
         default: self
         }
     }

@@ -10,17 +10,17 @@ extension ProgramClass {
             extras: [.action]),
         ProgramClass(
             name: "following", links: [.map, .follow, .followAlso],
-            operations: [.resolve, .cancel, .cancelSource],
+            operations: [.resolve, .cancel, .cancelSource, .dropSource],
             extras: [.action, .canceller]),
         ProgramClass(
             name: "dispatching", links: [.map, .mapManual, .thenManual, .recoverManual, .mapDropping],
-            operations: [.resolve, .reject, .cancel, .runWork, .dropWork]),
+            operations: [.resolve, .reject, .cancel, .runWork, .dropWork, .dropSource]),
         ProgramClass(
             name: "cancellers", links: [.map, .thenPending, .recover],
             operations: [.resolve, .cancel, .cancelSource, .attach], extras: [.canceller]),
         ProgramClass(
             name: "shields", links: [.map, .shielded, .thenPending],
-            operations: [.resolve, .cancel, .attach],
+            operations: [.resolve, .cancel, .attach, .dropSource],
             extras: [.action]),
         ProgramClass(
             name: "lists",
@@ -28,7 +28,7 @@ extension ProgramClass {
                 .map, .list(.results, ListOptions()), .list(.values, ListOptions(cancelsRemaining: true)),
                 .list(.first, ListOptions(cancelsRemaining: true)),
                 .list(.values, ListOptions(consumeErrors: true)),
-            ], operations: [.resolve, .reject, .cancel], extras: [.canceller], greatestLinks: 2),
+            ], operations: [.resolve, .reject, .cancel, .dropSource], extras: [.canceller], greatestLinks: 2),
         ProgramClass(
             name: "limits",
             links: [
@@ -37,16 +37,39 @@ extension ProgramClass {
             ], operations: [.resolve, .reject, .cancel], greatestLinks: 2),
         ProgramClass(
             name: "pauses", links: [.map, .thenPending],
-            operations: [.resolve, .cancel, .pause, .unpause, .attach],
+            operations: [.resolve, .cancel, .pause, .unpause, .attach, .drop],
             extras: [.action], greatestLinks: 2),
         ProgramClass(
             name: "joining", links: [.map, .thenPending], operations: [.resolve, .cancel, .follow, .attach],
             greatestLinks: 2),
         ProgramClass(
             name: "finalizers", links: [.map, .thenPending, .mapManual],
-            operations: [.resolve, .cancel, .runWork, .attach], extras: [.finalizer], greatestLinks: 2),
+            operations: [.resolve, .cancel, .runWork, .attach, .dropSource], extras: [.finalizer],
+            greatestLinks: 2),
         ProgramClass(
             name: "handles", links: [.map, .thenPending, .recover, .follow],
             operations: [.resolve, .reject, .cancel, .drop, .dropSource], extras: [.action], greatestLinks: 2),
+        ProgramClass(
+            name: "resolvers", links: [.map, .thenPending],
+            operations: [.resolve, .reject, .cancel, .cancelSource, .dropResolver, .resolveKept],
+            extras: [.canceller], greatestLinks: 2, sources: .withResolver),
+        ProgramClass(
+            name: "timeouts", links: [.map, .thenPending, .recover, .timeout],
+            operations: [.resolve, .reject, .cancel, .expire], extras: [.canceller]),
+        ProgramClass(
+            name: "listing", links: [.map, .thenPending],
+            operations: [.resolve, .reject, .cancel, .list(.values), .list(.first), .cancelLast],
+            greatestLinks: 1),
+        ProgramClass(
+            name: "cycles", links: [.map, .thenLink(11), .thenLink(12)], operations: [.resolve, .cancel],
+            greatestLinks: 2, sourceCount: 2),
+        ProgramClass(
+            name: "pausedFinalizers", links: [.map],
+            operations: [.resolve, .cancel, .pause, .unpause, .finally],
+            extras: [.finalizer], greatestLinks: 2),
+        ProgramClass(
+            name: "awaits", links: [.map, .task],
+            operations: [.resolve, .reject, .cancel, .await, .cancelTask, .dropSource], extras: [.canceller],
+            greatestLinks: 2),
     ]
 }

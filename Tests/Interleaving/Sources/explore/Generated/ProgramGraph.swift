@@ -1,15 +1,26 @@
 /// The links of a generated program: numbers 1 to 9 are sources, 11 and more are links.
 struct ProgramGraph {
-    private(set) var sources: [ModelAction] = [.source(id: 1, .plain, nil)]
+    private(set) var sources: [ModelAction]
+    /// The numbers of the Tasks.
+    private(set) var tasks: [Int] = []
+    /// The number of the resolver that a canceller keeps.
+    private(set) var kept: Int?
+    private let kind: SourceKind
     private var links: [[ModelAction]] = []
     /// Those to which a link can be attached.
-    private(set) var nodes = [1]
+    private(set) var nodes: [Int]
 
     var setup: [ModelAction] { sources + links.joined() }
 
+    init(_ kind: SourceKind, _ count: Int) {
+        self.kind = kind
+        nodes = Array(1...count)
+        sources = nodes.map { .source(id: $0, kind, nil) }
+    }
+
     private mutating func addSource() -> Int {
         let id = sources.count + 1
-        sources.append(.source(id: id, .plain, nil))
+        sources.append(.source(id: id, kind, nil))
         return id
     }
 
@@ -34,6 +45,11 @@ struct ProgramGraph {
                 let action = ModelAction.follow(id: 60 + id, target, through: .handle, followed)
                 return graph.adding([action], isNode: false)
             }
+        case .task:
+            graph.tasks.append(id)
+            return [graph.adding([.task(id: id, parent)], isNode: false)]
+        case .timeout:
+            return [graph.adding([.timeout(id: id, parent)])]
         case .shielded:
             return [graph.adding([.shielded(id: id, parent)])]
         case .list(let rule, let options):
@@ -61,6 +77,9 @@ struct ProgramGraph {
         case .thenSettled:
             callback.isNested = true
             callback.onValue.answer = .value(id)
+        case .thenLink(let link):
+            callback.isNested = true
+            callback.onValue.answer = .handle(link)
         case .recover:
             callback.form = .fail
             callback.onFailure.answer = .value(id)
@@ -105,12 +124,15 @@ struct ProgramGraph {
         }
     }
 
-    /// Returns the graphs in which one source has a canceller, which may complete it.
+    /// Returns the graphs in which one source has a canceller, which may complete it, or keep its resolver.
     func withCancellers() -> [ProgramGraph] {
         sources.indices.flatMap { index in
-            [nil, ModelOutcome.value(.number(50 + index))].map { outcome in
+            var cancellers = [Canceller(), Canceller(fires: .value(.number(50 + index)))]
+            if kind == .withResolver { cancellers.append(Canceller(keeps: 90)) }
+            return cancellers.map { canceller in
                 var graph = self
-                graph.sources[index] = .source(id: index + 1, .plain, Canceller(fires: outcome))
+                graph.kept = canceller.keeps
+                graph.sources[index] = .source(id: index + 1, kind, canceller)
                 return graph
             }
         }

@@ -10,7 +10,7 @@ struct ScenarioText: CustomStringConvertible {
         let states = ids.map { "show(d\($0).value?.currentResult)" }.joined(separator: ", ")
         return """
             scenario("generated-\(program.size)") {
-                let box = WorkBox(), log = Log()
+                let box = WorkBox(), delays = Delays(), log = Log()
                 let \(ids.map { "d\($0) = Box<D>(nil)" }.joined(separator: ", "))
                 \(program.setup.map(\.swift).joined(separator: "\n    "))
                 return Program(\((threads.count == 1 ? threads + ["{}"] : threads).joined(separator: ", "))) {
@@ -27,7 +27,7 @@ extension ModelAction {
     /// The number of the `Deferred<Int>` that it makes.
     fileprivate var madePlain: Int? {
         switch self {
-        case .source(let id, _, _), .attach(let id, _, _, _), .shielded(let id, _): id
+        case .source(let id, _, _), .attach(let id, _, _, _), .shielded(let id, _), .timeout(let id, _): id
         default: nil
         }
     }
@@ -41,6 +41,9 @@ extension ModelAction {
         case .attach(let id, let target, let callback, _):
             "d\(id).value = d\(target).value?.\(callback.swift(id))"
         case .shielded(let id, let target): "d\(id).value = d\(target).value?.shielded()"
+        case .timeout(let id, let target):
+            "d\(id).value = d\(target).value?.timeout(.seconds(1), on: delays)"
+        case .expire: "delays.expire()"
         case .finally(let id, let target, _): "d\(target).value?.finally { _ in log.add(\"f\(id)\") }"
         case .follow(_, let target, _, let other): "d\(target).value?.follow(d\(other).value!)"
         case .list(let id, let inputs, let rule, let options, _):

@@ -4,9 +4,10 @@ struct ThreadedProgram {
     var setup: [ModelAction] = []
     var threads: [[ModelAction]] = []
 
-    var releasesHandles: Bool {
-        threads.joined().contains { if case .drop = $0 { true } else { false } }
-    }
+    /// Whether a thread, or a callback, releases a handle or a resolver.
+    var releasesHandles: Bool { (setup + threads.joined()).contains { $0.releases } }
+
+    var pauses: Bool { threads.joined().contains { if case .pause = $0 { true } else { false } } }
 
     /// The number of its links and operations.
     var size: Int { setup.count { !$0.isSource } + threads.reduce(0) { $0 + $1.count } }
@@ -24,6 +25,15 @@ extension ThreadedProgram: CustomStringConvertible {
 
 extension ModelAction {
     var isSource: Bool { if case .source = self { true } else { false } }
+
+    fileprivate var releases: Bool {
+        switch self {
+        case .drop, .dropResolver: true
+        case .attach(_, _, let callback, _):
+            (callback.onValue.actions + callback.onFailure.actions).contains { $0.releases }
+        default: false
+        }
+    }
 }
 
 extension ThreadedProgram {

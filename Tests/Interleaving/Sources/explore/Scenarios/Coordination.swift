@@ -1,67 +1,9 @@
 import CInterleaving
 import Deferred
+import DeferredTesting
 
+/// Queues, semaphores, caches, timers and bags.
 func defineCoordinationScenarios() {
-    // Coordination
-    scenario("semaphore-acquire-cancel") {
-        let sem = DeferredSemaphore(1), log = Log()
-        let p = Box(sem.tryAcquire())
-        return Program(
-            { p.take()!.release() },
-            {
-                let a = sem.acquire().map { p -> Int in
-                    log.within("a"); p.release(); return 1
-                }; a.cancel()
-            },
-            {
-                sem.acquire().done { p in
-                    log.within("b"); p.release()
-                }
-            }
-        ) {
-            all(
-                expect(
-                    sem.available == 1 && sem.waitingCount == 0,
-                    "available \(sem.available), waiting \(sem.waitingCount), \(log.text)"),
-                expect(log.count("b") == 1 && log.count("a") <= 1, log.text), noReports())
-        }
-    }
-    scenario("semaphore-3") {
-        let sem = DeferredSemaphore(1), log = Log()
-        func go(_ t: String) {
-            sem.acquire().done { p in
-                log.within(t); p.release()
-            }
-        }
-        return Program({ go("a") }, { go("b") }, { go("c") }) {
-            all(
-                expect(sem.available == 1 && sem.waitingCount == 0, "available \(sem.available)"),
-                expect(log.entries.sorted() == ["a", "b", "c"], log.text), noReports())
-        }
-    }
-    scenario("lock-run-cancel") {
-        let lock = DeferredLock(), log = Log(), inner = D()
-        let r1 = lock.run { inner }
-        return Program(
-            { inner.resolve(1) },
-            {
-                let r = lock.run { () -> D in
-                    log.within("2"); return D.resolved(2)
-                }; r.cancel()
-            },
-            {
-                lock.run {
-                    D(catching: {
-                        log.within("3"); return 3
-                    })
-                }.done { _ in }
-            }
-        ) {
-            all(
-                expect(log.count("3") == 1, log.text), expect(show(r1.currentResult) == "1", "r1"),
-                noReports())
-        }
-    }
     scenario("queue-put-get-cancel") {
         let q = DeferredQueue<Int>(), log = Log()
         return Program(
@@ -80,85 +22,130 @@ func defineCoordinationScenarios() {
                 expect(log.has("a7") || log.has("acancelled"), log.text))
         }
     }
-    scenario("queue-put2-get2") {
-        let q = DeferredQueue<Int>(), log = Log()
-        return Program(
-            {
-                try! q.put(1); try! q.put(2)
-            }, { watch(q.get(), log, "a") }, { watch(q.get(), log, "b") }
-        ) {
-            let t = log.entries.sorted().joined(separator: " ")
-            return all(expect(t == "a1 b2" || t == "a2 b1", t), noReports())
-        }
-    }
-    scenario("looping-queue-cancel") {
-        let q = DeferredQueue<Int>(), log = Log()
-        let r = q.run { log.within("\($0)") }
-        return Program(
-            {
-                try! q.put(1); try! q.put(2)
-            }, { r.cancel() }
-        ) {
-            let seen = log.entries.count
-            var left: [Int] = []
-            while let element = q.tryGet() { left.append(element) }
+    scenario("queue-send-cancel-worker") {
+        let queue = DeferredQueue<Int>(size: 1), log = Log()
+        try! queue.put(1)
+        let sent = queue.send(2)
+        return Program({ queue.run { log.add("\($0)") }.fail { _ in } }, { sent.cancel() }) {
+            let isSent = show(sent.currentResult) == "()"
             return all(
-                expect(
-                    show(r.currentResult.map { $0.map { 0 } }) == "cancelled",
-                    "the loop goes on: \(show(r.currentResult.map { $0.map { 0 } }))"),
-                expect(left == Array([1, 2].dropFirst(seen)), "lost: \(log.text), in the queue: \(left)"),
-                noReports())
+                expect(log.text == (isSent ? "1 2" : "1"), "\(log.text), \(show(sent.currentResult))"),
+                expect(queue.count == 0 && sent.hasFired, "left: \(queue.elements)"), noReports())
         }
     }
-    scenario("looping-queue-cancel-other-waits") {
-        let q = DeferredQueue<Int>(), log = Log()
-        let r = q.run { log.within("a\($0)") }
-        let other = q.run { log.within("b\($0)") }
-        return Program({ if (try? q.put(1)) == nil { log.add("a1") } }, { r.cancel() }, { q.finish() }) {
-            // Put before the end, it is processed, or is in the queue; put later, it is refused.
-            let left = q.tryGet()
-            hold(r)
+    scenario("queue-released-worker-cancel") {
+        let log = Log(), box = Box(DeferredQueue<Int>())
+        let other = box.value!.run { log.add("\($0)") }
+        let worker = box.value!.run { log.add("\($0)") }
+        return Program({ try! box.take()!.put(1) }, { worker.cancel() }) {
+            all(
+                expect(log.text == "1", log.text),
+                expect(show(other.currentResult) == "abandoned" && worker.hasFired, "a worker goes on"))
+        }
+    }
+    scenario("idle-postpone-postpone-expire") {
+        let delays = Delays(), idle = IdleTimer(after: .seconds(1), on: delays)
+        return Program({ delays.expire() }, { idle.postpone(.zero) }, { idle.postpone() }) {
+            for _ in 0..<3 { delays.expire() }
             return all(
-                expect(
-                    log.count("a1") + log.count("b1") + (left == 1 ? 1 : 0) == 1,
-                    "lost: \(log.text), in the queue: \(left.map { "\($0)" } ?? "nothing")"),
-                expect(other.hasFired, "the other worker goes on"), noReports())
+                expect(show(idle.deferred.currentResult) == "()", show(idle.deferred.currentResult)),
+                expect(!delays.hasPending, "its work is scheduled"), noReports())
         }
     }
-    scenario("looping-queue-put-put") {
-        let q = DeferredQueue<Int>(), log = Log()
-        let r = q.run { log.within("\($0)") }
-        return Program({ try! q.put(1) }, { try! q.put(2) }) {
-            let t = log.entries.sorted().joined(separator: " ")
-            r.cancel()
-            return all(expect(t == "1 2" && q.count == 0, t), noReports())
-        }
-    }
-    scenario("semaphore-release-twice") {
-        let sem = DeferredSemaphore(2), log = Log()
-        let p = sem.tryAcquire()!, q = Box(sem.tryAcquire())
+    scenario("latest-run-run-expire") {
+        let delays = Delays(), latest = DeferredLatest(debounce: .seconds(1), on: delays), log = Log()
         return Program(
-            { p.release() },
-            {
-                p.release(); _ = q.take()
-            }, { sem.acquire().done { _ in log.add("a") } }
+            { watch(latest.syncRun { 1 }, log, "a") }, { watch(latest.syncRun { 2 }, log, "b") },
+            { delays.expire() }
+        ) {
+            delays.expire()
+            return all(
+                expect(log.entries.count == 2 && (log.has("a1") || log.has("b2")), log.text),
+                expect(!delays.hasPending, "a timer goes on"), noReports())
+        }
+    }
+    scenario("bag-add-cancel-resolve") {
+        let bag = CancelBag(), source = D(), log = Log()
+        return Program(
+            { watch(source.map { $0 }.store(in: bag), log, "=") }, { bag.cancelAll() }, { source.resolve(1) }
         ) {
             all(
-                expect(sem.available == 2 && log.text == "a", "available \(sem.available) \(log.text)"),
+                expect(["=1", "=cancelled"].contains(log.text), log.text), expect(bag.count == 0, "left"),
                 noReports())
         }
     }
-    scenario("semaphore-release-waiting") {
-        let sem = DeferredSemaphore(1), log = Log()
-        let p = Box(sem.tryAcquire())
-        let a = sem.acquire(), b = sem.acquire()
-        watch(
-            b.map { p -> Int in
-                p.release(); return 1
-            }, log, "b")
-        return Program({ _ = p.take() }, { a.cancel() }, { b.cancel() }) {
-            hold(a)
-            return expect(log.entries.count == 1, log.text)
+    scenario("timeout-created-expire-resolve") {
+        let d = D(), delays = Delays(), log = Log()
+        return Program(
+            { watch(d.timeout(.seconds(1), on: delays), log, "=") }, { d.resolve(1) }, { delays.expire() }
+        ) {
+            all(
+                expect(["=1", "=timedOut"].contains(log.text), log.text),
+                expect(!delays.hasPending, "the timer goes on"), noReports())
+        }
+    }
+    scenario("after-expire-cancel-release") {
+        let delays = Delays(), log = Log()
+        let d = D.after(.seconds(1), on: delays, value: 5)
+        watch(d, log, "=")
+        return Program({ delays.expire() }, { d.cancel() }) {
+            all(expect(["=5", "=cancelled"].contains(log.text), log.text), noReports())
+        }
+    }
+    scenario("retry-fail-expire-cancel") {
+        let delays = Delays(), log = Log(), s = D()
+        let d = Deferred<Int>.retry(attempts: 3, on: delays) { () -> D in
+            log.add("try"); return s.map { _ -> Int in throw E1() }
+        }
+        watch(d, log, "=")
+        return Program({ s.resolve(1) }, { delays.expire() }, { d.cancel() }) {
+            let r = log.entries.filter { $0.hasPrefix("=") }
+            // An attempt that fails just when the retry is cancelled, and is not notified any more, is reported:
+            // nothing has handled its error (U1).
+            return all(
+                expect(r == ["=cancelled"] || r == ["=E1"], log.text),
+                expect(reports.isEmpty || r == ["=cancelled"] && reports == ["unhandled:E1"], "\(reports)"))
+        }
+    }
+    scenario("manualdispatcher-run-run") {
+        let m = ManualDispatcher(), d = D(), log = Log()
+        d.done(on: m) { _ in log.add("a") }
+        d.done(on: m) { _ in log.add("b") }
+        return Program({ d.resolve(1) }, { m.run() }, { m.dropAll() }) {
+            m.run()
+            return all(expect(log.count("a") <= 1 && log.count("b") <= 1, log.text), noReports())
+        }
+    }
+    scenario("cache-request-request-once") {
+        let cache = DeferredCache<Int, Int>(), log = Log(), d = D()
+        let request: @Sendable () -> D = {
+            cache.value(for: 1) {
+                log.add("request"); return d
+            }
+        }
+        return Program({ watch(request(), log, "a") }, { watch(request(), log, "b") }) {
+            d.resolve(5)
+            return all(
+                expect(log.count("request") == 1 && log.has("a5") && log.has("b5"), log.text), noReports())
+        }
+    }
+    scenario("semaphore-run-cancel-run") {
+        let semaphore = DeferredSemaphore(1), log = Log(), inner = D()
+        let first = semaphore.run { inner }
+        return Program(
+            { inner.resolve(1) },
+            {
+                let second = semaphore.run { () -> D in
+                    log.within("2"); return D.resolved(2)
+                }
+                second.cancel()
+            }, { watch(semaphore.run { D.resolved(3) }, log, "=") }
+        ) {
+            hold(first)
+            return all(
+                expect(
+                    log.count("=3") == 1 && semaphore.available == 1, "\(semaphore.available) \(log.text)"),
+                noReports())
         }
     }
 }

@@ -50,30 +50,12 @@ func defineDispatchersScenarios() {
             all(expect(log.text == "c =1", log.text), noReports())
         }
     }
-    scenario("dispatch-run-release") {
-        let d = D(), log = Log(), box = WorkBox()
-        watch(
-            d.map(on: Stored(box: box)) { v -> Int in
-                log.within("c"); return v
-            }, log, "=")
-        d.resolve(1)
-        let work = box.take()!
-        let a = Box(work), b = Box(work)
-        return Program({ a.take()!() }, { _ = b.take() }) {
-            all(expect(log.text == "c =1", log.text), noReports())
-        }
-    }
-    scenario("dispatch-order") {
-        let d = D(), log = Log(), box = WorkBox()
-        d.done(on: Stored(box: box)) { _ in log.add("a") }
-        d.done { _ in log.add("b") }
-        return Program(
-            { d.resolve(1) }, { d.done(on: Stored(box: box)) { _ in log.add("c") } }, { box.runAll() }
-        ) {
-            box.runAll()
-            return all(
-                expect(log.entries.sorted() == ["a", "b", "c"], log.text),
-                expect(log.place("a") < log.place("c"), log.text), noReports())
+    // A dispatcher that is released with work in it releases the work, and its link fails.
+    scenario("dispatch-released-dispatcher") {
+        let dispatcher = Box(ManualDispatcher()), s = D(), log = Log()
+        watch(s.map(on: dispatcher.value!) { $0 + 1 }, log, "=")
+        return Program({ s.resolve(1) }, { _ = dispatcher.take() }) {
+            all(expect(log.text == "=abandoned", log.text), noReports())
         }
     }
     // A cancel that has returned before the work runs: the callback receives no value (C5).
@@ -99,20 +81,6 @@ func defineDispatchersScenarios() {
         d.done { _ in log.add("b1") }
         return Program({ d.resolve(1) }, { d.done { _ in log.add("c") } }) {
             all(expect(log.place("b1") < log.place("a2"), log.text), noReports())
-        }
-    }
-    scenario("dispatch-below-cancel") {
-        let d = D(), log = Log(), box = WorkBox()
-        let c = d.map(on: Stored(box: box)) { v -> Int in
-            log.within("c"); return v
-        }
-        let e = c.map { v -> Int in
-            log.within("e"); return v
-        }
-        return Program({ d.resolve(1) }, { box.runAll() }, { e.cancel() }) {
-            box.runAll()
-            let r = show(e.currentResult)
-            return all(expect(r == (log.has("e") ? "1" : "cancelled"), r + log.text), noReports())
         }
     }
 }

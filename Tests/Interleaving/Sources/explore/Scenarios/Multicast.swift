@@ -2,80 +2,8 @@ import CInterleaving
 import Deferred
 import Multicast
 
-/// A value that is changed in two steps, and not copied before.
-final class Halves: @unchecked Sendable {
-    var first = 0
-    var second = 0
-}
-
+/// Channels, delegates and pairs of closures.
 func defineMulticastScenarios() {
-    // Multicast
-    scenario("readers-writer-write-read-read") {
-        let v = SynchronizedValue([0, 0])
-        let log = Log()
-        return Program(
-            {
-                v.write {
-                    $0[0] += 1; il_point(nil, IL_YIELD); $0[1] += 1
-                }
-            },
-            {
-                log.add(
-                    v.read { a in
-                        let x = a[0]; il_point(nil, IL_YIELD); return x == a[1]
-                    } ? "ok" : "torn")
-            },
-            {
-                v.write {
-                    $0[0] += 1; il_point(nil, IL_YIELD); $0[1] += 1
-                }
-            }
-        ) {
-            all(expect(log.text == "ok", log.text), expect(v.read { $0 == [2, 2] }, "lost"))
-        }
-    }
-    scenario("readers-writer-read-read-write") {
-        let v = SynchronizedValue(Halves())
-        let log = Log()
-        func look() {
-            log.add(
-                v.read { a in
-                    let x = a.first; il_point(nil, IL_YIELD); return x == a.second
-                } ? "ok" : "torn")
-        }
-        return Program(
-            {
-                look(); look()
-            }, { look() },
-            {
-                v.write {
-                    $0.first += 1; il_point(nil, IL_YIELD); $0.second += 1
-                }
-            }
-        ) {
-            all(expect(log.text == "ok ok ok", log.text))
-        }
-    }
-    scenario("multicast-add-remove-notify") {
-        final class L: Sendable {
-            let log: Log; let t: String; init(_ l: Log, _ t: String) { log = l; self.t = t }
-        }
-        let m = MulticastDelegate<L>(), log = Log()
-        let a = L(log, "a"), b = L(log, "b")
-        m.add(a, on: Inline())
-        return Program(
-            {
-                m.remove(a); log.add("removed")
-            }, { m.add(b, on: Inline()) }, { m.notify { $0.log.add($0.t) } }
-        ) {
-            hold(a, b)
-            let before = log.entries.count
-            m.notify { $0.log.add($0.t) }
-            return all(
-                expect(log.entries.suffix(from: before) == ["b"], log.text),
-                expect(log.count("a") <= 1, log.text))
-        }
-    }
     scenario("channel-of-two-multicast") {
         final class L: Sendable {
             let log: Log; let t: String; init(_ l: Log, _ t: String) { log = l; self.t = t }
@@ -97,31 +25,116 @@ func defineMulticastScenarios() {
                 expect(before <= 3, log.text))
         }
     }
-    scenario("readers-writer-write-write-read") {
-        let v = SynchronizedValue([0, 0])
-        let log = Log()
+    scenario("channel-post-queued-remove") {
+        let channel = Channel<Int>(), log = Log(), box = WorkBox()
+        let a = Delegate(log, "a")
+        channel.listen(a, on: Stored(box: box)) { log.add("a\($0)") }
+        return Program({ channel.post(1) }, { channel.remove(a) }, { box.runAll() }) {
+            let before = log.entries.count
+            box.runAll()
+            hold(a)
+            return expect(log.entries.count == before && before <= 1, log.text)
+        }
+    }
+    scenario("channel-post-release-post") {
+        let channel = Channel<Int>(), log = Log()
+        let a = Box(Delegate(log, "a"))
+        channel.listen(a.value!) { log.add("a\($0)") }
+        return Program({ channel.post(1) }, { _ = a.take() }, { channel.post(2) }) {
+            let before = log.entries.count
+            channel.post(3)
+            return expect(log.entries.count == before && before <= 2, log.text)
+        }
+    }
+    scenario("channel-listen-retained-post") {
+        let channel = Channel<Int>(), log = Log()
+        let a = Delegate(log, "a")
+        channel.post(1, retained: true)
         return Program(
+            { channel.listen(a) { log.add("a\($0)") } }, { channel.post(2, retained: true) }
+        ) {
+            hold(a)
+            return all(
+                expect(log.entries.last == "a2", log.text),
+                expect(log.count("a1") <= 1 && log.count("a2") == 1, log.text))
+        }
+    }
+    scenario("channel-listen-retained-post-post") {
+        let channel = Channel<Int>(), log = Log()
+        let a = Delegate(log, "a")
+        channel.post(1, retained: true)
+        return Program(
+            { channel.listen(a) { log.add("a\($0)") } }, { channel.post(2, retained: true) },
+            { channel.post(3, retained: true) }
+        ) {
+            let last = channel.retainedMessage!
+            channel.post(4)
+            hold(a)
+            return all(
+                expect(log.entries.last == "a4" && log.count("a\(last)") == 1, log.text),
+                expect(log.entries.dropFirst().allSatisfy { $0 != "a1" }, log.text),
+                expect(log.count("a2") <= 1 && log.count("a3") <= 1, log.text))
+        }
+    }
+    scenario("channel-listen-retained-post-remove") {
+        let channel = Channel<Int>(), log = Log()
+        let a = Delegate(log, "a")
+        channel.post(1, retained: true)
+        return Program(
+            { channel.listen(a) { log.add("a\($0)") } }, { channel.post(2, retained: true) },
             {
-                v.write {
-                    $0[0] += 1; il_point(nil, IL_YIELD); $0[1] += 1
-                }; log.add(v.read { $0[0] == $0[1] } ? "ok" : "torn")
-            },
-            {
-                v.write {
-                    $0[0] += 1; il_point(nil, IL_YIELD); $0[1] += 1
-                }
-            },
-            {
-                log.add(
-                    v.read { a in
-                        let x = a[0]; il_point(nil, IL_YIELD); return x == a[1]
-                    } ? "ok" : "torn");
-                v.write {
-                    $0[0] += 1; $0[1] += 1
-                }
+                channel.remove(a)
+                log.add("-")
             }
         ) {
-            all(expect(log.text == "ok ok", log.text), expect(v.read { $0 == [3, 3] }, "lost"))
+            hold(a)
+            let messages = log.entries.filter { $0 != "-" }
+            return expect([[], ["a1"], ["a2"], ["a1", "a2"]].contains(messages), log.text)
+        }
+    }
+    scenario("closures-add-take-take") {
+        let closures = MulticastClosures<Int, E1>(), log = Log()
+        let a = Delegate(log, "a"), b = Delegate(log, "b")
+        let firsts = Log()
+        func add(_ owner: Delegate) {
+            let isFirst = closures.add(
+                owner, success: { log.add("\(owner.name)\($0)") }, failure: { _ in log.add("!") })
+            if isFirst { firsts.add(owner.name) }
+        }
+        return Program(
+            { add(a) }, { add(b) }, { closures.complete(with: .success(1)) }
+        ) {
+            closures.complete(with: .success(2))
+            hold(a, b)
+            let calls = log.entries.sorted()
+            return all(
+                expect(calls.count == 2 && calls[0].hasPrefix("a") && calls[1].hasPrefix("b"), log.text),
+                expect(
+                    firsts.entries.count == (log.count("a1") + log.count("b1") == 1 ? 2 : 1), firsts.text))
+        }
+    }
+    scenario("closures-take-remove") {
+        let closures = MulticastClosures<Int, E1>(), log = Log()
+        let a = Delegate(log, "a")
+        closures.add(a, success: { log.add("a\($0)") }, failure: { _ in log.add("!") })
+        return Program(
+            { closures.complete(with: .success(1)) }, { closures.complete(with: .success(2)) },
+            { closures.remove(a) }
+        ) {
+            hold(a)
+            closures.complete(with: .success(3))
+            return expect(log.entries.count <= 1 && !log.has("a3"), log.text)
+        }
+    }
+    scenario("multicast-release-add-notify") {
+        let m = MulticastDelegate<Delegate>(), log = Log()
+        let a = Box(Delegate(log, "a")), b = Delegate(log, "b")
+        m.add(a.value!, on: nil)
+        return Program({ m.notify { _ = $0.ask() } }, { _ = a.take() }, { m.add(b, on: nil) }) {
+            let before = log.entries.count
+            m.notify { _ = $0.ask() }
+            hold(b)
+            return expect(log.entries.suffix(from: before) == ["b"] && log.count("a") <= 1, log.text)
         }
     }
 }

@@ -1,21 +1,5 @@
 import CInterleaving
 
-/// An object whose calls are linearizable: its results are those of the same calls one after the other, in an order in
-/// which no call comes before one that had returned when it began.
-struct ObjectClass: Sendable {
-    let name: String
-    let calls: [String]
-    /// Makes an object, or its specification: what performs a call of a thread, under the call's number, and what
-    /// describes the results at the end.
-    let make: @Sendable () -> ObjectRun
-    let specify: @Sendable () -> ObjectRun
-}
-
-struct ObjectRun {
-    let perform: (_ call: String, _ thread: Int, _ number: Int) -> Void
-    let results: () -> [String]
-}
-
 /// Calls of an object by several threads.
 struct ObjectHistory: CustomStringConvertible {
     let object: ObjectClass
@@ -49,6 +33,13 @@ struct ObjectHistory: CustomStringConvertible {
     }
 
     private func run() -> (results: [String], order: RealTimeOrder, status: Int) {
+        let cells = il_cells_alive()
+        var (results, order, status) = runInThreads()
+        if status == IL_ENDED, il_cells_alive() != cells { results.append("leaked") }
+        return (results, order, status)
+    }
+
+    private func runInThreads() -> (results: [String], order: RealTimeOrder, status: Int) {
         var order = RealTimeOrder()
         let subject = object.make()
         let status = withUnsafeMutablePointer(to: &order) { order in
@@ -63,22 +54,33 @@ struct ObjectHistory: CustomStringConvertible {
                     }
                 })
         }
-        return (status == IL_ENDED ? subject.results() : ["no thread can go on"], order, status)
+        if status != IL_ENDED { return (["no thread can go on"], order, status) }
+        defer { subject.end() }
+        return (subject.results(), order, status)
     }
 
     /// Returns the results of all orders of the calls, each with those orders.
     private func sequentialResults() -> [[String]: [RealTimeOrder]] {
+        // The steps of each thread: the call's index, what the specification performs, and whether the call begins or
+        // ends there.
+        let steps = threads.map { calls in
+            calls.enumerated().flatMap { index, call in
+                let name = object.calls[call]
+                let parts = object.steps[name] ?? [name]
+                return parts.enumerated().map { (index, $1, $0 == 0, $0 == parts.count - 1) }
+            }
+        }
         var results: [[String]: [RealTimeOrder]] = [:]
-        for merged in merges(threads.map { $0.count }) {
+        for merged in merges(steps.map { $0.count }) {
             var order = RealTimeOrder()
             var next = Array(repeating: 0, count: threads.count)
             let specification = object.specify()
             for thread in merged {
-                order.begin(thread, next[thread])
-                specification.perform(
-                    object.calls[threads[thread][next[thread]]], thread, 10 * thread + next[thread])
-                order.end(thread, next[thread])
+                let (index, part, isFirst, isLast) = steps[thread][next[thread]]
                 next[thread] += 1
+                if isFirst { order.begin(thread, index) }
+                specification.perform(part, thread, 10 * thread + index)
+                if isLast { order.end(thread, index) }
             }
             results[specification.results(), default: []].append(order)
         }

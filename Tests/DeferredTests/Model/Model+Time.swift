@@ -1,0 +1,35 @@
+/// `timeout`: an expiry acts as a cancel of that position, and turns the cancellation into another error.
+extension Model {
+    final class TimeLimit {
+        var node: Node?
+        var hasExpired = false
+        var isStopped = false
+    }
+
+    func timeout(_ id: Int, _ handle: Handle) -> Handle {
+        let isInTime = handle.node.outcome != nil
+        let timer = TimeLimit()
+        let position = attach(
+            id, to: handle, Callback(form: .both),
+            { [self] outcome in
+                pass()
+                timer.isStopped = true
+                return .outcome(timer.hasExpired && outcome.isCancelled ? .failure(.other) : outcome)
+            }, atEnd: nil)
+        pass()
+        timer.node = position.node
+        if !isInTime && !timer.isStopped { timers.append(timer) }
+        return position
+    }
+
+    func expire() {
+        while !timers.isEmpty {
+            let timer = timers.removeFirst()
+            pass()
+            guard !timer.isStopped, let node = timer.node else { continue }
+            timer.hasExpired = true
+            pass()
+            inDrainLoop { cancel([node], in: $0) }
+        }
+    }
+}
