@@ -60,7 +60,8 @@ extension PlantedFault {
             foundBy: "dispatch-released-dispatcher",
             change(
                 "guard let link = takeLink(submitted.load(ordering: .acquiring)) else { return }",
-                "guard let link = takeLink(submitted.load(ordering: .acquiring)), !il_is_planted(87) else { return }")),
+                "guard let link = takeLink(submitted.load(ordering: .acquiring)), !il_is_planted(87) else { return }"
+            )),
         PlantedFault(
             43, "a finalizer does not wait for the end of a pause", foundBy: "pausedFinalizers",
             change(
