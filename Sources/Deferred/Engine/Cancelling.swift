@@ -10,25 +10,35 @@ internal import Synchronization
 extension DrainLoop {
     /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
     mutating func cancel(_ roots: [Link]) {
-        for root in roots { enqueue(CancelRequest(root)) }
-        if isCancelling { return }
+        if isCancelling {
+            for root in roots { enqueue(CancelRequest(root)) }
+            return
+        }
+        isCancelling = true
         cancelsSeveral = roots.count > 1
-        climb(from: nil)
+        for root in roots { walk(CancelRequest(root)) }
+        finishCancelling()
     }
 
     /// Begins a request at its root, after those that are in progress on this loop: a new one, or one that
     /// was left in a link whose transition has ended.
     mutating func begin(_ request: CancelRequest) {
-        if isCancelling { enqueue(request) } else { climb(from: request) }
+        if isCancelling { return enqueue(request) }
+        isCancelling = true
+        walk(request)
+        finishCancelling()
+    }
+
+    private mutating func walk(_ request: CancelRequest) {
+        var request = request
+        while request.isOpen, !climb(&request) {}
     }
 
     /// Runs requests, and what they claim and detach, until there are none.
-    private mutating func climb(from first: CancelRequest?) {
-        isCancelling = true
-        var next = first
+    private mutating func finishCancelling() {
         while true {
-            if var request = next.take() ?? dequeueRequest() {
-                while request.isOpen, !climb(&request) {}
+            if let request = dequeueRequest() {
+                walk(request)
             } else if let source = dequeueClaimed() {
                 runCanceller(of: source)
             } else if let link = dequeueDetached() {

@@ -55,11 +55,24 @@ struct LinkState: Equatable, Sendable {
     }
 
     private(set) var phase: Phase
-    private(set) var marks: Marks
+    /// The marks, in bytes: three bytes for the whole are what a ``Link`` has free behind its payload. With one
+    /// more word, glibc would take a slower path to allocate it.
+    private var lowMarks, highMarks: UInt8
 
     init(_ phase: Phase, _ marks: Marks = []) {
         self.phase = phase
-        self.marks = marks
+        lowMarks = UInt8(truncatingIfNeeded: marks.rawValue)
+        highMarks = UInt8(truncatingIfNeeded: marks.rawValue >> 8)
+    }
+
+    private(set) var marks: Marks {
+        @inline(__always)
+        get { Marks(rawValue: UInt16(highMarks) << 8 | UInt16(lowMarks)) }
+        @inline(__always)
+        set {
+            lowMarks = UInt8(truncatingIfNeeded: newValue.rawValue)
+            highMarks = UInt8(truncatingIfNeeded: newValue.rawValue >> 8)
+        }
     }
 }
 
