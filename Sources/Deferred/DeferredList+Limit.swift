@@ -25,8 +25,8 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         weak var handle: LimitedListHandle<Value>?
         /// Whether the handles were released, so that no further result can be asked for.
         var isReleased = false
-        /// Whether the sequence was released: once, by the call that starts inputs.
-        var hasReleasedInputs = false
+        /// The sequence with the body, until no further input starts.
+        var inputs: InputSequence?
 
         /// Whether a list has use for a further input now. One that was decided or cancelled has none, though it may
         /// be yet to leave (D5).
@@ -42,13 +42,14 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         case replay(LimitedListHandle<Value>, to: ListObserver)
         case start(for: [ListObserver])
         case close([ListObserver], isCutOff: Bool, missingCount: Int)
-        case releaseInputs
+        case release(InputSequence)
         case none
     }
 
     let limit: Int
     private let site: DeferredDiagnostic.Location
-    private let inputs: InputSequence
+    /// The sequence's own estimate of its count; 0 if that is unreasonably large.
+    private let claimedCount: Int
     private let state: SpinLocked<State>
 
     init<S: Sequence>(
@@ -57,8 +58,9 @@ final class LimitedInputs<Value: Sendable>: Sendable {
     ) {
         self.limit = limit
         self.site = site
-        inputs = InputSequence(sequence) { body($0).link }
-        state = SpinLocked(State(free: limit))
+        let count = sequence.underestimatedCount
+        claimedCount = count > 1_000_000 ? 0 : count
+        state = SpinLocked(State(free: limit, inputs: InputSequence(sequence) { body($0).link }))
     }
 
     /// Sets the handle that remembers the inputs started.
@@ -77,9 +79,12 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         startInputs()
     }
 
-    /// Removes a list that is settled or cancelled. After the last one, no input starts any more.
-    func leave(settled list: ListObserver) {
+    /// Removes a list that is settled or cancelled. After the last one, no input starts any more. Returns the
+    /// sequence, to be released after the inputs have been cancelled.
+    func leave(settled list: ListObserver) -> AnyObject? {
+        let inputs = state.withLock { $0.inputs }
         remove(list, isSettled: true)
+        return inputs
     }
 
     /// Removes a list whose outcomes are no longer read. Results that are asked for later may start inputs.
@@ -113,12 +118,14 @@ final class LimitedInputs<Value: Sendable>: Sendable {
 
     /// Starts no further input, and cancels those in progress.
     fileprivate func cancel(_ handle: LimitedListHandle<Value>) {
-        state.withLock { state in
+        let inputs = state.withLock { state in
             state.isStopped = true
             state.isCancelled = true
+            return state.inputs
         }
         startInputs()
         Link.cancel(handle.started)
+        withExtendedLifetime(inputs) {}
     }
 
     /// Does what there is to do, unless another call is doing it. A loop, also where inputs are settled as soon
@@ -141,8 +148,8 @@ final class LimitedInputs<Value: Sendable>: Sendable {
                     Link(.settled, .failure(CancellationError()), site.of(.hidden))
                 }
                 for list in lists { list.close(isCutOff: isCutOff, missing: missing) }
-            case .releaseInputs:
-                inputs.release()
+            case .release(let inputs):
+                _ = consume inputs
             case .none:
                 return
             }
@@ -164,7 +171,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
             if state.isReleased && state.lists.isEmpty { state.isStopped = true }
             let isOver = state.isExhausted || state.isStopped
             if isOver, !state.lists.isEmpty {
-                let missing = state.isExhausted ? 0 : inputs.claimedCount - state.startedCount
+                let missing = state.isExhausted ? 0 : claimedCount - state.startedCount
                 let lists = state.lists
                 state.lists = []
                 return .close(lists, isCutOff: !state.isExhausted, missingCount: max(0, missing))
@@ -174,10 +181,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
                 return .start(for: state.lists)
             }
             // Before `isStarting` is taken back: after that another call may be here.
-            if isOver, !state.hasReleasedInputs {
-                state.hasReleasedInputs = true
-                return .releaseInputs
-            }
+            if isOver, let inputs = state.inputs.take() { return .release(inputs) }
             state.isStarting = false
             return .none
         }
@@ -185,7 +189,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
 
     /// Starts the next input, if there is one.
     private func start(for lists: [ListObserver]) {
-        guard let made = inputs.next() else {
+        guard let made = state.withLock({ $0.inputs })?.next() else {
             return state.withLock { $0.isExhausted = true }
         }
         // A link of its own, since the list must not keep alive what alone could complete the input (A1).
@@ -232,28 +236,20 @@ final class LimitedListHandle<Value: Sendable>: Sendable {
 
 /// The sequence of a list with a limit. Each element is taken out when its input starts.
 ///
-/// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `advance` is touched
+/// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `next` is called
 /// only by the one call that is in `LimitedInputs.startInputs`, whose calls are ordered by that object's lock.
 private final class InputSequence: @unchecked Sendable {
     /// How many outcomes may wait to be taken out of `completed` before no further input starts for it.
     static let backlogLimit = 100
 
-    /// The sequence's own estimate of its count; 0 if that is unreasonably large.
-    let claimedCount: Int
-    private var advance: (() -> Link?)?
+    /// Takes the next element and starts its input; returns nil at the end.
+    let next: () -> Link?
 
     init<S: Sequence>(_ sequence: sending S, _ start: @escaping (S.Element) -> Link) {
-        let count = sequence.underestimatedCount
-        claimedCount = count > 1_000_000 ? 0 : count
         var iterator: S.Iterator?
-        advance = {
+        next = {
             if iterator == nil { iterator = sequence.makeIterator() }
             return iterator?.next().map(start)
         }
     }
-
-    /// Takes the next element and starts its input; nil at the end.
-    func next() -> Link? { advance?() }
-
-    func release() { advance = nil }
 }

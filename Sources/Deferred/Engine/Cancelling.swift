@@ -193,7 +193,8 @@ extension DrainLoop {
 
     private mutating func cancelList(of source: Link, _ request: inout CancelRequest) -> Bool {
         let list = source.locked { source.coldState?.list }
-        guard let list, list.detach() else {
+        var released: AnyObject?
+        guard let list, list.detach(&released) else {
             // Another thread is about to settle it.
             let word = source.lock()
             if source.state.isSource { return leave(&request, in: source, word) }
@@ -204,11 +205,8 @@ extension DrainLoop {
         request.end()
         let inputs = list.takeInputsToCancel(in: &self)
         // On its own, the list's callbacks precede the cancellers of its inputs (D4).
-        if cancelsSeveral {
-            for input in inputs { enqueue(CancelRequest(input)) }
-        } else {
-            enqueue(.cancel(inputs))
-        }
+        if cancelsSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
+        enqueue(.cancel(cancelsSeveral ? [] : inputs, thenRelease: released))
         return true
     }
 

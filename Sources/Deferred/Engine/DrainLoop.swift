@@ -8,8 +8,8 @@ struct DrainLoop: ~Copyable {
     enum Job {
         /// Notify the consumers of a settled link, which this loop has made `draining`.
         case drain(Link, ConsumerQueue, FinalizerScope?)
-        /// Cancel the inputs that a settled list no longer needs.
-        case cancel([Link])
+        /// Cancel the inputs that a settled list no longer needs; then release what may have their handles.
+        case cancel([Link], thenRelease: AnyObject?)
 
         /// Stores the thread that is to notify the consumers of the link; 0 while a pause suspends that.
         func setActiveThread(_ thread: UInt) {
@@ -146,7 +146,9 @@ struct DrainLoop: ~Copyable {
             case .drain(let link, let consumers, let scope):
                 self.scope = consume scope
                 drain(link, consumers, queued, isOwned: true)
-            case .cancel(let links): cancel(links)
+            case .cancel(let links, let released):
+                cancel(links)
+                withExtendedLifetime(released) {}
             }
         }
     }

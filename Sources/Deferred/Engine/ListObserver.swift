@@ -23,6 +23,10 @@ final class ListObserver: Sendable {
     @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
 
+    /// Runs once: when the list is settled or cancelled, before any input is cancelled. Returns what may have
+    /// the only handles of inputs, and is therefore released after they have been cancelled.
+    typealias OnStop = @Sendable (ListObserver) -> AnyObject?
+
     /// What settles the list.
     private enum Decision {
         /// All inputs have settled as the rule requires.
@@ -46,8 +50,7 @@ final class ListObserver: Sendable {
         var isAttaching = true
         /// Whether the list's Deferred was cancelled.
         var isDetached = false
-        /// Runs once: when the list is settled or cancelled, before any input is cancelled.
-        var onStop: (@Sendable (ListObserver) -> Void)?
+        var onStop: OnStop?
     }
 
     /// What only a list needs to which inputs are added one by one.
@@ -80,7 +83,7 @@ final class ListObserver: Sendable {
 
     init(
         _ rule: Rule, count: Int, limit: Int? = nil, consumesErrors: Bool, cancelsRemaining: Bool,
-        onStop: (@Sendable (ListObserver) -> Void)? = nil, _ site: DeferredDiagnostic.Location,
+        onStop: OnStop? = nil, _ site: DeferredDiagnostic.Location,
         _ finish: @escaping Finish
     ) {
         self.rule = rule
@@ -188,31 +191,35 @@ final class ListObserver: Sendable {
         }
         _ = consume last
         guard let link, let decision else { return }
-        stop()
+        let released = stop()
         switch decision {
         case .all: _ = loop.settle(source: link, finish(Self.ordered(observers, added), 0))
         case .value(let input, let index): _ = loop.settle(source: link, finish([input], index))
         case .failure(let input): _ = loop.settle(source: link, input.payload.copy())
         case .error(let error): _ = loop.settle(source: link, .failure(error))
         }
-        if cancelsRemaining { loop.enqueue(.cancel(takeInputsToCancel(in: &loop))) }
+        if cancelsRemaining {
+            loop.enqueue(.cancel(takeInputsToCancel(in: &loop), thenRelease: released))
+        }
     }
 
     /// Detaches the list's Deferred, which is being cancelled. Returns false if it is about to settle.
-    func detach() -> Bool {
+    ///
+    /// - Parameter released: What is to be released after the inputs have been cancelled.
+    func detach(_ released: inout AnyObject?) -> Bool {
         let (link, last) = state.withLock { state in
             let link = state.link.take()
             if link != nil { state.isDetached = true }
             return (link, additions?.lastFailure.take())
         }
         _ = consume last
-        if link != nil { stop() }
+        if link != nil { released = stop() }
         return link != nil
     }
 
-    private func stop() {
+    private func stop() -> AnyObject? {
         let onStop = state.withLock { $0.onStop.take() }
-        onStop?(self)
+        return onStop?(self)
     }
 
     /// Takes out the observers of the inputs still pending, which are cancelled with them as far as this list

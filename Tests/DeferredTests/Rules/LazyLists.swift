@@ -262,5 +262,49 @@ extension Rules {
             }
             #expect(tracker.alive == 0)
         }
+
+        @Test("D4: inputs whose handles only the body or the sequence retains are cancelled, not abandoned")
+        func bodyOutlivesCancel() {
+            func inputs(_ log: Log) -> [Deferred<Int>] {
+                let inputs = (0..<2).map { n in Deferred<Int>(canceller: { _ in log("cancels \(n)") }) }
+                for input in inputs { input.finally { log(outcome($0)) } }
+                return inputs
+            }
+            func byBody(_ log: Log) -> DeferredList<Int> {
+                let inputs = inputs(log)
+                return DeferredList(0..<2, limit: 1) { inputs[$0] }
+            }
+            func bySequence(_ log: Log) -> DeferredList<Int> { DeferredList(inputs(log), limit: 1) { $0 } }
+            for make in [byBody, bySequence] {
+                for cancelsList in [false, true] {
+                    let log = Log()
+                    var list = Optional(make(log))
+                    let values = list!.values()
+                    if cancelsList { list!.cancel() }
+                    list = nil
+                    if !cancelsList { values.cancel() }
+                    #expect(log.all.sorted() == ["abandoned", "cancelled", "cancels 0"])
+                    #expect(outcome(values) == "cancelled")
+                }
+            }
+        }
+
+        @Test("D3: the rest of a list with a limit is cancelled before the body that retains it is released")
+        func bodyOutlivesRest() {
+            let log = Log()
+            let first = Deferred<Int>()
+            func values() -> Deferred<[Int]> {
+                let second = Deferred<Int>(canceller: { _ in log("cancels") })
+                second.finally { log(outcome($0)) }
+                return DeferredList(0..<3, limit: 2, consumeErrors: true, cancelsRemaining: true) {
+                    $0 == 0 ? first : second
+                }
+                .values()
+            }
+            let waiting = values()
+            first.reject(Boom(1))
+            #expect(log.all == ["cancels", "cancelled"])
+            #expect(outcome(waiting) == "Boom(1)")
+        }
     }
 }
