@@ -239,6 +239,8 @@ extension Model {
     }
 
     private func conclude(_ node: Node, with outcome: ModelOutcome, in loop: DrainLoop) {
+        // Not reported unless something waits for it (U1).
+        if !node.requests.isEmpty { node.isHandled = true }
         settle(node, outcome, [], in: loop)
         repeatRequests(in: node, loop)
     }
