@@ -1,21 +1,26 @@
-/// Work for a dispatcher that runs once, at the latest when the dispatcher releases it: a finalizer may be
-/// what releases a resource, and consumers may wait for an outcome that exists.
-final class RunOnRelease: Sendable {
+/// Work that runs once: when it is told to, or when this is released without having been disarmed.
+package final class RunOnRelease: Sendable {
     private let work: SpinLocked<(@Sendable () -> Void)?>
 
-    init(_ work: @escaping @Sendable () -> Void) { self.work = SpinLocked(work) }
+    package init(_ work: @escaping @Sendable () -> Void) { self.work = SpinLocked(work) }
 
     deinit { run() }
 
-    func run() {
+    package func run() {
         let work = work.withLock { $0.take() }
         work?()
+    }
+
+    package func disarm() {
+        // Its captures are released without the lock.
+        let released = work.withLock { $0.take() }
+        _ = consume released
     }
 }
 
 extension Dispatcher {
     /// Submits work that runs even if this dispatcher releases it without running it: then where it is
-    /// released.
+    /// released. A finalizer may be what releases a resource, and consumers may wait for an outcome that exists.
     func dispatchGuaranteed(_ work: @escaping @Sendable () -> Void) {
         let work = RunOnRelease(work)
         dispatch { work.run() }

@@ -45,20 +45,3 @@ final class Locked<Value: ~Copyable>: @unchecked Sendable {
         return try body(&value)
     }
 }
-
-/// Runs a closure once: when it is called, or when this is released without having been disarmed.
-final class CallOnRelease: Sendable {
-    private let closure: Locked<(@Sendable () -> Void)?>
-
-    init(_ closure: @escaping @Sendable () -> Void) { self.closure = Locked(closure) }
-
-    deinit { call() }
-
-    func call() { closure.withLock { $0.take() }?() }
-
-    func disarm() {
-        // Its captures are released without the lock.
-        let released = closure.withLock { $0.take() }
-        _ = consume released
-    }
-}

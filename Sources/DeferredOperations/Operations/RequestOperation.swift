@@ -328,10 +328,10 @@ private struct Delivery: Dispatcher {
     }
 
     func dispatch(_ work: @escaping @Sendable () -> Void) {
-        let end = CallOnRelease(onEnd)
+        let end = RunOnRelease(onEnd)
         target.dispatch {
             work()
-            end.call()
+            end.run()
         }
     }
 }

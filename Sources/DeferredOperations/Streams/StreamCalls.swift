@@ -38,7 +38,7 @@ final class StreamCalls: Sendable {
 
     private func submit(_ taken: StreamBuffer.Taken) {
         // Ends the calls if the dispatcher releases its work without running it.
-        let end = CallOnRelease { [onEnd] in onEnd(DeferredError.abandoned) }
+        let end = RunOnRelease { [onEnd] in onEnd(DeferredError.abandoned) }
         dispatcher.dispatch { [self] in
             end.disarm()
             if consume(taken) { begin() }

@@ -47,7 +47,7 @@ extension ObjectClass {
 
     static let repeating = ObjectClass(
         name: "repeating", calls: ["advance", "reset", "stop", "cancel"], exclusive: ["advance"],
-        steps: steps,
+        steps: steps.merging(["advance": ["move", "expire", "endRun"]]) { $1 },
         make: {
             let clock = ManualClock(), log = Log()
             let work = RepeatingWork(every: .seconds(2), on: clock, startsNow: false) { log.add("run") }
@@ -70,7 +70,7 @@ extension ObjectClass {
             var runs: [String] = []
             var (stopper, canceller): (Int?, Int?) = (nil, nil)
             // The timer has expired, and the run is about to begin, or the work to end.
-            var hasExpired = false
+            var (hasExpired, isRunning) = (false, false)
             func expire() {
                 guard end == "pending" else { return }
                 if stopper != nil {
@@ -78,8 +78,13 @@ extension ObjectClass {
                 } else if now >= due {
                     runs.append("run")
                     due = now + 2
+                    isRunning = true
                 }
                 hasExpired = false
+            }
+            func endRun() {
+                if isRunning, end == "pending", stopper != nil { end = "()" }
+                isRunning = false
             }
             return ObjectRun { call, _, number in
                 switch call {
@@ -87,14 +92,16 @@ extension ObjectClass {
                     now += 1
                     hasExpired = now >= due && stopper == nil
                 case "expire": expire()
+                case "endRun": endRun()
                 case "reset": due = now + 2
                 case "beginStop": stopper = stopper ?? number
                 case "beginCancel": canceller = canceller ?? number
-                case "stop": if end == "pending", stopper == number, !hasExpired { end = "()" }
+                case "stop": if end == "pending", stopper == number, !hasExpired, !isRunning { end = "()" }
                 default: if end == "pending", canceller == number { end = "cancelled" }
                 }
             } results: {
                 expire()
+                endRun()
                 return [runs.joined(separator: " "), end, "\(end == "pending" ? 1 : 0)"]
             }
         })
