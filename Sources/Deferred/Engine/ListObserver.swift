@@ -144,6 +144,8 @@ final class ListObserver: Sendable {
             if !needsSettled, let additions, additions.observers.removeValue(forKey: index) == nil {
                 additions.hasNewestSettled = true
             }
+            // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
+            if state.isDetached && state.isAttaching { return (true, false, nil) }
             guard state.link != nil, state.decision == nil else { return (false, false, nil) }
             state.remaining -= 1
             let isOpen = additions?.isOpen ?? false
