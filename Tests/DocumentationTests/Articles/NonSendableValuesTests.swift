@@ -107,7 +107,7 @@ private final class Bitmap {
     @Test("Values that are not Sendable: thread-safe, but not marked so")
     func unmarked() {
         struct Log: Sendable { func write(_ text: String) {} }
-        // Dispatch documents that a work item may be cancelled from any thread.
+        // A work item may be cancelled from any thread.
         struct WorkItem: @unchecked Sendable {
             let item: DispatchWorkItem
         }
