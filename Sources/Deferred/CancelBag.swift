@@ -31,8 +31,10 @@ public final class CancelBag: Sendable {
     /// How many pending Deferreds are in the bag.
     public var count: Int { entries.withLock { $0.count } }
 
-    /// Adds `deferred`, which stays until it is settled; one that is settled is not added. After ``cancelAll()`` the
-    /// bag may be filled again.
+    /// Adds `deferred`, which stays until it is settled; one that is settled is not added.
+    ///
+    /// A bag cannot be closed: what is added after ``cancelAll()`` stays until the next call of that, or until the
+    /// bag is released. To end for good, release the bag, or set a flag before the call and check it after adding.
     public func add(_ deferred: Deferred<some Sendable>) {
         let link = deferred.link
         guard !link.isSettled else { return }

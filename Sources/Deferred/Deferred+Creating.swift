@@ -98,7 +98,7 @@ extension Deferred {
     /// explicitly.
     ///
     /// - Parameter canceller: As in ``init(canceller:fileID:line:)``. If it calls an API whose `cancel()` calls the
-    ///   completion handler at once, what that reports is the outcome (C1), unless the canceller rejects with
+    ///   completion handler at once, what that reports is the outcome, unless the canceller rejects with
     ///   `CancellationError` before that call.
     @inlinable
     public static func withResolver(

@@ -13,6 +13,8 @@ import Deferred
 /// A failure is reported when the last handle of its Deferred is released: create the handles inside `body`. What is
 /// reported on other threads, outside of this Task and of Tasks created in `body`, does not belong to this test, and is
 /// not seen.
+///
+/// The compiler does not see a `try` inside `#expect`. If `body` has no other, begin it with `{ () throws in`.
 @discardableResult
 public func expectNoUnhandledFailures<R>(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> R

@@ -50,6 +50,7 @@ import Testing
                 _ = user(1).map { _ in try await load() }  // cannot pass function of type '@Sendable (User) async
                 let _: Deferred<Int> = user(1).map { $0.name.count }.recover { _ in "none" }  // cannot convert value
                 user(1).done { screen.text = $0.name }  // main actor-isolated property 'text' can not be mutated
+                _ = DeferredList([user(1)]).first(3)  // missing argument label 'fileID:' in call
                 user(1).done { box.count += $0.name.count }  // capture of 'box' with non-Sendable type 'Box'
             }
         }

@@ -14,7 +14,7 @@ internal import Synchronization
 /// that a permit released inside a callback of another holder, on a thread that is granting permits further up its
 /// stack, is granted after that callback. So a long queue of work that never waits takes no stack.
 ///
-/// A cancel of several at once admits none of them: who waits leaves before a permit is released (C7). Releasing the
+/// A cancel of several at once admits none of them: who waits leaves before a permit is released. Releasing the
 /// last reference to a semaphore changes nothing for those that wait or have a permit.
 ///
 /// With a limit below 1, every ``acquire(fileID:line:)`` fails with ``DeferredError/invalidArgument(_:)``.

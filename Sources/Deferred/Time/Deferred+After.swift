@@ -11,7 +11,7 @@ extension Deferred {
     /// A cancel before that stops the timer, releases the value and fails the Deferred with `CancellationError`. If
     /// the dispatcher is released before the delay has passed, the Deferred fails with
     /// ``DeferredError/abandoned``. A callback that is attached after the delay has passed runs on the thread that
-    /// attaches it (F3); name a dispatcher at the callback where that matters.
+    /// attaches it; name a dispatcher at the callback where that matters.
     ///
     /// - Parameters:
     ///   - delay: How long from now. Zero or less is as soon as possible, but not before this call returns.

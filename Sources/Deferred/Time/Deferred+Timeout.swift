@@ -18,7 +18,7 @@ extension Deferred {
     /// which stays a `CancellationError`, and not if the outcome came first.
     ///
     /// A callback upstream that is running when the time is up is allowed to finish, and its own link takes its
-    /// outcome (C5); then this position ends as said. A synchronous callback that runs longer than the limit is not
+    /// outcome; then this position ends as said. A synchronous callback that runs longer than the limit is not
     /// interrupted. The timer is stopped, and all that it retains is released, as soon as this position is settled.
     ///
     /// - Parameters:

@@ -16,11 +16,11 @@ protocol RequestObserver: AnyObject, Sendable {
 /// Subclass one of those two; this class has no initializer for others.
 ///
 /// Four things happen to a request, in any order and on any threads. The operation is finished once all four have
-/// happened. So the callbacks have run when `waitUntilAllOperationsAreFinished` returns (O1), and a cancelled operation
+/// happened. So the callbacks have run when `waitUntilAllOperationsAreFinished` returns, and a cancelled operation
 /// never finishes before its queue has started it, which `OperationQueue` does not support.
 ///
 /// - *started*: the queue has called `start()`;
-/// - *decided*: there is an outcome, from the work or from a cancel, whichever came first (O2);
+/// - *decided*: there is an outcome, from the work or from a cancel, whichever came first;
 /// - *idle*: the work has returned, if it was started at all, and so has what stops it because of a cancel;
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {

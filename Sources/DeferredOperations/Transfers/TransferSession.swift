@@ -8,7 +8,7 @@ public import Foundation
 /// The `URLSession` behind transfers: one for all, ``shared``, unless you want another configuration.
 ///
 /// A session keeps connections open for reuse, and is never invalidated; what is cancelled is a single task
-/// of it (O3).
+/// of it.
 ///
 /// The shared session keeps no cache and no credentials, and cookies only in memory. How many connections
 /// there are to a host is for the operation queue to decide, or a ``DataSourceManager``.

@@ -19,8 +19,8 @@ public import Deferred
 ///   may be released, and its `deinit` run, on the thread that posts.
 /// - Listeners of higher priority are called, or submitted to their dispatcher, first; those of one priority
 ///   in the order added. Each listener receives the messages in the order posted, if its dispatcher keeps
-///   order. (If a listener that is called at once posts to the same channel, the listeners after it receive
-///   that message first.)
+///   order, as a serial queue and the main actor do. (If a listener that is called at once posts to the same
+///   channel, the listeners after it receive that message first.)
 /// - A delivery that has not begun when the listener is removed is not made.
 /// - Everything may be called from any thread, also from inside a listener. Nothing runs under a lock.
 public struct Channel<Message: Sendable>: Sendable {

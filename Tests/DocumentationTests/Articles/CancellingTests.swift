@@ -52,6 +52,68 @@ import Testing
         #expect(try successResult(of: failed) == "no page")
     }
 
+    @Test("Cancelling: enough, from inside a chain")
+    func enough() throws {
+        let pages = ["/a", "/b", "/c"].map { _ in Deferred<String>() }
+        let addresses = Array(pages.indices)
+        @Sendable func fetchPage(_ address: Int) -> Deferred<String> { pages[address] }
+        let checks = addresses.map { address in fetchPage(address).map { $0.contains("needle") } }
+        let list = DeferredList(checks)
+        for check in checks {
+            check.done { isFound in if isFound { list.cancel() } }  // the check itself is settled
+        }
+        let found = list.results()
+        pages[0].resolve("hay")
+        pages[1].resolve("a needle")
+        let results = try successResult(of: found)
+        #expect(try results[0].get() == false)
+        #expect(try results[1].get() == true)
+        #expect(throws: CancellationError.self) { try results[2].get() }
+        #expect(try failureResult(of: pages[2]) is CancellationError)
+    }
+
+    @Test("Cancelling: a callback that cancels its own chain loses the result below it")
+    func enoughTooEarly() throws {
+        let page = Deferred<String>()
+        let end = SynchronizedValue<Deferred<Int>?>(nil)
+        let check = page.map { text in
+            end.read { $0 }?.cancel()
+            return text.count
+        }
+        let last = check.map { $0 + 1 }
+        end.write { $0 = last }
+        page.resolve("text")
+        #expect(try failureResult(of: last) is CancellationError)
+    }
+
+    @Test("Cancelling: enough, by a list that cancels the remaining")
+    func enoughFirst() throws {
+        let pages = (0..<3).map { _ in Deferred<String>() }
+        let addresses = Array(pages.indices)
+        @Sendable func fetchPage(_ address: Int) -> Deferred<String> { pages[address] }
+        let checks = addresses.map { address in
+            fetchPage(address).map { page in
+                guard page.contains("needle") else { throw NotFound() }
+                return address
+            }
+        }
+        let found = DeferredList(checks, cancelsRemaining: true).first()
+        pages[0].resolve("hay")
+        pages[1].resolve("a needle")
+        #expect(try successResult(of: found).value == 1)
+        #expect(try failureResult(of: pages[2]) is CancellationError)
+    }
+
+    @Test("Cancelling: what is stored in a bag after cancelAll() continues")
+    func bagAfterCancelAll() throws {
+        let (bag, page) = (CancelBag(), Deferred<String>())
+        bag.cancelAll()
+        page.store(in: bag)
+        try expectNoResult(page)
+        bag.cancelAll()
+        #expect(try failureResult(of: page) is CancellationError)
+    }
+
     @Test("Cancelling: shielded() keeps a cancellation from upstream")
     func shield() throws {
         struct Store: Sendable {

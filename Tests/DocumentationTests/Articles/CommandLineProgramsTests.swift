@@ -74,6 +74,20 @@ func interruption(by number: CInt = SIGINT) -> Deferred<Void> {
         #expect(eventLog.all == partialReport)
     }
 
+    @Test("Command-line programs: shielded, a signal survives the cancel of what waits for it")
+    func shielded() throws {
+        let interrupted = Deferred<Void>()
+        let list = DeferredList([Deferred.resolved(1)])
+        let results = list.results()
+        let onInterruption = interrupted.shielded().done { list.cancel() }
+        results.finally { _ in onInterruption.cancel() }
+        #expect(onInterruption.hasFired)
+        try expectNoResult(interrupted)
+        let other = Deferred<Void>()
+        other.done { list.cancel() }.cancel()
+        #expect(other.hasFired)
+    }
+
     @Test("Command-line programs: a time limit for the whole run keeps what was done")
     func limited() throws {
         let clock = ManualClock()

@@ -37,6 +37,58 @@ import Testing
         #expect(eventLog.all.first?.hasPrefix("0: success") == true)
     }
 
+    @Test("Lists: the first three values, in a loop")
+    func firstThreeInLoop() async throws {
+        let last = Deferred<String>()
+        let list = DeferredList([.resolved("a"), .rejected(Refused()), .resolved("b"), .resolved("c"), last])
+        var pages: [String] = []
+        for await (_, result) in list.completed {
+            if let page = try? result.get() { pages.append(page) }
+            if pages.count == 3 { break }
+        }
+        list.cancel()  // the others
+        #expect(pages == ["a", "b", "c"])
+        #expect(try failureResult(of: last) is CancellationError)
+    }
+
+    @Test("Lists: the first three values, in a chain")
+    func firstThreeInChain() throws {
+        func firstThree(of inputs: [Deferred<String>]) -> Deferred<[String]> {
+            let found = DeferredQueue<String>()
+            for input in inputs { input.done { try found.put($0) }.fail { _ in } }
+            return DeferredList((0..<3).map { _ in found.get() }, consumeErrors: true).values()
+        }
+        try expectNoUnhandledFailures {
+            let inputs = (0..<5).map { _ in Deferred<String>() }
+            let three = firstThree(of: inputs)
+            three.finally { _ in DeferredList(inputs).cancel() }  // the others
+            inputs[4].resolve("e")
+            inputs[0].reject(Refused())
+            inputs[2].resolve("c")
+            try expectNoResult(three)
+            inputs[1].resolve("b")
+            #expect(try successResult(of: three) == ["e", "c", "b"])
+            #expect(try failureResult(of: inputs[3]) is CancellationError)
+            let tooFew = firstThree(of: [.resolved("a"), .rejected(Refused()), .resolved("c")])
+            #expect(try failureResult(of: tooFew) as? DeferredError == .abandoned)
+        }
+    }
+
+    @Test("Lists: the next input of a limited list starts after the callbacks of the one before")
+    func nextAfterCallbacks() {
+        let (eventLog, first) = (eventLog, Deferred<Int>())
+        let list = DeferredList(0..<2, limit: 1) { number in
+            eventLog.add("starts \(number)")
+            let work = number == 0 ? first : .never()
+            work.done { _ in eventLog.add("done \(number)") }
+            return work
+        }
+        let results = list.results()
+        first.resolve(0)
+        #expect(eventLog.all == ["starts 0", "done 0", "starts 1"])
+        results.cancel()
+    }
+
     @Test("Lists: different types")
     func gathering() {
         let print: @Sendable (String) -> Void = eventLog.add

@@ -104,6 +104,21 @@ private final class Bitmap {
         #expect(try successResult(of: picture.map { $0.bitmap.pixels.count }) == 2)
     }
 
+    @Test("Values that are not Sendable: thread-safe, but not marked so")
+    func unmarked() {
+        struct Log: Sendable { func write(_ text: String) {} }
+        // A work item may be cancelled from any thread.
+        struct WorkItem: @unchecked Sendable {
+            let item: DispatchWorkItem
+        }
+        let (log, queue, page) = (Log(), DispatchQueue(label: "warnings"), Deferred<String>())
+        let warning = WorkItem(item: DispatchWorkItem { log.write("the page is late") })
+        queue.asyncAfter(deadline: .now() + 60, execute: warning.item)
+        page.finally { _ in warning.item.cancel() }
+        page.resolve("text")
+        #expect(warning.item.isCancelled)
+    }
+
     @MainActor private final class Document {
         var text = ""
     }

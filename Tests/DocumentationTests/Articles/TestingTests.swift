@@ -98,5 +98,9 @@ import Testing
             let page = Deferred<String>.rejected(NotFound())
             page.fail { _ in }
         }
+        func fetchPage() -> Deferred<String> { .resolved("text") }
+        try expectNoUnhandledFailures { () throws in
+            #expect(try successResult(of: fetchPage()) == "text")
+        }
     }
 }

@@ -53,6 +53,32 @@ private final class Connection: Sendable {
         #expect(eventLog.all == ["fetches ann"])
     }
 
+    @Test("Time limits: the delays of a retry")
+    func delays() throws {
+        let eventLog = eventLog
+        @Sendable func fetchPage(of name: String) -> Deferred<String> {
+            eventLog.add("\(clock.now.offset)")
+            return .rejected(Refused())
+        }
+        let page = Deferred.retry(attempts: 3, delay: .constant(.seconds(1)), on: clock) {
+            fetchPage(of: "ann")
+        }
+        #expect(clock.advanceUntilIdle())
+        #expect(try failureResult(of: page) is Refused)
+        #expect(eventLog.all == [Duration.zero, .seconds(1), .seconds(2)].map { "\($0)" })
+    }
+
+    @Test("Time limits: the delays of a retry that names none")
+    func defaultDelays() throws {
+        let clock = clock
+        let page = Deferred<String>.retry(attempts: 3, on: clock) { throw Refused() }
+        clock.advance(by: .milliseconds(499))
+        #expect(clock.scheduled.count == 1)
+        #expect(clock.advanceUntilIdle())
+        #expect((.milliseconds(1500) ... .seconds(3)).contains(clock.now.offset))
+        #expect(try failureResult(of: page) is Refused)
+    }
+
     @Test("Time limits: retry for a while")
     func retryForAWhile() throws {
         let page = Deferred.retry(attempts: 1000, within: .seconds(60), on: clock) {

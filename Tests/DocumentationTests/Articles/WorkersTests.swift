@@ -32,6 +32,15 @@ private final class Pool: Sendable {
     let eventLog = SharedLog<String>()
     let clock = ManualClock()
 
+    @Test("Workers: a semaphore starts the next job before what stands behind run")
+    func nextBeforeCallbacks() {
+        let (eventLog, semaphore, first) = (eventLog, DeferredSemaphore(1), Deferred<Void>())
+        semaphore.run { first }.done { eventLog.add("behind run") }
+        semaphore.syncRun { eventLog.add("next") }
+        first.resolve()
+        #expect(eventLog.all == ["next", "behind run"])
+    }
+
     private func pool() -> Pool {
         let eventLog = eventLog
         return Pool { job in

@@ -1,6 +1,7 @@
 import Deferred
 import DeferredTesting
 import Multicast
+import Synchronization
 import TestSupport
 import Testing
 
@@ -43,6 +44,45 @@ private final class Scanner: @unchecked Sendable {
     init() { Scanner.last = self }
     func start() { isScanning = true }
     func stop() { isScanning = false }
+}
+
+/// The requests in progress of one connection.
+final class Requests: Sendable {
+    private struct State {
+        var lastNumber = 0
+        var resolvers: [Int: Resolver<String>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits for the answer to a request, which `send` sends with its number.
+    func answer(_ send: (_ number: Int) -> Void) -> Deferred<String> {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        // What the canceller takes out is released after the lock.
+        let (answer, resolver) = Deferred<String>.withResolver(
+            canceller: { [weak self] _ in _ = self?.take(number) })
+        state.withLock { $0.resolvers[number] = resolver }
+        send(number)
+        return answer
+    }
+
+    func didReceive(_ text: String, for number: Int) { take(number)?.resolve(text) }
+
+    func didClose(_ error: any Error) {
+        let resolvers = state.withLock { state in
+            let resolvers = state.resolvers
+            state.resolvers = [:]
+            return resolvers
+        }
+        for resolver in resolvers.values { resolver.reject(error) }
+    }
+
+    private func take(_ number: Int) -> Resolver<String>? {
+        state.withLock { $0.resolvers.removeValue(forKey: number) }
+    }
 }
 
 @Suite(.serialized) struct WrappingCallbacksTests {
@@ -103,6 +143,65 @@ private final class Scanner: @unchecked Sendable {
         // The result that arrives after the cancellation is dropped without a report.
         upload.finish(.success(5))
         #expect(try failureResult(of: cancelled) is CancellationError)
+    }
+
+    @Test("Wrapping: a forgotten request, retained by its canceller", arguments: [true, false])
+    func forgotten(isWeak: Bool) throws {
+        struct Reference { weak var upload: Upload? }
+        func forgottenRequest() -> (Deferred<Int>, Reference) {
+            let upload = Upload("text", eventLog: eventLog)
+            if isWeak {
+                let (count, resolver) = Deferred<Int>.withResolver(
+                    canceller: { [weak upload] _ in upload?.cancel() })
+                upload.start { resolver.complete(with: $0) }
+                return (count, Reference(upload: upload))
+            }
+            let (count, resolver) = Deferred<Int>.withResolver(canceller: { _ in upload.cancel() })
+            upload.start { resolver.complete(with: $0) }
+            return (count, Reference(upload: upload))
+        }
+        let (count, reference) = forgottenRequest()
+        if isWeak {
+            #expect(try failureResult(of: count) as? DeferredError == .abandoned)
+        } else {
+            try expectNoResult(count)
+            #expect(reference.upload != nil)
+            count.cancel()
+            #expect(try failureResult(of: count) is CancellationError)
+        }
+        #expect(reference.upload == nil)
+    }
+
+    @Test("Wrapping: many requests, found by number, whose callbacks send and cancel others")
+    func requests() throws {
+        let (requests, eventLog) = (Requests(), eventLog)
+        let first = requests.answer { eventLog.add("sends \($0)") }
+        let second = first.then { _ in requests.answer { eventLog.add("sends \($0)") } }
+        requests.didReceive("one", for: 1)
+        let third = requests.answer { eventLog.add("sends \($0)") }
+        third.cancel()
+        #expect(try failureResult(of: third) is CancellationError)
+        let (fourth, fifth) = (requests.answer { _ in }, requests.answer { _ in })
+        second.fail { _ in
+            fourth.cancel()
+            _ = requests.answer { eventLog.add("sends \($0)") }
+        }
+        requests.didClose(Refused())
+        #expect(try failureResult(of: second) is Refused)
+        #expect(fourth.hasFired && fifth.hasFired)
+        #expect(try failureResult(of: fifth) is Refused)
+        _ = try failureResult(of: fourth)
+        #expect(eventLog.all == ["sends 1", "sends 2", "sends 3", "sends 6"])
+    }
+
+    @Test("Wrapping: releasing the last resolver runs callbacks there and then")
+    func releasedResolver() {
+        var resolvers: [Resolver<Int>] = []
+        let (count, resolver) = Deferred<Int>.withResolver()
+        resolvers.append(consume resolver)
+        count.fail { eventLog.add("\($0 as? DeferredError == .abandoned)") }
+        resolvers = []
+        #expect(eventLog.all == ["true"])
     }
 
     /// Its `cancel()` calls the handler.
