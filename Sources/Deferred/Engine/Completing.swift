@@ -307,6 +307,8 @@ extension DrainLoop {
         let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread
         let endsRequests = isAnswered || isCancellers
         if endsRequests { for request in requests { request.end() } }
+        // Work that was cancelled while it ran: its failure is reported only if a consumer takes it (U1).
+        if !requests.isEmpty && !endsRequests && state.phase == .running { link.state.handle() }
         // Taken out under the lock and released after it, since these may have a user's deinit.
         let canceller = coldState.canceller.take()
         let list = coldState.list.take()

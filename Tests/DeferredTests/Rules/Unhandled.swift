@@ -289,5 +289,47 @@ extension Rules {
             }
             #expect(unhandled == ["Boom(2)"])
         }
+
+        @Test("U1: a callback that fails after its link was cancelled is not reported")
+        func cancelledWhileItRuns() {
+            let work = StoringDispatcher()
+            let handle = Box<Deferred<Int>?>(nil)
+            func unhandled(_ make: (Deferred<Int>) -> Deferred<Int>) -> [String] {
+                self.unhandled {
+                    let running = Deferred.resolved(1).map(on: work) { (_: Int) -> Int in
+                        handle.value!.cancel()
+                        throw Boom(1)
+                    }
+                    handle.value = make(running)
+                    work.runAll()
+                    handle.value = nil
+                }
+            }
+            #expect(unhandled { $0 }.isEmpty)
+            #expect(unhandled { $0.map { $0 } }.isEmpty)
+            #expect(unhandled { DeferredList([$0]).values().map { $0[0] } }.isEmpty)
+            #expect(unhandled { running in Deferred.resolved(0).then { _ in running } }.isEmpty)
+            // A failure that was passed on belongs to what received it.
+            #expect(
+                unhandled {
+                    _ = $0.map { $0 }
+                    return $0
+                } == ["Boom(1)"])
+        }
+
+        @Test("U1: a callback that returns a failed Deferred after its link was cancelled is not reported")
+        func cancelledBeforeItReturns() {
+            let found = unhandled {
+                let source = Deferred<Int>()
+                let handle = Box<Deferred<Int>?>(nil)
+                handle.value = source.then { _ -> Deferred<Int> in
+                    handle.value!.cancel()
+                    return .rejected(Boom(1))
+                }
+                source.resolve(1)
+                handle.value = nil
+            }
+            #expect(found.isEmpty)
+        }
     }
 }
