@@ -30,7 +30,8 @@ extension Deferred {
     /// ```
     ///
     /// For command line tools and tests, where nothing else is to be done meanwhile; `await` ``value``
-    /// elsewhere. The wait is a consumer of the Deferred, and handles its failure.
+    /// elsewhere. The wait is a consumer of the Deferred, and handles its failure. As long as the Deferred is
+    /// paused, it waits also for an outcome that is there (``pause()``).
     ///
     /// The outcome has to be produced on another thread. If it is certain that this is impossible, this throws
     /// ``DeferredError/wouldDeadlock(at:)`` with the place of the call, and does not wait. It searches up the
@@ -61,7 +62,7 @@ extension Deferred {
         timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Value {
         Abandonment.finishWaiting()
-        if let result = currentResult { return try result.get() }
+        if !link.isPaused, let result = currentResult { return try result.get() }
         let site = DeferredDiagnostic.Location(.blocking, fileID, line)
         let outcome = SpinLocked<Result<Value, any Error>?>(nil)
         let semaphore = DispatchSemaphore(value: 0)

@@ -3,7 +3,7 @@
 extension Model {
     func wait(_ handle: Handle) -> Waited {
         finishWaitingAbandonments()
-        if let outcome = look(handle) { return .outcome(outcome) }
+        if handle.node.pauses == 0, let outcome = look(handle) { return .outcome(outcome) }
         var known: [ObjectIdentifier: Bool] = [:]
         return isStuck(handle.node, &known) ? .wouldDeadlock : .timedOut
     }

@@ -341,5 +341,20 @@ extension Rules {
                 #expect(seen.value == Array(0..<20))
             }
         }
+
+        @Test("P1: wait() waits for a Deferred that is settled and paused")
+        func waitsForUnpause() throws {
+            let source = Deferred<Int>()
+            source.pause()
+            source.resolve(1)
+            let error = #expect(throws: DeferredError.self) { try source.wait(timeout: .zero) }
+            guard case .timedOut? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(outcome(source) == "1")
+            source.unpause()
+            #expect(try source.wait(timeout: .zero) == 1)
+        }
     }
 }
