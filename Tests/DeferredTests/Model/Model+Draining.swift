@@ -239,10 +239,14 @@ extension Model {
     }
 
     private func conclude(_ node: Node, with outcome: ModelOutcome, in loop: DrainLoop) {
-        // Not reported unless something waits for it (U1).
-        if !node.requests.isEmpty { node.isHandled = true }
+        noteCancelled(node)
         settle(node, outcome, [], in: loop)
         repeatRequests(in: node, loop)
+    }
+
+    /// A failure of work that was cancelled while it ran is not reported, unless something waits for it (U1).
+    private func noteCancelled(_ node: Node) {
+        if !node.requests.isEmpty { node.isHandled = true }
     }
 
     /// L4, L5.
@@ -252,6 +256,7 @@ extension Model {
         }
         if let outcome = inner.outcome, !inner.isDraining, inner.pauses == 0 {
             // The callback's result counts, though it was cancelled while it ran.
+            noteCancelled(node)
             node.isCancelRequested = false
             node.requests.removeAll { $0 === node }
             inner.isHandled = true

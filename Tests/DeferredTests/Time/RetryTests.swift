@@ -245,6 +245,29 @@ struct RetryTests {
         #expect(try failureResult(of: failing) is CancellationError)
     }
 
+    @Test("L6: so it stays where each attempt fails between its return and its linking")
+    func failsBeforeItIsLinked() throws {
+        let attempt = Rules.Box(Deferred<Int>())
+        let failing = Deferred<Int>.retry(attempts: .max, delay: .none, on: clock) { attempt.value }
+        func length() -> Int { failing.debugDescription.split(separator: "\n").count }
+        func fail() {
+            attempt.value.reject(TestError())
+            // The attempt is made, and linked, in a callback of what it returns: it is settled, and not idle.
+            let next = Deferred<Int>()
+            next.fail { [clock] _ in clock.advance() }
+            attempt.value = next
+            next.reject(TestError())
+            attempt.value = Deferred<Int>()
+            clock.advance()
+        }
+        for _ in 0..<3 { fail() }
+        let short = length()
+        for _ in 0..<300 { fail() }
+        #expect(length() == short)
+        failing.cancel()
+        #expect(try failureResult(of: failing) is CancellationError)
+    }
+
     @Test("U1: the failures of attempts are handled by the retry, whatever its outcome")
     func nothingUnhandled() throws {
         try expectNoUnhandledFailures {
