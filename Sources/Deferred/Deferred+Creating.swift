@@ -14,8 +14,8 @@ extension Deferred {
     /// Creates a pending Deferred with a closure that stops the work which would complete it.
     ///
     /// - Parameter canceller: Runs once, on the thread that cancels, if the Deferred is cancelled while pending. If it
-    ///   completes the resolver that it receives, that is the outcome; otherwise the Deferred fails with
-    ///   `CancellationError`. It is released when the Deferred is settled.
+    ///   completes the resolver that it receives, that is the outcome, and an error that nothing handles is reported;
+    ///   otherwise the Deferred fails with `CancellationError`. It is released when the Deferred is settled.
     @inlinable
     @_disfavoredOverload
     public init(
