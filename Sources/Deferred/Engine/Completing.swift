@@ -329,8 +329,7 @@ extension DrainLoop {
         }
         if state.cancelsFollowed { for follower in following { begin(CancelRequest(follower)) } }
         if !endsRequests { for request in requests { begin(request) } }
-        _ = consume canceller
-        _ = consume list
+        withExtendedLifetime((canceller, list)) {}
     }
 
     private mutating func enqueueDrain(_ link: Link, _ consumers: ConsumerQueue, _ scope: FinalizerScope?) {

@@ -72,7 +72,8 @@ public final class DeferredLatest: Sendable {
 
     /// Cancels the latest call, if it is not settled.
     public func cancel() {
-        // It stays there until the call is settled: of two that cancel at once, neither returns before the other's cancel.
+        // It stays there until the call is settled: of two that cancel at once, neither returns before the
+        // call has been cancelled.
         let cancelLatest = latest.withLock { $0.cancel }
         cancelLatest?()
     }
