@@ -165,10 +165,11 @@ struct CurlHabitsTests {
         let program = try fetch.start(["-j", "40"] + urls, preparation: "ulimit -n 64")
         await program.waitForErrors(containing: "oo many open files")
         program.send(SIGINT)
-        // Not all: another connection may have given a descriptor back when a failure is looked at.
+        // Not all: another connection may have given a descriptor back when a failure is looked at. And either a
+        // connection or a part file is what is one too many.
         let errors = await program.outcome.errorLines
-        let failure = ": cannot connect: too many open files"
-        #expect(errors.contains { $0.hasPrefix("fetch: ") && $0.contains(failure) }, "\(errors)")
+        #expect(
+            errors.contains { $0.hasPrefix("fetch: ") && $0.contains("oo many open files") }, "\(errors)")
     }
 
     @Test("What a killed run has left is removed by the next one for the same files, and nothing else")
