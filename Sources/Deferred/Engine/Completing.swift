@@ -143,7 +143,7 @@ extension DrainLoop {
     mutating func concludeUnreachable(_ link: consuming Link, _ result: consuming Link.Payload) {
         if result.kind == .wait { return conclude(link, result) }
         link.payload = result
-        link.state.settle()
+        link.state = link.state.settled()
         link.word.store(Word.settled, ordering: .relaxed)
     }
 
@@ -274,7 +274,7 @@ extension DrainLoop {
     ) {
         if !link.hasOnlyConsumers { return finishWithColdState(link, word, outcome, isAnswered) }
         link.payload = outcome
-        link.state.settle()
+        link.state = link.state.settled()
         link.activeThread = thread
         if word & ~Word.flags == 0 {
             link.unlock(Word.settled)
@@ -295,7 +295,7 @@ extension DrainLoop {
         let isRecorded = Recording.isOn
         if isRecorded { Recording.settled(link, outcome) }
         link.payload = outcome
-        link.state.settle()
+        link.state = link.state.settled()
         link.activeThread = thread
         guard let coldState = link.coldState else {
             let consumers = ConsumerQueue(takenFrom: word)
