@@ -56,6 +56,7 @@ struct Contender {
 @resultBuilder
 enum ContenderList {
     static func buildBlock(_ contenders: Contender...) -> [Contender] { contenders }
+    static func buildBlock(_ contenders: [Contender]) -> [Contender] { contenders }
 }
 
 /// The peer that a workload is compared with.

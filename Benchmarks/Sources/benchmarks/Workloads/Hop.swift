@@ -19,33 +19,13 @@ enum HopRoundTrip<Value: BenchmarkValue> {
             "W8", "hop to a queue and back", per: "round trip", payload: Value.title,
             target: Target(limit: 1.15, peer: .dispatch), onOneProcessor: true, hasExactAllocations: false
         ) {
-            hop(.deferred) { queue, value, callback in
-                Deferred.resolved(value).done(on: queue) { callback($0) }
-            }
-            hop(.dispatch) { queue, value, callback in
-                queue.async { callback(value) }
-            }
-            #if Peers
-            hop(.threaded) { _, value, callback in
-                EventLoops.threaded.execute { callback(value) }
-            }
-            hop(.openCombine) { queue, value, callback in
-                Future<Value, Never> { $0(.success(value)) }
-                    .receive(on: queue.ocombine)
-                    .subscribe(
-                        Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
-            }
-            #endif
-            // An actor whose executor is a queue.
-            hop(.task) { _, value, callback in
-                Task { await QueueActor.shared.run { callback(value) } }
-            }
+            Hop<Value>.contenders(hop)
         }
     }
 
     private static func hop(
         _ library: Library,
-        _ start: @escaping (DispatchQueue, Value, @escaping @Sendable (Value) -> Void) -> Void
+        _ start: @escaping Hop<Value>.Start
     ) -> Contender {
         Contender(library, .elapsed) { iterations, stopwatch in
             let sink = ValueSink()
@@ -80,32 +60,13 @@ enum HopPipelined<Value: BenchmarkValue> {
             target: Target(limit: 2.3, peer: .dispatch, floor: 1.75), onOneProcessor: true,
             hasExactAllocations: false
         ) {
-            hops(.deferred) { queue, value, callback in
-                Deferred.resolved(value).done(on: queue) { callback($0) }
-            }
-            hops(.dispatch) { queue, value, callback in
-                queue.async { callback(value) }
-            }
-            #if Peers
-            hops(.threaded) { _, value, callback in
-                EventLoops.threaded.execute { callback(value) }
-            }
-            hops(.openCombine) { queue, value, callback in
-                Future<Value, Never> { $0(.success(value)) }
-                    .receive(on: queue.ocombine)
-                    .subscribe(
-                        Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
-            }
-            #endif
-            hops(.task) { _, value, callback in
-                Task { await QueueActor.shared.run { callback(value) } }
-            }
+            Hop<Value>.contenders(hops)
         }
     }
 
     private static func hops(
         _ library: Library,
-        _ start: @escaping (DispatchQueue, Value, @escaping @Sendable (Value) -> Void) -> Void
+        _ start: @escaping Hop<Value>.Start
     ) -> Contender {
         Contender(library, .elapsed, items: batch) { iterations, stopwatch in
             let sink = ValueSink()
@@ -133,6 +94,36 @@ enum HopPipelined<Value: BenchmarkValue> {
             }
             stopwatch.stop()
             try check(sink.total, is: 7 * batch * iterations)
+        }
+    }
+}
+
+/// How each library calls a closure with a value on another queue.
+private enum Hop<Value: BenchmarkValue> {
+    typealias Start = (DispatchQueue, Value, @escaping @Sendable (Value) -> Void) -> Void
+
+    @ContenderList
+    static func contenders(_ contender: (Library, @escaping Start) -> Contender) -> [Contender] {
+        contender(.deferred) { queue, value, callback in
+            Deferred.resolved(value).done(on: queue) { callback($0) }
+        }
+        contender(.dispatch) { queue, value, callback in
+            queue.async { callback(value) }
+        }
+        #if Peers
+        contender(.threaded) { _, value, callback in
+            EventLoops.threaded.execute { callback(value) }
+        }
+        contender(.openCombine) { queue, value, callback in
+            Future<Value, Never> { $0(.success(value)) }
+                .receive(on: queue.ocombine)
+                .subscribe(
+                    Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { callback($0) }))
+        }
+        #endif
+        // An actor whose executor is a queue.
+        contender(.task) { _, value, callback in
+            Task { await QueueActor.shared.run { callback(value) } }
         }
     }
 }
