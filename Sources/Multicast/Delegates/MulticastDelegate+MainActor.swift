@@ -83,13 +83,8 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
-        let site = CallSite(fileID: fileID, line: line)
-        return reduce(
-            over: initial, on: MainActorDispatcher(),
-            { answer, delegate in
-                let delegate = UncheckedDelegate(value: delegate)
-                return try MainActor.assumeIsolated { try body(answer, delegate.value) }
-            }, site)
+        reduce(
+            over: initial, on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
     }
 
     /// Asks one delegate after the other, on the main actor, until one ends the question, and waits for the Deferred
@@ -99,13 +94,8 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Turn,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
-        let site = CallSite(fileID: fileID, line: line)
-        return reduceDeferred(
-            over: initial, on: MainActorDispatcher(),
-            { answer, delegate in
-                let delegate = UncheckedDelegate(value: delegate)
-                return try MainActor.assumeIsolated { try body(answer, delegate.value) }
-            }, site)
+        reduceDeferred(
+            over: initial, on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
     }
 
     /// Asks every delegate, one after the other, on the main actor; each changes the result in place.
@@ -162,5 +152,15 @@ private func onMainActor<Delegate, Answer: Sendable>(
     { delegate in
         let delegate = UncheckedDelegate(value: delegate)
         return try MainActor.assumeIsolated { try body(delegate.value) }
+    }
+}
+
+/// The same for a closure that receives the result so far as well.
+private func onMainActor<Answer: Sendable, Delegate, Turn: Sendable>(
+    _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Turn
+) -> @Sendable (Answer, Delegate) throws -> Turn {
+    { answer, delegate in
+        let delegate = UncheckedDelegate(value: delegate)
+        return try MainActor.assumeIsolated { try body(answer, delegate.value) }
     }
 }
