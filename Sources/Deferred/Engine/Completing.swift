@@ -47,7 +47,7 @@ extension Link {
         if hasOnlyConsumers {
             // As `DrainLoop.finish`, without the queue: the caller retains this source.
             payload = outcome
-            state.settle()
+            state = state.settled()
             activeThread = loop.thread
             let consumers = ConsumerQueue(takenFrom: word)
             unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
@@ -398,7 +398,7 @@ extension Link {
         assert(word & ~Word.flags == 0 && coldState == nil)
         if Recording.isOn && payload.kind == .awaiting { Recording.settled(self, .value(())) }
         swap(&outcome, &payload)
-        state.settleAtEnd()
+        state = state.settledAtEnd()
         unlock(word | Word.settled)
         return outcome
     }

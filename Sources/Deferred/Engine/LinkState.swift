@@ -108,23 +108,22 @@ extension LinkState {
     @inline(__always)
     mutating func take() { move(to: .running, on: .take) }
 
-    /// The outcome is stored.
-    @inline(__always)
-    mutating func settle() { move(to: .settled, on: .settle) }
-
-    /// The same, as a new value: for a change in place of a property, ThreadSanitizer notes a write at the
-    /// beginning of the object, and reports it beside any read of that.
+    /// Returns the state of the link once its outcome is stored. Not in place, as the other transitions are: for
+    /// such a change of a link's property ThreadSanitizer notes a write at the beginning of the object, and
+    /// reports it beside any read of that.
     @inline(__always)
     func settled() -> LinkState {
         var state = self
-        state.settle()
+        state.move(to: .settled, on: .settle)
         return state
     }
 
-    /// The outcome is stored in the link of a list or of a Task, to which a failure then belongs (D3).
-    mutating func settleAtEnd() {
-        settle()
-        marks.insert(.handled)
+    /// The same for the link of a list or of a Task, to which a failure then belongs (D3).
+    @inline(__always)
+    func settledAtEnd() -> LinkState {
+        var state = settled()
+        state.marks.insert(.handled)
+        return state
     }
 
     /// The step has returned a link to wait for.

@@ -24,7 +24,7 @@ extension Rules {
                 case .detach: _ = state.detach(markIsOpen: fact)
                 case .follow: _ = state.follow(from: state.phase == .running ? .running : .source)
                 case .abandon: _ = state.abandon(isFollowing: fact)
-                case .settle: fact ? state.settleAtEnd() : state.settle()
+                case .settle: state = fact ? state.settledAtEnd() : state.settled()
                 }
                 return state
             }
