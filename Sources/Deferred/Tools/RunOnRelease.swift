@@ -1,4 +1,4 @@
-/// Work that runs once: when it is told to, or when this is released without having been disarmed.
+/// Work that runs once: when `run` is called, or when this is released without having been disarmed.
 package final class RunOnRelease: Sendable {
     private let work: SpinLocked<(@Sendable () -> Void)?>
 
