@@ -85,6 +85,8 @@ import Testing
     func asked(sequentially: Bool) async throws {
         let delegates = MulticastDelegate<any WindowDelegate>()
         let windows = [Window("a"), Window("b", mayClose: false), Window("c")]
+        // The references of the delegates are weak, and optimised code releases what it has used for the last time.
+        defer { withExtendedLifetime(windows) {} }
         for window in windows { delegates.add(window, on: .global()) }
         let order = sequentially ? AskingOrder.sequentially : .concurrently
         let all = await Task.detached {
@@ -115,6 +117,7 @@ import Testing
     func found() async throws {
         let windows = MulticastDelegate<Window>()
         let (first, second) = (Window("a", mayClose: false), Window("b"))
+        defer { withExtendedLifetime((first, second)) {} }
         windows.add(first, on: nil)
         windows.add(second, on: nil)
         #expect(try await windows.first(on: MainActor.self, where: { $0.close() }).value === second)
