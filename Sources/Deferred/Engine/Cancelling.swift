@@ -31,7 +31,7 @@ extension DrainLoop {
 
     private mutating func walk(_ request: CancelRequest) {
         var request = request
-        while request.isOpen, !climb(&request) {}
+        while !climb(&request) {}
     }
 
     /// Runs requests, and what they claim and detach, until there are none.
@@ -62,6 +62,11 @@ extension DrainLoop {
         var locked: UInt?
         while true {
             let word = locked.take() ?? link.lock()
+            // The drain loop ends the mark of a root that it notifies under this lock.
+            if link === request.root && !request.isOpen {
+                link.unlock(word)
+                return true
+            }
             switch link.state.meet(isActiveHere: link.activeThread == thread) {
             case .join:
                 request.end()
