@@ -41,10 +41,8 @@ extension Deferred {
     /// - a callback on the main queue or the main actor, if this is called there;
     /// - the callback that this is called from, or one that is notified after that.
     ///
-    /// A list that waits for all its inputs needs what any of them needs. A list that a single input may
-    /// decide (``DeferredList/values(fileID:line:)``, ``DeferredList/first(fileID:line:)``, `gather`) is
-    /// refused only if all inputs still pending are stuck; inputs that a `limit` has not started do not count
-    /// while all places are taken. A Deferred that may still be completed explicitly, through a handle from
+    /// A list is refused if this is so for all of its inputs still pending; inputs that a `limit` has not
+    /// started do not count while all places are taken. A Deferred that may still be completed explicitly, through a handle from
     /// ``init(fileID:line:)`` or a ``Resolver``, is waited for even if it follows another, and so is one that
     /// a ``timeout(_:on:_:fileID:line:)`` can end. Possible cancels are not taken into account.
     ///

@@ -121,188 +121,64 @@ extension Link {
 
 /// Whether blocking a thread would mean waiting for that thread.
 extension Link {
-    /// Whether this link cannot be settled, or its consumers notified, before something has run on `thread`,
-    /// the current one: a callback that this is called from, what is notified after that, or a callback on
-    /// the main queue while this is the main queue.
+    /// Whether all that this link waits for, up the chain and through lists and links that follow, has yet to run
+    /// on `thread`, the current one: a callback that this is called from, what is notified after that, or a
+    /// callback on the main queue while this is the main queue.
     ///
-    /// True only if that is certain, cancels aside: not for what another thread may complete or a failure may
-    /// end first.
+    /// True only if that is certain, cancels aside: not for what another thread, or a timeout, may settle first.
+    /// Each link is read at another moment. That suffices: what waits for this thread does so while it searches.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
-        var search = DeadlockSearch(thread)
-        return search.isStuck(self)
-    }
-}
-
-/// Walks up from a link to everything that it may wait for, and from what is stuck back down to what that
-/// makes stuck. In loops, since a chain may be a million links long (F6).
-///
-/// Each link is read once, each at another moment. That suffices: what is stuck stays stuck while this thread
-/// searches.
-private struct DeadlockSearch {
-    /// When a link is stuck.
-    enum Condition {
-        case always
-        /// Never, as far as is known.
-        case never
-        /// If at least one of these is.
-        case any([Link])
-        /// If all of these are, and there is at least one.
-        case all([Link])
+        let isOnMainQueue = DispatchQueue.isOnMain
+        var walk = Walk(from: self)
+        var isFoundHere = false
+        var mayEndElsewhere = false
+        while !mayEndElsewhere,
+            walk.next({ link, others in
+                switch link.progress(on: thread, isOnMainQueue) {
+                case .here: isFoundHere = true
+                case .elsewhere: mayEndElsewhere = true
+                case .after(let links): others += links
+                }
+                return others.popLast()
+            }) != nil
+        {}
+        return isFoundHere && !mayEndElsewhere
     }
 
-    private struct Visit {
-        /// Retained, so that no other link has its address meanwhile.
-        let link: Link
-        /// The indices of the links that wait for it.
-        var dependents: [Int] = []
-        /// How many more of the links that it waits for have to be stuck before it is.
-        var missing = Int.max
+    /// What has to happen before a link settles, or notifies a new consumer.
+    private enum Progress {
+        /// Something on this thread.
+        case here
+        /// Something elsewhere, or it is not known.
+        case elsewhere
+        /// These have to settle, or one of them.
+        case after([Link])
     }
 
-    private let thread: UInt
-    private let isOnMainQueue = DispatchQueue.isOnMain
-    private var visits: [Visit] = []
-    private var places: [ObjectIdentifier: Int] = [:]
-
-    init(_ thread: UInt) { self.thread = thread }
-
-    mutating func isStuck(_ link: Link) -> Bool {
-        var next = place(of: link)
-        while next < visits.count, visits[0].missing > 0 {
-            visit(at: next)
-            next += 1
-        }
-        return visits[0].missing == 0
-    }
-
-    private mutating func place(of link: Link) -> Int {
-        if let place = places[ObjectIdentifier(link)] { return place }
-        places[ObjectIdentifier(link)] = visits.count
-        visits.append(Visit(link: link))
-        return visits.count - 1
-    }
-
-    private mutating func visit(at place: Int) {
-        let upstream: [Link]
-        switch condition(of: visits[place].link) {
-        case .always:
-            visits[place].missing = 0
-            return spread(from: place)
-        case .never:
-            return
-        case .any(let links):
-            upstream = links
-            visits[place].missing = 1
-        case .all(let links):
-            if links.isEmpty { return }
-            upstream = links
-            visits[place].missing = links.count
-        }
-        for link in upstream {
-            let other = self.place(of: link)
-            visits[other].dependents.append(place)
-            if visits[other].missing == 0, count(at: place) { spread(from: place) }
-        }
-    }
-
-    /// Counts one more stuck link among those that a link waits for. Returns true if that makes it stuck.
-    private mutating func count(at place: Int) -> Bool {
-        guard visits[place].missing > 0 else { return false }
-        visits[place].missing -= 1
-        return visits[place].missing == 0
-    }
-
-    private mutating func spread(from start: Int) {
-        var stuck = [start]
-        while let place = stuck.popLast() {
-            for dependent in visits[place].dependents where count(at: dependent) { stuck.append(dependent) }
-        }
-    }
-
-    private func condition(of link: Link) -> Condition {
-        let destination: DispatchedStep.Destination?
-        var upstream: [Link] = []
-        let word = link.lock()
-        switch link.phase {
+    private func progress(on thread: UInt, _ isOnMainQueue: Bool) -> Progress {
+        let word = lock()
+        switch phase {
         case .settled, .running, .detached:
-            let isActive = link.phase != .settled || word & Word.draining != 0
-            let isHere = isActive && link.activeThread == thread
-            link.unlock(word)
-            return isHere ? .always : .never
-        case .waiting where link.isDetached:
-            // A cancel is about to run its step.
-            link.unlock(word)
-            return .never
-        case .waiting:
-            destination = link.payload.destination
-            let waitsFor = link.upstream.retained()
-            link.unlock(word)
-            if link.made.origin == .timeout, cancelEnds(link) { return .never }
-            if let waitsFor { upstream = [waitsFor] }
-        case .dispatched:
-            destination = link.payload.destination
-            link.unlock(word)
+            let isActive = phase != .settled || word & Word.draining != 0
+            let isHere = isActive && activeThread == thread
+            unlock(word)
+            return isHere ? .here : .elsewhere
+        case .waiting, .dispatched:
+            let destination = payload.destination
+            let mayEnd = phase == .dispatched || isDetached || made.origin == .timeout
+            let upstream = mayEnd ? nil : upstream.retained()
+            unlock(word)
+            if isOnMainQueue, let destination, destination.isMainQueue { return .here }
+            return upstream.map { .after([$0]) } ?? .elsewhere
         case .source:
-            let list = link.coldState?.list
-            let following = link.isCompletedOnlyByFollowing ? link.coldState?.following ?? [] : []
-            link.unlock(word)
-            if let list { return condition(of: list) }
-            return .all(following)
+            let list = coldState?.list
+            let following = isCompletedOnlyByFollowing ? coldState?.following ?? [] : []
+            unlock(word)
+            let links = list?.decidingObservers ?? following
+            return links.isEmpty ? .elsewhere : .after(links)
         case .bypassed:
-            link.unlock(word)
-            return .never
-        }
-        if isOnMainQueue, let destination, destination.isMainQueue { return .always }
-        return .any(upstream)
-    }
-
-    /// Whether a cancel, as by a timer, would end `start` without anything that has to run on this thread
-    /// first. Walks up as a cancel does: as long as there is one consumer, to a callback that is running or
-    /// yet to be dequeued.
-    private func cancelEnds(_ start: Link) -> Bool {
-        var link = start
-        var seen: Set<ObjectIdentifier> = []
-        while seen.insert(ObjectIdentifier(link)).inserted {
-            let word = link.lock()
-            switch link.phase {
-            case .running, .detached:
-                let isHere = link.activeThread == thread
-                link.unlock(word)
-                return !isHere
-            case .settled:
-                let isHere = word & Word.draining != 0 && link.activeThread == thread
-                link.unlock(word)
-                return !isHere
-            case .dispatched:
-                let destination = link.payload.destination
-                link.unlock(word)
-                return !(isOnMainQueue && destination?.isMainQueue ?? false)
-            case .waiting:
-                let upstream = link.upstream.retained()
-                link.unlock(word)
-                guard let upstream, !upstream.isConsumed(besides: link) else { return true }
-                link = upstream
-            case .source:
-                let coldState = link.coldState
-                let follower =
-                    coldState?.canceller == nil && coldState?.list == nil ? coldState?.following.first : nil
-                let isShielded = link.state.marks.contains(.shielded)
-                link.unlock(word)
-                guard let follower, !isShielded else { return true }
-                link = follower
-            case .bypassed:
-                link.unlock(word)
-                return true
-            }
-        }
-        return true
-    }
-
-    private func condition(of list: ListObserver) -> Condition {
-        switch list.requirement {
-        case .each(let observers): .any(observers)
-        case .one(let observers): .all(observers)
-        case .unknown: .never
+            unlock(word)
+            return .elsewhere
         }
     }
 }
@@ -320,19 +196,6 @@ extension Link {
     private var hasCompletionRights: Bool {
         // They have the other references, and new references are made from existing ones.
         sourceReference != nil && !isKnownUniquelyReferenced(&sourceReference)
-    }
-
-    /// Whether this pending link has a consumer besides `consumer`.
-    fileprivate func isConsumed(besides consumer: Link) -> Bool {
-        let word = lock()
-        var isConsumed = false
-        if word & Word.settled == 0 {
-            Link.forEach(in: word) { other in
-                if other !== consumer && !other.isDetached && !other.onlyObserves { isConsumed = true }
-            }
-        }
-        unlock(word)
-        return isConsumed
     }
 }
 

@@ -330,36 +330,20 @@ final class ListObserver: Sendable {
     /// Whether further inputs may change what settles the list: it has not been decided, settled or cancelled.
     var isUndecided: Bool { state.withLock { $0.link != nil && $0.decision == nil } }
 
-    /// What has to happen before the list settles.
-    enum Requirement {
-        /// Each of these has to settle.
-        case each([Link])
-        /// One of these has to settle.
-        case one([Link])
-        /// Not known: the list is being settled or cancelled, receives or adds an input, or has room for
-        /// further inputs.
-        case unknown
-    }
-
-    /// What has to happen before the list settles. Inputs that settle meanwhile do not make it wrong.
+    /// The observers of the inputs still pending, if nothing else may settle the list: none while it is being settled
+    /// or cancelled, receives or adds an input, or has room for further inputs.
     ///
     /// An input settles first and is received by the list afterwards, in two critical sections. This
     /// therefore reads the number of inputs that have not been received before it counts those that are
     /// pending: if the two are equal, no input was between its two critical sections.
-    var requirement: Requirement {
-        let undecided = state.withLock { state -> (observers: [Link], unreceived: Int, hasRoom: Bool)? in
-            guard state.link != nil, state.decision == nil else { return nil }
+    var decidingObservers: [Link] {
+        let (observers, unreceived) = state.withLock { state -> ([Link], Int) in
             let hasRoom = additions.map { $0.isOpen && state.remaining < $0.limit } ?? false
-            return (Self.ordered(state.observers, additions?.observers), state.remaining, hasRoom)
+            guard state.link != nil, state.decision == nil, !hasRoom else { return ([], 0) }
+            return (Self.ordered(state.observers, additions?.observers), state.remaining)
         }
-        guard let undecided else { return .unknown }
-        let pending = undecided.observers.filter { observer in observer.locked { observer.phase != .settled }
-        }
-        switch rule {
-        case .all, .each: return .each(pending)
-        case .untilFailure, .untilValue:
-            return pending.count == undecided.unreceived && !undecided.hasRoom ? .one(pending) : .unknown
-        }
+        let pending = observers.filter { observer in observer.locked { observer.phase != .settled } }
+        return pending.count == unreceived ? pending : []
     }
 
     /// The links by which the list observes its inputs.

@@ -243,7 +243,7 @@ extension Link {
     }
 
     /// A walk from link to link. Most chains never branch, and need no memory to walk along.
-    private struct Walk {
+    struct Walk {
         private var current: Link?
         /// Branches that are still to be visited.
         private var others: [Link] = []

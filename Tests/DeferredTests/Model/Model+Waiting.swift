@@ -30,7 +30,6 @@ extension Model {
         case .source:
             if let list = node.list {
                 let pending = list.observers.filter { if case .settled = $0.state { false } else { true } }
-                if list.rule == .results { return pending.contains { isStuck($0, &known) } }
                 return !pending.isEmpty && pending.allSatisfy { isStuck($0, &known) }
             }
             let mayBeFired = node.isFiredByHandles || node.resolvers > 0

@@ -66,7 +66,7 @@ extension PlantedFault {
         PlantedFault(
             51, "wait() takes a drain loop of another thread for its own", foundBy: "wait-draining-by-other",
             change(
-                "let isHere = isActive && link.activeThread == thread",
-                "let isHere = isActive && (il_is_planted(51) || link.activeThread == thread)")),
+                "let isHere = isActive && activeThread == thread",
+                "let isHere = isActive && (il_is_planted(51) || activeThread == thread)")),
     ]
 }
