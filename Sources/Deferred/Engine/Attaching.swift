@@ -35,6 +35,7 @@ extension Link {
             activeThread = loop.thread
             unlock(word | Word.draining)
             loop.deliverFirst(consumer, of: self)
+            loop.run()
         } else {
             // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
             if word & Word.draining != 0 { consumer.upstream = Upstream(self) }
@@ -74,7 +75,8 @@ extension Link {
         let consumers = takeListOrBecomeIdle(true)
         if !consumers.isEmpty {
             var loop = DrainLoop()
-            loop.endStepInPlace(of: self, consumers)
+            loop.drainRetained(self, consumers)
+            loop.run()
         }
         return consumer
     }

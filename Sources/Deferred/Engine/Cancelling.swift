@@ -37,11 +37,11 @@ extension DrainLoop {
     /// Runs requests, and what they claim and detach, until there are none.
     private mutating func finishCancelling() {
         while true {
-            if let request = dequeueRequest() {
+            if let request = others?.requests.popFirst() {
                 walk(request)
-            } else if let source = dequeueClaimed() {
+            } else if let source = others?.claimedWaiting.popFirst() ?? others?.claimed.popFirst() {
                 runCanceller(of: source)
-            } else if let link = dequeueDetached() {
+            } else if let link = others?.detached.popFirst() {
                 runDetached(link)
             } else {
                 break
@@ -57,7 +57,8 @@ extension DrainLoop {
     /// Returns false if it has to begin again at the root, since another thread has changed the chain.
     private mutating func climb(_ request: inout CancelRequest) -> Bool {
         var link = request.root
-        var cycle = CycleWatch()
+        /// How often it has come back to its root.
+        var returns = 0
         /// The word of `link`, if it is already locked.
         var locked: UInt?
         while true {
@@ -67,7 +68,7 @@ extension DrainLoop {
                 link.unlock(word)
                 return true
             }
-            switch link.state.meet(isActiveHere: link.activeThread == thread) {
+            switch link.state.meet(isActiveHere: link.phase == .detached && link.activeThread == thread) {
             case .join:
                 request.end()
                 fallthrough
@@ -90,8 +91,10 @@ extension DrainLoop {
                 }
                 link.unlock(word)
                 // Another thread has closed a cycle and is about to break it. Rather than follow the cycle,
-                // this cancel detaches the link that it began with.
-                let isCyclic = cycle.isClosed(by: link)
+                // this cancel detaches its root. (That is in the cycle: any other link that it comes to a second
+                // time has two consumers.)
+                if upstream === request.root { returns += 1 }
+                let isCyclic = returns > 8
                 if isCyclic && link !== request.root {
                     link = request.root
                     continue
@@ -273,18 +276,10 @@ extension DrainLoop {
     @discardableResult
     mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
         let upstreamNow: Link? = link.locked { link.phase == .waiting ? link.upstream.retained() : nil }
-        guard let upstream = upstreamNow else { return false }
-        defer { withExtendedLifetime(upstream) {} }
-        let word = upstream.lock()
-        guard word & Word.settled == 0, upstream.phase != .bypassed, !link.isDetached else {
-            upstream.unlock(word)
+        guard let upstream = upstreamNow, case .detached = upstream.removeConsumer(link, always: true) else {
             return false
         }
-        link.isDetached = true
-        var newWord = word
-        let isUnlinked = upstream.unlink(link, word: &newWord)
-        upstream.unlock(newWord)
-        if !isUnlinked { upstream.noteDetachment() }
+        defer { withExtendedLifetime(upstream) {} }
         let linkWord = link.lock()
         guard link.phase == .waiting else {
             link.unlock(linkWord)

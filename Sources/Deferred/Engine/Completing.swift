@@ -2,15 +2,11 @@
 /// steps.
 extension Link {
     /// Completes the source and runs its callbacks; returns whether this call completed it (F1, F2).
-    @usableFromInline
-    func complete(_ outcome: consuming Payload, _ site: DeferredDiagnostic.Location) -> Bool {
-        complete(outcome, site, byCanceller: false)
-    }
-
+    ///
     /// - Parameter byCanceller: Whether the canceller's own Resolver completes it, on whatever thread (C1).
-    @inline(__always)
+    @usableFromInline
     func complete(
-        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, byCanceller: Bool
+        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, byCanceller: Bool = false
     ) -> Bool {
         if Recording.isOn { return completeRecorded(outcome, site, byCanceller) }
         return completeNow(outcome, site, byCanceller)
@@ -95,14 +91,13 @@ extension Link {
 
 /// Delivering an outcome to one consumer: running its step, or doing what else it has to.
 extension DrainLoop {
-    /// Notifies one consumer. Returns true if it took the outcome, so that a failure belongs to it from now
-    /// on.
+    /// Notifies one consumer. Returns true if a failure belongs to it from now on: it took the outcome, or would
+    /// have, had it not been cancelled (U1).
     @inline(__always)
     mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
         // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link
         // with no other reference needs no lock, and may be bypassed (L6).
         let consumer = taken.takeRetainedValue()
-        if consumer.isDetached { return false }
         if consumer.isUnreachable(with: 0), consumer.hasOnlyStep {
             return runUnreachable(consume consumer, with: outcome)
         }
@@ -121,7 +116,7 @@ extension DrainLoop {
         consumer.unlock(word)
         if isCancelled {
             performCancelled(payload, on: consume consumer)
-            return false
+            return isConsumer
         }
         return perform(payload, on: consume consumer, with: outcome) && isConsumer
     }
@@ -281,7 +276,7 @@ extension DrainLoop {
         } else {
             let consumers = ConsumerQueue(takenFrom: word)
             link.unlock(Word.settled | Word.draining)
-            enqueueDrain(link, consumers)
+            enqueueDrain(link, consumers, scope)
         }
     }
 
@@ -301,7 +296,8 @@ extension DrainLoop {
             let consumers = ConsumerQueue(takenFrom: word)
             link.unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
             if isRecorded { Recording.describeFailure(of: link) }
-            return enqueueDrain(link, consumers, scope)
+            if !consumers.isEmpty { enqueueDrain(link, consumers, scope) }
+            return
         }
         let requests = coldState.takeRequests()
         let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread
@@ -321,7 +317,7 @@ extension DrainLoop {
         if isRecorded { Recording.describeFailure(of: link) }
         var inner = FinalizerScope.join(held, scope)
         if !finalizers.isEmpty { inner = FinalizerScope(finalizers, link.payload.copy(), in: inner) }
-        enqueueDrain(link, consumers, inner)
+        if !consumers.isEmpty { enqueueDrain(link, consumers, inner) }
         // A cancel of the source reaches all that it followed (C7), unless its canceller has answered it.
         let isLeft = state.cancelsFollowed || state.marks.contains(.shielded)
         for follower in following {
@@ -330,11 +326,6 @@ extension DrainLoop {
         if state.cancelsFollowed { for follower in following { begin(CancelRequest(follower)) } }
         if !endsRequests { for request in requests { begin(request) } }
         withExtendedLifetime((canceller, list)) {}
-    }
-
-    private mutating func enqueueDrain(_ link: Link, _ consumers: ConsumerQueue, _ scope: FinalizerScope?) {
-        if consumers.isEmpty { return }
-        if scope == nil { enqueueDrain(link, consumers) } else { enqueue(.drain(link, consumers, scope)) }
     }
 
     /// Keeps the current scope open until `link` is settled and drained.

@@ -166,7 +166,7 @@ extension Link {
         let list = word.load(ordering: .relaxed) & ~Word.flags
         word.store(0, ordering: .relaxed)
         standIn.word.store(list, ordering: .relaxed)
-        Link.forEach(in: list) { $0.repoint(from: self, to: standIn) }
+        Link.forEach(in: list) { $0.point(to: standIn) }
         Abandonment.run(standIn)
     }
 

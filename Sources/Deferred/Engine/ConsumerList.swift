@@ -63,6 +63,8 @@ extension Link {
 ///   by the drain loop that owns the queue. A link is in one list or queue at most.
 /// - **No reference is released under the lock**, unless the caller has another one: its `deinit` might be a
 ///   user's.
+///
+/// A link also has the address of the one before it, so that one can be unlinked wherever it is.
 extension Unmanaged<Link> {
     // `_withUnsafeGuaranteedRef` keeps the compiler from retaining each link that is passed.
 
@@ -72,16 +74,17 @@ extension Unmanaged<Link> {
         @inline(__always) nonmutating set { _withUnsafeGuaranteedRef { $0.next = newValue } }
     }
 
-    fileprivate var isDetached: Bool { _withUnsafeGuaranteedRef { $0.isDetached } }
+    /// The link before this one in the list; meaningless for the first.
+    fileprivate var previous: Unmanaged<Link>? {
+        @inline(__always) get { Link.last(in: _withUnsafeGuaranteedRef { $0.threadOrPrevious }) }
+        @inline(__always) nonmutating set {
+            _withUnsafeGuaranteedRef { $0.threadOrPrevious = newValue?.bits ?? 0 }
+        }
+    }
 
     @inline(__always)
     fileprivate static func == (a: Unmanaged<Link>, b: Unmanaged<Link>) -> Bool {
         a.toOpaque() == b.toOpaque()
-    }
-
-    @inline(__always)
-    fileprivate static func != (a: Unmanaged<Link>, b: Unmanaged<Link>) -> Bool {
-        a.toOpaque() != b.toOpaque()
     }
 
     /// Whether there is one reference to the link.
@@ -116,6 +119,7 @@ extension Link {
         let added = Unmanaged.passRetained(link)
         if let last = last(in: word) {
             link.next = last.next
+            added.previous = last
             last.next = added
         } else {
             link.next = added
@@ -123,11 +127,10 @@ extension Link {
         return added.bits | (word & Word.flags)
     }
 
-    /// Whether `link` is the only one in the list of `word`, and was not detached. Under the lock.
-    static func isAlone(_ link: Link, in word: UInt) -> Bool {
-        let own = Unmanaged.passUnretained(link)
-        guard let last = last(in: word), last == own, let next = link.next else { return false }
-        return next == own && !link.isDetached
+    /// The only link in the list of `word`. Under the lock.
+    static func only(in word: UInt) -> Unmanaged<Link>? {
+        guard let last = last(in: word), let first = last.next, first == last else { return nil }
+        return last
     }
 
     /// Returns the word with `consumers` put back before the list in `word`. Under the lock.
@@ -144,37 +147,24 @@ extension Link {
         return end.bits | (word & Word.flags)
     }
 
-    /// Runs `body` with each link in the list, also those that were detached. Under the lock.
+    /// Whether `predicate` is true of a link in the list, which it is called with until it is. Under the lock.
+    static func contains(in word: UInt, where predicate: (Link) -> Bool) -> Bool {
+        guard let last = last(in: word) else { return false }
+        var current = last
+        while let next = current.next {
+            if next._withUnsafeGuaranteedRef(predicate) { return true }
+            if next == last { return false }
+            current = next
+        }
+        return false
+    }
+
+    /// Runs `body` with each link in the list. Under the lock.
     static func forEach(in word: UInt, _ body: (Link) -> Void) {
-        guard let last = last(in: word) else { return }
-        var current = last
-        repeat {
-            guard let next = current.next else { return }
-            current = next
-            current._withUnsafeGuaranteedRef(body)
-        } while current != last
-    }
-
-    /// Returns the consumers in this link's list, retained. For searches. Under the lock.
-    func listed(in word: UInt) -> [Link] {
-        var all: [Link] = []
-        if let first = firstListed(in: word, others: &all) { all.insert(first, at: 0) }
-        return all
-    }
-
-    /// Returns the first consumer in this link's list, and appends the others to `others`. Under the lock.
-    func firstListed(in word: UInt, others: inout [Link]) -> Link? {
-        guard let last = Link.last(in: word) else { return nil }
-        var first: Link?
-        var current = last
-        repeat {
-            guard let next = current.next else { break }
-            current = next
-            let link = current.takeUnretainedValue()
-            if link.isDetached { continue }
-            if first == nil { first = link } else { others.append(link) }
-        } while current != last
-        return first
+        _ = contains(in: word) { link in
+            body(link)
+            return false
+        }
     }
 }
 
@@ -254,97 +244,6 @@ extension Link {
 
 // MARK: - Detaching
 
-/// A link has no pointer to its predecessor in the list. A detached link is searched for among the first 256
-/// and unlinked. In a longer list it stays, marked, until the list is drained or swept, so that a series of
-/// cancels is linear. Sound by the three invariants above.
-extension Link {
-    /// Whether this pending link has a consumer other than `consumer`. Under the lock.
-    ///
-    /// Unlinks detached links on the way, which keeps a series of cancels linear whichever end it starts
-    /// from. The caller releases those (`dropped`) after it has unlocked.
-    func hasConsumer(besides consumer: Link, word: inout UInt, dropped: inout [Unmanaged<Link>]) -> Bool {
-        guard let last = Link.last(in: word) else { return false }
-        var previous = last
-        while let current = previous.next {
-            let isDetached = current.isDetached
-            let isOther = current._withUnsafeGuaranteedRef { $0 !== consumer && !$0.onlyObserves }
-            if !isDetached && isOther { return true }
-            let isLast = current == last
-            if isDetached && !isLast {
-                previous.next = current.next
-                dropped.append(current)
-            } else {
-                previous = current
-            }
-            if isLast { return false }
-        }
-        return false
-    }
-
-    /// Unlinks a detached consumer, which the caller retains, if it is among the first 256. Under the lock.
-    func unlink(_ consumer: Link, word: inout UInt) -> Bool {
-        guard let last = Link.last(in: word) else { return false }
-        let sought = Unmanaged.passUnretained(consumer)
-        var previous = last
-        for _ in 0..<256 {
-            guard let current = previous.next else { return false }
-            if current == sought {
-                let next = consumer.next
-                consumer.next = nil
-                if current == previous {
-                    word &= Word.flags
-                } else {
-                    previous.next = next
-                    if current == last { word = previous.bits | (word & Word.flags) }
-                }
-                current.release()
-                return true
-            }
-            if current == last { return false }
-            previous = current
-        }
-        return false
-    }
-
-    /// Counts a detached link that stays in this link's list, and sweeps the list once half of it is
-    /// detached, so that a long-lived link with many short-lived consumers stays small.
-    func noteDetachment() {
-        let coldState = ensureColdState()
-        var word = lock()
-        coldState.detachments += 1
-        guard word & Word.settled == 0, coldState.detachments >= coldState.nextSweep else {
-            return unlock(word)
-        }
-        var kept: Int32 = 0
-        var swept: Unmanaged<Link>?
-        let consumers = ConsumerQueue(takenFrom: word)
-        word &= Word.flags
-        var end: Unmanaged<Link>?
-        var current = consumers.first
-        while let link = current {
-            current = link.next
-            if link.isDetached {
-                link.next = swept
-                swept = link
-                continue
-            }
-            kept += 1
-            link.next = end.flatMap { $0.next } ?? link
-            end?.next = link
-            end = link
-            word = link.bits | (word & Word.flags)
-        }
-        coldState.detachments = 0
-        coldState.nextSweep = max(ColdState.leastSweep, kept)
-        unlock(word)
-        while let link = swept {
-            let released = link.takeRetainedValue()
-            swept = released.next
-            released.next = nil
-        }
-    }
-}
-
 extension Link {
     /// What became of a consumer that is cancelled.
     enum Removal {
@@ -356,36 +255,41 @@ extension Link {
     /// Removes a consumer that is cancelled, unless it is the last: then this link is to be cancelled too.
     /// Decided under this link's lock, so that of two that leave at once one is the last.
     ///
-    /// Sound: the references in `dropped` are the list's, taken over from it, and are released once.
-    ///
     /// - Parameter always: Whether it is removed even if it is the last.
     func removeConsumer(_ consumer: Link, always: Bool) -> Removal {
         var word = lock()
+        let removal: Removal
         if phase == .bypassed {
-            unlock(word)
-            return .bypassed
+            removal = .bypassed
+        } else if consumer.isDetached {
+            removal = .alreadyDetached
+        } else if word & Word.settled != 0 {
+            removal = .settled
+        } else if always || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves }) {
+            consumer.isDetached = true
+            Link.unlink(consumer, from: &word)
+            removal = .detached
+        } else {
+            return .onlyConsumer(word)
         }
-        if consumer.isDetached {
-            unlock(word)
-            return .alreadyDetached
-        }
-        if word & Word.settled != 0 {
-            unlock(word)
-            return .settled
-        }
-        if !always && Link.isAlone(consumer, in: word) { return .onlyConsumer(word) }
-        var dropped: [Unmanaged<Link>] = []
-        guard hasConsumer(besides: consumer, word: &word, dropped: &dropped) || always else {
-            if dropped.isEmpty { return .onlyConsumer(word) }
-            unlock(word)
-            for link in dropped { link.release() }
-            return removeConsumer(consumer, always: always)
-        }
-        consumer.isDetached = true
-        let isUnlinked = unlink(consumer, word: &word)
         unlock(word)
-        for link in dropped { link.release() }
-        if !isUnlinked { noteDetachment() }
-        return .detached
+        return removal
+    }
+
+    /// Unlinks a consumer, which the caller retains, from the list of `word`, unless its thread has yet to
+    /// append it. Under the lock.
+    private static func unlink(_ consumer: Link, from word: inout UInt) {
+        let own = Unmanaged.passUnretained(consumer)
+        guard let last = last(in: word), let first = last.next, let next = own.next else { return }
+        let previous = first == own ? last : own.previous
+        own.next = nil
+        if next == own {
+            word &= Word.flags
+        } else if let previous {
+            previous.next = next
+            next.previous = previous
+            if last == own { word = previous.bits | (word & Word.flags) }
+        }
+        own.release()
     }
 }

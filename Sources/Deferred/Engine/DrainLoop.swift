@@ -25,7 +25,7 @@ struct DrainLoop: ~Copyable {
     /// enum nor in an array. Set only while `others` is empty and there is no scope.
     private var next: (link: Link, consumers: ConsumerQueue)?
     /// Further jobs; created with the first of them.
-    private var others: Jobs?
+    private(set) var others: Jobs?
     /// Whether a cancel is in progress on this loop; see `DrainLoop+Cancelling`.
     var isCancelling = false
     /// Whether that cancel is for several things at once.
@@ -36,7 +36,7 @@ struct DrainLoop: ~Copyable {
     /// Sound: its properties are accessed by one thread, in functions that call nothing of a user's, so that
     /// accesses do not overlap. (The checks would be 330 of 6,450 instructions for an input of a list that is
     /// cancelled.)
-    private final class Jobs {
+    final class Jobs {
         @exclusivity(unchecked) private var jobs: [Job?] = []
         @exclusivity(unchecked) private var start = 0
         /// Cancels that have yet to begin, the sources whose cancellers have yet to run, and the links that
@@ -82,15 +82,13 @@ struct DrainLoop: ~Copyable {
 
     /// Enqueues the notification of `consumers`, with the caller's reference to `link`.
     @inline(__always)
-    mutating func enqueueDrain(_ link: consuming Link, _ consumers: ConsumerQueue) {
+    mutating func enqueueDrain(_ link: consuming Link, _ consumers: ConsumerQueue, _ scope: FinalizerScope?) {
         if next == nil && scope == nil && (others?.isEmpty ?? true) {
             next = (link, consumers)
         } else {
             enqueue(.drain(link, consumers, scope))
         }
     }
-
-    private func dequeue() -> Job? { others?.removeFirst() }
 
     @inline(never)
     private mutating func ensureOthers() -> Jobs {
@@ -108,11 +106,6 @@ struct DrainLoop: ~Copyable {
         if isWaiting { others.claimedWaiting.append(source) } else { others.claimed.append(source) }
     }
     mutating func enqueue(detached link: Link) { ensureOthers().detached.append(link) }
-    func dequeueDetached() -> Link? { others?.detached.popFirst() }
-    func dequeueRequest() -> CancelRequest? { others?.requests.popFirst() }
-    func dequeueClaimed() -> Link? {
-        others.flatMap { $0.claimedWaiting.popFirst() ?? $0.claimed.popFirst() }
-    }
 
     private var queued: Int { (next == nil ? 0 : 1) + (others?.count ?? 0) }
 
@@ -120,7 +113,7 @@ struct DrainLoop: ~Copyable {
     private mutating func takeJobs(after count: Int) -> [Job] {
         if let (link, consumers) = next.take() { enqueue(.drain(link, consumers, nil)) }
         var jobs: [Job] = []
-        while let job = dequeue() { jobs.append(job) }
+        while let job = others?.removeFirst() { jobs.append(job) }
         let later = Array(jobs[count...])
         for job in jobs[..<count] { enqueue(job) }
         return later
@@ -141,7 +134,7 @@ struct DrainLoop: ~Copyable {
                 drain(link, consumers, 0, isOwned: true)
                 continue
             }
-            guard let job = dequeue() else { return }
+            guard let job = others?.removeFirst() else { return }
             switch consume job {
             case .drain(let link, let consumers, let scope):
                 self.scope = consume scope
@@ -194,20 +187,17 @@ struct DrainLoop: ~Copyable {
         drain(link, consumers, queued, isOwned: false)
     }
 
-    /// Drains the list of an idle link, which was empty, for the thread that attaches `consumer` to it.
+    /// Notifies `consumer` of the outcome of an idle link, whose list is empty and which this thread has made
+    /// `draining`; then those attached in the meantime.
     ///
     /// Sound: `deliver` takes over the reference that is made here, in place of a list's.
     mutating func deliverFirst(_ consumer: Link, of link: Link) {
         let wasPassedOn = deliver(link.payload, to: Unmanaged.passRetained(consumer))
         let consumers = link.takeListOrBecomeIdle(wasPassedOn)
-        if !consumers.isEmpty { drainRetained(link, consumers) }
-        run()
-    }
-
-    /// Notifies the consumers attached while a step ran in place (`Link.beginStepInPlace`).
-    mutating func endStepInPlace(of link: Link, _ consumers: consuming ConsumerQueue) {
+        if consumers.isEmpty { return }
+        let current = scope
         drainRetained(link, consumers)
-        run()
+        scope = current
     }
 
     /// Continues to notify the consumers of `link` after a pause. The caller has made it `draining`.
@@ -246,7 +236,7 @@ struct DrainLoop: ~Copyable {
         }
         word = Link.prepend(consumers, to: word) & ~Word.draining
         // From here on the link may be released with its last handle, so nothing in its list may point to it.
-        Link.forEach(in: word) { $0.clearUpstream() }
+        Link.forEach(in: word) { $0.point(to: nil) }
         consumers = .empty
         coldState.retainedScope = scope
         coldState.suspendedJobs = later

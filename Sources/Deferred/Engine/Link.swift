@@ -23,8 +23,8 @@ internal import Synchronization
 ///
 /// ## Locks
 ///
-/// Critical sections are short and bounded, except where a list is walked: `suspend`, `noteDetachment`,
-/// `hasConsumer` and the searches take time linear in the consumers of one link, and some allocate an array.
+/// Critical sections are short and bounded, except where a list is walked: `suspend` and the searches take
+/// time linear in the consumers of one link, and some allocate an array.
 /// A waiting thread spins, then yields, then sleeps (``Backoff``).
 ///
 /// Locks nest in these orders only: a link's, then that of one of its consumers; a source's, then that of its
@@ -74,10 +74,9 @@ final class Link: @unchecked Sendable {
     /// `hasFollowed`. The other bits are the link's unique number in recordings, 0 until there is one.
     private let marks = Atomic<UInt32>(0)
 
-    /// The thread that runs its step while it is `running`, or that notifies its consumers while it is
-    /// `draining`; 0 while a pause further up suspends that. May be 0 or stale otherwise. Under this link's
-    /// lock. For `waits(forWhatRunsOn:)`.
-    @exclusivity(unchecked) var activeThread: UInt
+    /// While the link is in a list, the address of the link before it there, under the lock of the list's link;
+    /// see ``ConsumerList``. Otherwise its `activeThread`.
+    @exclusivity(unchecked) var threadOrPrevious: UInt
 
     /// Where the link was created; the highest bit is set if its handles may complete it.
     let lineAndOwner: UInt32
@@ -95,16 +94,15 @@ final class Link: @unchecked Sendable {
         file = site.file
         self.payload = payload
         state = LinkState(phase)
-        activeThread = 0
-
+        threadOrPrevious = 0
         lineAndOwner = site.storedLine | (completedByHandles ? Link.completedByHandlesBit : 0)
         if Recording.isOn { Recording.made(self, phase) }
     }
 
     static let completedByHandlesBit: UInt32 = 1 << 31
 
-    /// Whether it was logically removed from its upstream's list; it is unlinked lazily. Never reset. Set
-    /// under the lock of the link whose list it is in.
+    /// Whether it was removed from its upstream's list. Never reset, so that a cancel that comes from another
+    /// thread sees it. Set under the lock of that upstream.
     var isDetached: Bool {
         get { marks.load(ordering: .relaxed) & 1 != 0 }
         set { if newValue { marks.bitwiseOr(1, ordering: .relaxed) } }
@@ -175,6 +173,15 @@ extension Link {
     /// Under the lock.
     @inline(__always)
     var phase: Phase { state.phase }
+
+    /// The thread that runs its step while it is `running` or `detached`, or that notifies its consumers while it
+    /// is `draining`; 0 while a pause further up suspends that. Under the lock, and only in these states: a
+    /// waiting link may be in a list.
+    @inline(__always)
+    var activeThread: UInt {
+        get { threadOrPrevious }
+        set { threadOrPrevious = newValue }
+    }
 }
 
 /// An unowned pointer from a link to what it waits for, accessed under the link's lock.
@@ -190,7 +197,7 @@ extension Link {
 ///
 /// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exception
 /// is a source that its handles own: it may be in its `deinit`, which has nothing left to retain. That
-/// `deinit` changes the pointer under this lock before the memory is freed (`repoint`); until then the memory
+/// `deinit` changes the pointer under this lock before the memory is freed (`point(to:)`); until then the memory
 /// is valid, and a weak reference formed to an object in its `deinit` is `nil`.
 struct Upstream {
     private let bits: UInt
@@ -246,21 +253,9 @@ extension Link {
 }
 
 extension Link {
-    /// Makes this consumer, in the list of `new`, point to that one if it points to `old`.
-    func repoint(from old: Link, to new: Link) {
-        locked {
-            if phase == .waiting, upstream.isSame(as: old) { upstream = Upstream(new) }
-        }
-    }
-
-    /// Makes this consumer, in the list of a link that nothing need retain any more, point to nothing.
-    func clearUpstream() {
-        locked { if phase == .waiting { upstream = .none } }
-    }
-
-    /// Makes this consumer, in the list of `link`, which is being drained, point to that one.
-    func point(to link: Link) {
-        locked { if phase == .waiting { upstream = Upstream(link) } }
+    /// Makes this consumer point to the link whose list it is in; to nothing if that need not be retained any more.
+    func point(to link: Link?) {
+        locked { if phase == .waiting { upstream = link.map { Upstream($0) } ?? .none } }
     }
 }
 
@@ -277,8 +272,6 @@ extension Upstream {
 /// or before another thread knows of that link (`setCanceller`, `ListObserver.start`), or in its `deinit`.
 @usableFromInline
 final class ColdState: @unchecked Sendable {
-    static let leastSweep: Int32 = 32
-
     /// Runs when the source is cancelled, at most once; released when it is settled.
     var canceller: (@Sendable (CompletionRight) -> Void)?
     /// Returns whether the work that the canceller stops has yet to begin. A closure of the library's, called
@@ -306,10 +299,6 @@ final class ColdState: @unchecked Sendable {
     var retainedScope: FinalizerScope?
     /// Follow-up work suspended by a pause, for after the remaining consumers (F4).
     var suspendedJobs: [DrainLoop.Job] = []
-    /// The number of detached links left in the list since it was last swept.
-    var detachments: Int32 = 0
-    /// The number at which it is swept.
-    var nextSweep = ColdState.leastSweep
 }
 
 extension Link {

@@ -10,7 +10,7 @@ extension DrainLoop {
         if Recording.isOn { Recording.waits(link, for: inner) }
         if Link.isIdle(inner.word.load(ordering: .acquiring)) { return settle(link, inner.peekedOutcome()) }
 
-        // It is still in the list that it was detached from, and cannot be in another.
+        // A cancel that comes up to it would not see that it has been put into another list.
         if link.isDetached { return follow(inner, by: link) }
 
         var waiter = Unmanaged.passRetained(consume link)
@@ -33,27 +33,19 @@ extension DrainLoop {
         enlist(link, with: inner)
     }
 
-    /// Puts a waiting link into the list of its upstream, or runs its step if that is settled; then cancels
-    /// what it waits for, if it was cancelled while it ran (C4).
+    /// Puts a waiting link into the list of its upstream, or notifies it at once if that is idle and settled; then
+    /// cancels what it waits for, if it was cancelled while it ran (C4).
     private mutating func enlist(_ waiter: Link, with inner: Link) {
         let innerWord = inner.lock()
         // A cancel may have found it waiting by now.
         if waiter.isDetached { return inner.unlock(innerWord) }
         if Link.isIdle(innerWord) {
-            inner.unlock(innerWord)
-            let word = waiter.lock()
-            let isCancelled = waiter.begin(on: thread)
-            let payload = waiter.takeStep()
-            waiter.unlock(word)
-            if isCancelled {
-                performCancelled(payload, on: waiter)
-            } else if perform(payload, on: waiter, with: inner.payload) {
-                _ = inner.peek()
-            }
-            return
+            inner.activeThread = thread
+            inner.unlock(innerWord | Word.draining)
+            return deliverFirst(waiter, of: inner)
         }
         // Settled and paused: nothing retains it until it is unpaused.
-        if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.clearUpstream() }
+        if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.point(to: nil) }
         inner.unlock(Link.append(waiter, to: innerWord))
 
         let word = waiter.lock()
@@ -179,10 +171,9 @@ extension Link {
     ///
     /// Sound: the list retains it as long as the lock is held.
     fileprivate func onlyConsumer(in word: UInt) -> Unmanaged<Link>? {
-        guard coldState == nil, state.marks.isEmpty, phase == .running || phase == .waiting,
-            let last = Link.last(in: word), last._withUnsafeGuaranteedRef({ Link.isAlone($0, in: word) })
+        guard coldState == nil, state.marks.isEmpty, phase == .running || phase == .waiting
         else { return nil }
-        return last
+        return Link.only(in: word)
     }
 
     /// Makes a link that adopts an outcome wait for `inner`. Returns false for any other link. Under the
@@ -303,7 +294,8 @@ extension Link {
             unlock(word)
             return nil
         }
-        let first = firstListed(in: word, others: &others)
+        var first: Link?
+        Link.forEach(in: word) { if first == nil { first = $0 } else { others.append($0) } }
         var list: ListObserver?
         switch payload.kind {
         case .forward: others.append(payload.reference(as: Link.self))
@@ -313,30 +305,5 @@ extension Link {
         unlock(word)
         if let link = list?.link { others.append(link) }
         return first ?? others.popLast()
-    }
-}
-
-/// Detects that a walk follows a cycle, by comparing each link with one from before (Brent's algorithm): in
-/// constant memory, and no more than 64 links and three times the length of the cycle.
-struct CycleWatch {
-    private var kept: Link?
-    private var steps = 0
-    private var limit = 64
-    private var hasFound = false
-
-    /// Whether the walk, which is now at `link`, follows a cycle; from then on always.
-    mutating func isClosed(by link: Link) -> Bool {
-        if hasFound { return true }
-        if kept === link {
-            hasFound = true
-            return true
-        }
-        steps += 1
-        if steps == limit {
-            kept = link
-            limit *= 2
-            steps = 0
-        }
-        return false
     }
 }

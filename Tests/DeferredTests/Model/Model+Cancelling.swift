@@ -105,6 +105,7 @@ extension Model {
         if choose(2) == 0 {
             node.cancelIsPending = true
         } else {
+            upstream.isHandled = true
             upstream.attached.removeAll { $0 === node }
             failDetached(node, in: loop)
         }

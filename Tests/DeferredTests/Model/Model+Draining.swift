@@ -68,6 +68,8 @@ extension Model {
                 pass()
             }
             if isCancelled {
+                // It would have received the failure: that is one of work that was cancelled (U1).
+                node.isHandled = true
                 _ = deliver(consumer, .failure(.cancelled), from: node, in: loop)
             } else if deliver(consumer, outcome, from: node, in: loop) {
                 node.isHandled = true
@@ -272,7 +274,7 @@ extension Model {
             let isCancelled = node.cancelIsPending || node.isCancelRequested
             node.cancelIsPending = false
             node.isCancelRequested = false
-            if !isCancelled { inner.isHandled = true }
+            inner.isHandled = true
             _ = deliver(node, isCancelled ? .failure(.cancelled) : outcome, from: inner, in: loop)
         } else {
             inner.attached.append(node)

@@ -142,17 +142,22 @@ extension Rules {
             #expect(found == ["Boom(1)"])
         }
 
-        @Test("U1: a consumer that was cancelled while it was suspended handles nothing")
-        func withdrawnAtItsTurn() {
-            let found = unhandled {
-                let source = Deferred<Int>()
-                source.pause()
-                let position = source.recover { _ in 0 }
-                source.reject(Boom(1))
-                position.cancel()
-                source.unpause()
+        @Test("U1: a failure whose consumer was cancelled before it was notified is not reported")
+        func cancelledBeforeItsTurn() {
+            func unhandled(_ attach: (Deferred<Int>) -> Deferred<Int>) -> [String] {
+                self.unhandled {
+                    let source = Deferred<Int>()
+                    source.pause()
+                    let position = attach(source)
+                    source.reject(Boom(1))
+                    position.cancel()
+                    source.unpause()
+                }
             }
-            #expect(found == ["Boom(1)"])
+            #expect(unhandled { $0.recover { _ in 0 } }.isEmpty)
+            #expect(unhandled { $0.map { $0 }.map { $0 } }.isEmpty)
+            #expect(unhandled { source in Deferred.resolved(0).then { _ in source } }.isEmpty)
+            #expect(unhandled { source in Deferred.retry { source } }.isEmpty)
         }
 
         @Test("U1: a cancellation is never reported")

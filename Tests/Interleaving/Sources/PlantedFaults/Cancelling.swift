@@ -5,14 +5,14 @@ extension PlantedFault {
             4, "the last consumer is decided on in one critical section and consumers in another",
             foundBy: "nested",
             change(
-                "        consumer.isDetached = true\n        let isUnlinked",
+                "            consumer.isDetached = true\n            Link.unlink",
                 """
-                        if il_is_planted(4) {
-                            unlock(word)
-                            word = lock()
-                        }
-                        consumer.isDetached = true
-                        let isUnlinked
+                            if il_is_planted(4) {
+                                unlock(word)
+                                word = lock()
+                            }
+                            consumer.isDetached = true
+                            Link.unlink
                 """)),
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "nested",

@@ -99,8 +99,8 @@ extension PlantedFault {
             29, "consumers suspended by a pause keep their pointer to a link that may be deallocated",
             foundBy: "paused-released-resolve-cancel",
             change(
-                "Link.forEach(in: word) { $0.clearUpstream() }",
-                "if !il_is_planted(29) { Link.forEach(in: word) { $0.clearUpstream() } }"
+                "Link.forEach(in: word) { $0.point(to: nil) }",
+                "if !il_is_planted(29) { Link.forEach(in: word) { $0.point(to: nil) } }"
             )),
         PlantedFault(
             30, "an unhandled failure: the drain loop does not note that it was passed on",

@@ -9,7 +9,7 @@ extension PlantedFault {
                 "if let sourceReference, !il_is_planted(70) { return sourceReference.dropsLateResult() }")),
         PlantedFault(
             71, "a cancel follows a cycle endlessly before the search for cycles", foundBy: "cycles",
-            change("        if kept === link {\n", "        if kept === link && !il_is_planted(71) {\n"),
+            change("let isCyclic = returns > 8", "let isCyclic = returns > 8 && !il_is_planted(71)"),
             change(
                 "        guard inner === target || (targetWord",
                 "        if il_is_planted(71), let coldState = waiter.coldState { for request in coldState.takeRequests() { begin(request) } }\n        guard inner === target || (targetWord"
@@ -57,8 +57,8 @@ extension PlantedFault {
             "an input that has settled, and that its list has not received, counts as one that decides nothing",
             foundBy: "wait-list-decided-by-value",
             change(
-                "return pending.count == undecided.unreceived &&",
-                "return (il_is_planted(78) || pending.count == undecided.unreceived) &&")),
+                "return pending.count == unreceived ?",
+                "return il_is_planted(78) || pending.count == unreceived ?")),
         PlantedFault(
             79, "an element is lost that was put for a worker that was cancelled before it received it",
             foundBy: "workers",
@@ -105,5 +105,10 @@ extension PlantedFault {
                 "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread",
                 "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread && !il_is_planted(85)"
             )),
+        PlantedFault(
+            89, "a cancel takes effect once more after its root was interrupted", foundBy: "errors",
+            change(
+                "if link === request.root && !request.isOpen {",
+                "if link === request.root && !request.isOpen && !il_is_planted(89) {")),
     ]
 }

@@ -21,12 +21,6 @@ extension PlantedFault {
                         guard let link = takeLink(seen) else { return }
                 """)),
         PlantedFault(
-            15, "a cancel during the registration with a nested Deferred is forgotten",
-            foundBy: "below-cancel-deep-3",
-            change(
-                "let isCancelled = waiter.begin(on: thread)",
-                "let isCancelled = waiter.begin(on: thread) && !il_is_planted(15)")),
-        PlantedFault(
             22, "a link that was notified while it was registered waits once more",
             foundBy: "nested-inner-fails-unhandled",
             change(
