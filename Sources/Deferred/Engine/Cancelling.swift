@@ -3,10 +3,10 @@ internal import Synchronization
 /// Cancelling: up from a link to the source of what only it consumes; the error comes back down (C1-C5).
 ///
 /// A walk runs nothing of a user's: it settles sources, claims cancellers, and detaches and marks links.
-/// Cancellers run when all walks have ended, first those of what only waits for its turn; then the steps of
-/// detached links; and the consumers of settled sources are notified after that, by the loop's jobs. Of
-/// several things that are cancelled at once, therefore, none begins because another has ended (C7).
-/// ``CancelRequest`` says why no cancel is lost.
+/// Cancellers run when all walks have ended, first those of what only waits in a queue, as for a permit or
+/// an element; then the steps of detached links; and the consumers of settled sources are notified after
+/// that, by the loop's jobs. Of several things that are cancelled at once, therefore, none begins because
+/// another has ended (C7). ``CancelRequest`` says why no cancel is lost.
 extension DrainLoop {
     /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
     mutating func cancel(_ roots: [Link]) {
@@ -91,8 +91,8 @@ extension DrainLoop {
                 }
                 link.unlock(word)
                 // Another thread has closed a cycle and is about to break it. Rather than follow the cycle,
-                // this cancel detaches its root. (That is in the cycle: any other link that it comes to a second
-                // time has two consumers.)
+                // this cancel detaches its root. (That is in the cycle: any other link that it comes to a
+                // second time has two consumers.)
                 if upstream === request.root { returns += 1 }
                 let isCyclic = returns > 8
                 if isCyclic && link !== request.root {
@@ -120,7 +120,7 @@ extension DrainLoop {
         case .detached:
             request.end()
             let isFirst = link.locked { link.beDetached(on: thread) }
-            // Until the pointer to it has been cleared, and not while the step runs.
+            // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
             if isFirst { enqueue(detached: link) }
             return true

@@ -91,8 +91,8 @@ extension Link {
 
 /// Delivering an outcome to one consumer: running its step, or doing what else it has to.
 extension DrainLoop {
-    /// Notifies one consumer. Returns true if a failure belongs to it from now on: it took the outcome, or would
-    /// have, had it not been cancelled (U1).
+    /// Notifies one consumer. Returns true if a failure belongs to it from now on: it took the outcome, or
+    /// would have, had it not been cancelled (U1).
     @inline(__always)
     mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
         // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link

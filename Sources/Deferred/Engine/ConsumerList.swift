@@ -147,7 +147,8 @@ extension Link {
         return end.bits | (word & Word.flags)
     }
 
-    /// Whether `predicate` is true of a link in the list, which it is called with until it is. Under the lock.
+    /// Whether `predicate` is true of a link in the list, which it is called with until it is. Under the
+    /// lock.
     static func contains(in word: UInt, where predicate: (Link) -> Bool) -> Bool {
         guard let last = last(in: word) else { return false }
         var current = last

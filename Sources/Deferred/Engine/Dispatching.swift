@@ -4,8 +4,8 @@ internal import Synchronization
 /// A step that runs on a dispatcher: a queue or any other. It is submitted when its link is dequeued; what
 /// follows from it continues on the dispatcher's thread.
 ///
-/// The work that is submitted retains this object and nothing else, and this object retains the link. The step
-/// belongs to what takes the link out of `submitted`: the work, which runs it; or the `deinit`, if the
+/// The work that is submitted retains this object and nothing else, and this object retains the link. The
+/// step belongs to what takes the link out of `submitted`: the work, which runs it; or the `deinit`, if the
 /// dispatcher has released the work without running it, so that the link fails with
 /// ``DeferredError/abandoned``.
 ///

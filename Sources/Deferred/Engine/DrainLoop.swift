@@ -26,7 +26,7 @@ struct DrainLoop: ~Copyable {
     private var next: (link: Link, consumers: ConsumerQueue)?
     /// Further jobs; created with the first of them.
     private(set) var others: Jobs?
-    /// Whether a cancel is in progress on this loop; see `DrainLoop+Cancelling`.
+    /// Whether a cancel is in progress on this loop; see `Cancelling.swift`.
     var isCancelling = false
     /// Whether that cancel is for several things at once.
     var cancelsSeveral = false
@@ -99,8 +99,8 @@ struct DrainLoop: ~Copyable {
     }
 
     mutating func enqueue(_ request: CancelRequest) { ensureOthers().requests.append(request) }
-    /// Enqueues a source whose canceller is to run: before others if it only waits for its turn, so that none
-    /// begins because another has ended (C7).
+    /// Enqueues a source whose canceller is to run: before others if it only waits in a queue, as for a
+    /// permit or an element, so that none begins because another has ended (C7).
     mutating func enqueue(claimed source: Link, isWaiting: Bool) {
         let others = ensureOthers()
         if isWaiting { others.claimedWaiting.append(source) } else { others.claimed.append(source) }

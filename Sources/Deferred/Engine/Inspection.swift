@@ -121,12 +121,13 @@ extension Link {
 
 /// Whether blocking a thread would mean waiting for that thread.
 extension Link {
-    /// Whether all that this link waits for, up the chain and through lists and links that follow, has yet to run
-    /// on `thread`, the current one: a callback that this is called from, what is notified after that, or a
-    /// callback on the main queue while this is the main queue.
+    /// Whether all that this link waits for, up the chain and through lists and links that follow, has yet to
+    /// run on `thread`, the current one: a callback that this is called from, what is notified after that, or
+    /// a callback on the main queue while this is the main queue.
     ///
-    /// True only if that is certain, cancels aside: not for what another thread, or a timeout, may settle first.
-    /// Each link is read at another moment. That suffices: what waits for this thread does so while it searches.
+    /// True only if that is certain, cancels aside: not for what another thread, or a timeout, may settle
+    /// first. Each link is read at another moment. That suffices: what waits for this thread does so while it
+    /// searches.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
         let isOnMainQueue = DispatchQueue.isOnMain
         var walk = Walk(from: self)

@@ -43,7 +43,7 @@ internal import Synchronization
 /// it.
 @usableFromInline
 final class Link: @unchecked Sendable {
-    /// The lock, the flags and the list of consumers; see `Link+Word.swift`.
+    /// The lock, the flags and the list of consumers; see ``Word``.
     let word: Atomic<UInt>
 
     /// The next in the list that this link is in; that of the last is the first. Under the lock of the list's
@@ -74,8 +74,8 @@ final class Link: @unchecked Sendable {
     /// `hasFollowed`. The other bits are the link's unique number in recordings, 0 until there is one.
     private let marks = Atomic<UInt32>(0)
 
-    /// While the link is in a list, the address of the link before it there, under the lock of the list's link;
-    /// see ``ConsumerList``. Otherwise its `activeThread`.
+    /// While the link is in a list, the address of the link before it there, under the lock of the list's
+    /// link; see ``ConsumerList``. Otherwise its `activeThread`.
     @exclusivity(unchecked) var threadOrPrevious: UInt
 
     /// Where the link was created; the highest bit is set if its handles may complete it.
@@ -101,8 +101,8 @@ final class Link: @unchecked Sendable {
 
     static let completedByHandlesBit: UInt32 = 1 << 31
 
-    /// Whether it was removed from its upstream's list. Never reset, so that a cancel that comes from another
-    /// thread sees it. Set under the lock of that upstream.
+    /// Whether it was removed from its upstream's list. Once set, it stays set, so that a cancel that comes
+    /// from another thread sees it. Set under the lock of that upstream.
     var isDetached: Bool {
         get { marks.load(ordering: .relaxed) & 1 != 0 }
         set { if newValue { marks.bitwiseOr(1, ordering: .relaxed) } }
@@ -115,7 +115,8 @@ final class Link: @unchecked Sendable {
         set { if newValue { marks.bitwiseOr(4, ordering: .relaxed) } }
     }
 
-    /// Whether this source has followed another link, and so may wait for more than its handles. Never reset.
+    /// Whether this source has followed another link, and so may wait for more than its handles. Once set, it
+    /// stays set.
     var hasFollowed: Bool {
         get { marks.load(ordering: .acquiring) & 2 != 0 }
         set { if newValue { marks.bitwiseOr(2, ordering: .releasing) } }
@@ -174,9 +175,9 @@ extension Link {
     @inline(__always)
     var phase: Phase { state.phase }
 
-    /// The thread that runs its step while it is `running` or `detached`, or that notifies its consumers while it
-    /// is `draining`; 0 while a pause further up suspends that. Under the lock, and only in these states: a
-    /// waiting link may be in a list.
+    /// The thread that runs its step while it is `running` or `detached`, or that notifies its consumers
+    /// while it is `draining`; 0 while a pause further up suspends that. Under the lock, and only in these
+    /// states: a waiting link may be in a list.
     @inline(__always)
     var activeThread: UInt {
         get { threadOrPrevious }
@@ -197,8 +198,8 @@ extension Link {
 ///
 /// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exception
 /// is a source that its handles own: it may be in its `deinit`, which has nothing left to retain. That
-/// `deinit` changes the pointer under this lock before the memory is freed (`point(to:)`); until then the memory
-/// is valid, and a weak reference formed to an object in its `deinit` is `nil`.
+/// `deinit` changes the pointer under this lock before the memory is freed (`point(to:)`); until then the
+/// memory is valid, and a weak reference formed to an object in its `deinit` is `nil`.
 struct Upstream {
     private let bits: UInt
 
@@ -253,13 +254,14 @@ extension Link {
 }
 
 extension Link {
-    /// Makes this consumer point to the link whose list it is in; to nothing if that need not be retained any more.
+    /// Makes this consumer point to the link whose list it is in; to nothing if that need not be retained any
+    /// more.
     func point(to link: Link?) {
         locked { if phase == .waiting { upstream = link.map { Upstream($0) } ?? .none } }
     }
 }
 
-/// For `completionSite`. Sound: see there.
+/// Stores a file's name in `upstream`, for `completionSite`, which says why that is sound.
 extension Upstream {
     init(file: UnsafePointer<UInt8>) { self.init(bits: UInt(bitPattern: file)) }
 

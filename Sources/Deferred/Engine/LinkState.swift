@@ -55,8 +55,8 @@ struct LinkState: Equatable, Sendable {
     }
 
     private(set) var phase: Phase
-    /// The marks, in bytes: three bytes for the whole are what a ``Link`` has free behind its payload. With one
-    /// more word, glibc would take a slower path to allocate it.
+    /// The marks, in bytes: three bytes for the whole are what a ``Link`` has free behind its payload. With
+    /// one more word, glibc would take a slower path to allocate it.
     private var lowMarks, highMarks: UInt8
 
     init(_ phase: Phase, _ marks: Marks = []) {
@@ -108,9 +108,9 @@ extension LinkState {
     @inline(__always)
     mutating func take() { move(to: .running, on: .take) }
 
-    /// Returns the state of the link once its outcome is stored. Not in place, as the other transitions are: for
-    /// such a change of a link's property ThreadSanitizer notes a write at the beginning of the object, and
-    /// reports it beside any read of that.
+    /// Returns the state of the link once its outcome is stored. Not in place, as the other transitions are:
+    /// for such a change of a link's property ThreadSanitizer notes a write at the beginning of the object,
+    /// and reports it beside any read of that.
     @inline(__always)
     func settled() -> LinkState {
         var state = self

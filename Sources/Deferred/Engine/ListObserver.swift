@@ -184,7 +184,7 @@ final class ListObserver: Sendable {
         let (link, decision, observers, added, last) = state.withLock { state in
             let link = state.link.take()
             let (observers, added) = (state.observers, additions?.observers)
-            // `cancelInputs` needs them.
+            // The cancel of what remains needs them.
             if link != nil && !cancelsRemaining {
                 state.observers = []
                 additions?.observers = [:]
@@ -227,18 +227,17 @@ final class ListObserver: Sendable {
     /// Takes out the observers of the inputs still pending, which are cancelled with them as far as this list
     /// consumes them (D3, D4).
     func takeInputsToCancel(in loop: inout DrainLoop) -> [Link] {
-        // An input that stands in the list twice is one consumer's, and its place is the first.
+        // An input that is in the list twice is cancelled once, at its first place.
         var seen: Set<UInt> = [0]
-        let observers = takeObservers()
-        var dropped: Set<ObjectIdentifier> = []
-        for observer in observers {
+        var observers = takeObservers()
+        observers.removeAll { observer in
             // None for one that is settled, or only waits for the end of a pause.
             let input = observer.locked { observer.phase == .waiting ? observer.upstream.identity : 0 }
-            if seen.insert(input).inserted { continue }
-            dropped.insert(ObjectIdentifier(observer))
+            if seen.insert(input).inserted { return false }
             if input != 0 { loop.detach(observer) }
+            return true
         }
-        return dropped.isEmpty ? observers : observers.filter { !dropped.contains(ObjectIdentifier($0)) }
+        return observers
     }
 
     // MARK: Adding inputs one by one
@@ -327,11 +326,12 @@ final class ListObserver: Sendable {
     /// The list's own Deferred, until it is settled.
     var link: Link? { state.withLock { $0.link } }
 
-    /// Whether further inputs may change what settles the list: it has not been decided, settled or cancelled.
+    /// Whether further inputs may change what settles the list: it has not been decided, settled or
+    /// cancelled.
     var isUndecided: Bool { state.withLock { $0.link != nil && $0.decision == nil } }
 
-    /// The observers of the inputs still pending, if nothing else may settle the list: none while it is being settled
-    /// or cancelled, receives or adds an input, or has room for further inputs.
+    /// The observers of the inputs still pending, if nothing else may settle the list: none while it is being
+    /// settled or cancelled, receives or adds an input, or has room for further inputs.
     ///
     /// An input settles first and is received by the list afterwards, in two critical sections. This
     /// therefore reads the number of inputs that have not been received before it counts those that are

@@ -33,8 +33,8 @@ extension DrainLoop {
         enlist(link, with: inner)
     }
 
-    /// Puts a waiting link into the list of its upstream, or notifies it at once if that is idle and settled; then
-    /// cancels what it waits for, if it was cancelled while it ran (C4).
+    /// Puts a waiting link into the list of its upstream, or notifies it at once if that is idle and settled;
+    /// then cancels what it waits for, if it was cancelled while it ran (C4).
     private mutating func enlist(_ waiter: Link, with inner: Link) {
         let innerWord = inner.lock()
         // A cancel may have found it waiting by now.
@@ -57,7 +57,7 @@ extension DrainLoop {
         // If it is not, another thread has it, and whatever was left in it.
         guard isWaiting else { return }
 
-        // Only what waits for the waiter could close a cycle. Looked for after both ends are in place, so
+        // Only what waits for the waiter could close a cycle. Searches after both ends are in place, so
         // that of two threads that close one cycle together at least one sees it; and before the cancels,
         // which would have to follow the cycle.
         guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else {

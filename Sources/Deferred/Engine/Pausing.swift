@@ -30,7 +30,7 @@ extension Link {
             unlock(word)
             return true
         }
-        // There is nothing to notify anyone of yet, or the drain loop has not noticed the pause and just
+        // Not settled yet, so there is nobody to notify; or the drain loop has not noticed the pause and just
         // continues.
         guard word & (Word.settled | Word.draining) == Word.settled, word & ~Word.flags != 0 else {
             unlock(word & ~Word.paused)
