@@ -156,12 +156,13 @@ extension Unmanaged<Link> {
         }
         let lastWord = last._withUnsafeGuaranteedRef { $0.lock() }
         let isBypassed = isUniquelyReferenced && last._withUnsafeGuaranteedRef { $0.adopts(from: inner) }
+        // Before a cancel can find it by its new upstream, which would unlink it from a list that it is not in.
+        if isBypassed { last._withUnsafeGuaranteedRef { $0.next = nil } }
         last._withUnsafeGuaranteedRef { $0.unlock(lastWord) }
         _withUnsafeGuaranteedRef { link in
             if isBypassed { link.state.bypass() }
             link.unlock(isBypassed ? 0 : word)
         }
-        if isBypassed { last._withUnsafeGuaranteedRef { $0.next = nil } }
         return isBypassed ? last : nil
     }
 }
