@@ -8,6 +8,8 @@ extension Model {
         // Not to be reported in itself (U1).
         node.isHandled = true
         node.state = .running
+        // A cancel that comes now waits for its end.
+        pass()
         guard abandonmentDepth < Model.greatestDepth else { return waitingAbandonments.append(node) }
         abandonmentDepth += 1
         inDrainLoop { fail(node, .abandoned, in: $0) }

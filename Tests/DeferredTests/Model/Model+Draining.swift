@@ -8,23 +8,29 @@ extension Model {
         node.canceller = nil
         node.cancelIsPending = false
         if case .failure = outcome { noteFailure(of: node) }
-        let following = node.following
-        node.following = []
-        // A cancel reaches all that the node followed (C7), unless its canceller has answered it.
-        let wasCancelled = node.isCancelled && !node.isClaimed
-        for follower in following {
-            if wasCancelled { follower.work = .ignore } else { detach(follower) }
-        }
-        if wasCancelled { cancel(following, in: loop) }
-
         join(node, scopes)
         openScope(of: node, outcome)
-        if node.attached.isEmpty {
-            leaveScopes(node)
-        } else {
-            node.isDraining = true
-            loop.queue.append(.drain(node))
+        let hasConsumers = !node.attached.isEmpty
+        node.isDraining = hasConsumers
+
+        stopFollowing(node, in: loop)
+        if hasConsumers { loop.queue.append(.drain(node)) } else { leaveScopes(node) }
+    }
+
+    /// Detaches a node that is settled from all that it followed.
+    private func stopFollowing(_ node: Node, in loop: DrainLoop) {
+        let following = node.following
+        node.following = []
+        guard !following.isEmpty else { return }
+        // A cancel reaches all of them (C7), unless its canceller has answered it.
+        let wasCancelled = node.isCancelled && !node.isClaimed
+        if wasCancelled {
+            for follower in following { follower.work = .ignore }
+            return cancel(following, in: loop)
         }
+        // Until then they count as consumers.
+        pass()
+        for follower in following { detach(follower) }
     }
 
     func attach(_ consumer: Node, to node: Node) {

@@ -51,16 +51,17 @@ extension Model {
             list.free -= 1
             let input = list.body?(index) ?? settled(0, .value(.number(0)))
             pass()
-            if list.node.outcome != nil { return cancel([input.node], in: loop) }
-            if input.node === list.node || reaches(input.node, list.node) {
+            if list.node.outcome == nil, input.node === list.node || reaches(input.node, list.node) {
                 return fail(list.node, .cycle, in: loop)
             }
-            // The failure of an input belongs to the list's own link.
+            // The failure of an input belongs to the list's own link, also if the list is cancelled meanwhile (D3).
             let link = make(list.node.made, .waiting(for: input.node), .adopt)
-            let observer = make(list.node.made, .waiting(for: link), .observer(list, index))
-            link.attached = [observer]
-            list.observers.append(observer)
             attach(link, to: input.node)
+            pass()
+            if list.node.outcome != nil { return cancel([link], in: loop) }
+            let observer = make(list.node.made, .waiting(for: link), .observer(list, index))
+            list.observers.append(observer)
+            attach(observer, to: link)
         }
     }
 
@@ -75,7 +76,6 @@ extension Model {
         guard list.node.outcome == nil, !list.isDecided else { return list.options.consumeErrors }
         list.outcomes[index] = outcome
         list.free += 1
-        if list.body != nil { loop.queue.append(.startInputs(list)) }
         let isComplete = !list.outcomes.contains(nil)
         switch (list.rule, outcome) {
         case (.values, .failure), (.gather, .failure):
@@ -87,7 +87,17 @@ extension Model {
         case (.results, _), (.values, .value), (.gather, .value):
             if isComplete { decide(list, self.outcome(of: list), scopes, in: loop) }
         }
+        if list.body != nil { startLater(list, in: loop) }
         return true
+    }
+
+    /// The next input starts after this notification, or after all consumers of the present input: D5 leaves it open.
+    private func startLater(_ list: List, in loop: DrainLoop) {
+        if choose(2) == 0 {
+            loop.queue.append(.startInputs(list))
+        } else {
+            inDrainLoop { startInputs(of: list, in: $0) }
+        }
     }
 
     private func decide(_ list: List, _ outcome: ModelOutcome, _ scopes: [Scope], in loop: DrainLoop) {

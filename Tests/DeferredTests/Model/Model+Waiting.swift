@@ -52,26 +52,24 @@ extension Model {
         _ handle: Handle, _ resumed: @escaping (ModelOutcome) -> Void
     ) -> (await: () -> Void, cancel: () -> Void) {
         let node = make(0, .settled)
-        var isCancelled = false
-        func cancelNode() {
-            guard case .resume = node.work else { return }
-            node.work = .ignore
-            resumed(.failure(.cancelled))
-            pass()
-            inDrainLoop { cancel([node], in: $0) }
-        }
+        var (isCancelled, hasBegun) = (false, false)
         return (
             { [self] in
-                let isEarly = isCancelled
-                if isEarly { resumed(.failure(.cancelled)) }
-                node.work = isEarly ? .ignore : .resume(resumed)
+                if isCancelled { resumed(.failure(.cancelled)) }
+                node.work = isCancelled ? .ignore : .resume(resumed)
                 attach(node, to: handle.node)
-                if isEarly { return inDrainLoop { cancel([node], in: $0) } }
                 pass()
-                if isCancelled { cancelNode() }
+                hasBegun = true
+                if isCancelled { inDrainLoop { cancel([node], in: $0) } }
             },
-            {
-                isCancelled = true; cancelNode()
+            { [self] in
+                isCancelled = true
+                guard case .resume = node.work else { return }
+                node.work = .ignore
+                resumed(.failure(.cancelled))
+                pass()
+                // An await that is just beginning detaches itself.
+                if hasBegun { inDrainLoop { cancel([node], in: $0) } }
             }
         )
     }

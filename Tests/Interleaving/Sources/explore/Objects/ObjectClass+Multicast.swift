@@ -94,6 +94,7 @@ extension ObjectClass {
 
     static let delegates = ObjectClass(
         name: "delegates", calls: ["notify", "add", "addQueued", "remove", "count"],
+        steps: ["notify": ["notify", "deliver", "deliverAll"]], finerStep: "deliver",
         make: {
             let delegates = MulticastDelegate<Received.Owner>(), box = WorkBox()
             let state = Received()
@@ -114,9 +115,18 @@ extension ObjectClass {
             let state = Received()
             var delegates: [Int] = []
             var queued: Set<Int> = []
+            /// The delegates that each call of `notify` has found, and not called yet.
+            var found: [Int: [Int]] = [:]
+            func deliver(_ number: Int) {
+                guard let delegate = found[number]?.first else { return }
+                found[number]!.removeFirst()
+                if delegates.contains(delegate) { state.receive(number, delegate) }
+            }
             return ObjectRun { call, thread, number in
                 switch call {
-                case "notify": for delegate in delegates { state.receive(number, delegate) }
+                case "notify": found[number] = delegates
+                case "deliver": deliver(number)
+                case "deliverAll": for _ in found[number]! { deliver(number) }
                 case "count": state.results[number] = "\(delegates.count)"
                 case "remove":
                     guard let last = state.last[thread] else { return }

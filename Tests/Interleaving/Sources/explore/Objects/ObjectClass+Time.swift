@@ -47,7 +47,7 @@ extension ObjectClass {
 
     static let repeating = ObjectClass(
         name: "repeating", calls: ["advance", "reset", "stop", "cancel"], exclusive: ["advance"],
-        steps: steps.merging(["advance": ["move", "expire", "endRun"]]) { $1 },
+        steps: steps.merging(["advance": ["move", "expire", "endRun"], "reset": ["reset", "set"]]) { $1 },
         make: {
             let clock = ManualClock(), log = Log()
             let work = RepeatingWork(every: .seconds(2), on: clock, startsNow: false) { log.add("run") }
@@ -71,6 +71,8 @@ extension ObjectClass {
             var (stopper, canceller): (Int?, Int?) = (nil, nil)
             // The timer has expired, and the run is about to begin, or the work to end.
             var (hasExpired, isRunning) = (false, false)
+            // The calls that set the timer: after a stop it expires at once.
+            var resetting: Set<Int> = []
             func expire() {
                 guard end == "pending" else { return }
                 if stopper != nil {
@@ -93,10 +95,15 @@ extension ObjectClass {
                     hasExpired = now >= due && stopper == nil
                 case "expire": expire()
                 case "endRun": endRun()
-                case "reset": due = now + 2
+                case "reset":
+                    due = now + 2
+                    resetting.insert(number)
+                case "set": resetting.remove(number)
                 case "beginStop": stopper = stopper ?? number
                 case "beginCancel": canceller = canceller ?? number
-                case "stop": if end == "pending", stopper == number, !hasExpired, !isRunning { end = "()" }
+                case "stop":
+                    guard end == "pending", stopper == number, !hasExpired, !isRunning else { return }
+                    if resetting.isEmpty { end = "()" } else { hasExpired = true }
                 default: if end == "pending", canceller == number { end = "cancelled" }
                 }
             } results: {

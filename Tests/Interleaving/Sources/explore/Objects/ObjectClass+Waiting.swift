@@ -5,8 +5,12 @@ extension ObjectClass {
 
     static let semaphore = ObjectClass(
         name: "semaphore", calls: ["acquire", "tryAcquire", "release", "releaseFirst", "cancel"],
-        // Of two threads that release the first permit, one does it, and the other does not wait for that.
-        steps: ["releaseFirst": ["claim", "releaseFirst"]],
+        // Of two threads that release the first permit, one does it, and the other does not wait for that. Nor does a
+        // thread wait for another that has taken a permit for a waiting call, and is about to grant it.
+        steps: [
+            "releaseFirst": ["claim", "releaseFirst"], "release": ["release", "grant"],
+            "acquire": ["acquire", "grant"],
+        ],
         make: {
             let semaphore = DeferredSemaphore(2)
             let first = semaphore.tryAcquire()
@@ -37,17 +41,26 @@ extension ObjectClass {
             let state = WaitingCalls()
             var available = 1
             var releaser: Int?
-            func grant() {
+            /// The permits that a call has taken for calls that wait.
+            var taken: [(by: Int, waiter: Int)] = []
+            func take(_ call: Int) {
                 while available > 0, !state.waiting.isEmpty {
                     available -= 1
-                    state.results[state.waiting.removeFirst()] = "granted"
+                    taken.append((call, state.waiting.removeFirst()))
+                }
+            }
+            func grant(_ call: Int) {
+                while let index = taken.firstIndex(where: { $0.by == call }) {
+                    let waiter = taken.remove(at: index).waiter
+                    if state.isPending(waiter) { state.results[waiter] = "granted" } else { available += 1 }
+                    take(call)
                 }
             }
             return ObjectRun { call, thread, number in
                 switch call {
                 case "acquire":
                     state.begin(thread, number)
-                    grant()
+                    take(number)
                 case "tryAcquire":
                     guard available > 0 else { return state.results[number] = "refused" }
                     available -= 1
@@ -59,11 +72,13 @@ extension ObjectClass {
                     }
                     state.results[last] = "released"
                     available += 1
-                    grant()
+                    take(number)
                 case "claim": releaser = releaser ?? number
                 case "releaseFirst":
                     if releaser == number { available += 1 }
-                    grant()
+                    take(number)
+                    grant(number)
+                case "grant": grant(number)
                 default: state.cancel(thread)
                 }
             } results: {

@@ -9,6 +9,8 @@ struct ObjectClass: Sendable {
     var exclusive: Set<String> = []
     /// Calls that take place in several steps, between which other calls may come.
     var steps: [String: [String]] = [:]
+    /// A step that is left out where the orders would be too many.
+    var finerStep: String?
     /// Makes an object, or its specification: what performs a call of a thread, under the call's number, and what
     /// describes the results at the end.
     let make: @Sendable () -> ObjectRun
@@ -100,8 +102,8 @@ final class WaitingCalls: CallTable, @unchecked Sendable {
     /// Returns whether the thread's last call waited.
     @discardableResult
     func cancel(_ thread: Int) -> Bool {
-        guard let last = last[thread], let place = waiting.firstIndex(of: last) else { return false }
-        waiting.remove(at: place)
+        guard let last = last[thread], isPending(last) else { return false }
+        waiting.removeAll { $0 == last }
         results[last] = "cancelled"
         return true
     }

@@ -63,10 +63,11 @@ struct ObjectHistory: CustomStringConvertible {
     private func sequentialResults() -> [[String]: [RealTimeOrder]] {
         // The steps of each thread: the call's index, what the specification performs, and whether the call begins or
         // ends there.
+        let isLong = threads.joined().count { object.steps[object.calls[$0]]?.count ?? 0 > 2 } > 2
         let steps = threads.map { calls in
             calls.enumerated().flatMap { index, call in
                 let name = object.calls[call]
-                let parts = object.steps[name] ?? [name]
+                let parts = (object.steps[name] ?? [name]).filter { !isLong || $0 != object.finerStep }
                 return parts.enumerated().map { (index, $1, $0 == 0, $0 == parts.count - 1) }
             }
         }
