@@ -11,6 +11,8 @@ final class EngineMachine: Machine, @unchecked Sendable {
 
     var pass: () -> Void = {}
     private let dispatcher = QueueingDispatcher()
+    /// One that nothing else retains, until the program releases it.
+    private var releasedDispatcher: QueueingDispatcher? = QueueingDispatcher()
     private let clock = ManualClock()
     /// The number of closures that the engine retains.
     private(set) var liveClosures = 0
@@ -72,6 +74,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
             case .manual: self.dispatcher
             case .inline: InlineDispatcher()
             case .dropping: DroppingDispatcher()
+            case .released: releasedDispatcher
             }
         let attaching = Attaching(
             id: UInt(id), dispatcher: dispatcher, held: Held(self, body, atEnd: atEnd))
@@ -135,6 +138,9 @@ final class EngineMachine: Machine, @unchecked Sendable {
     func wait(_ handle: Handle) -> Waited { handle.wait() }
     func runWork() -> Bool { dispatcher.runNext() }
     func dropWork() -> Bool { dispatcher.dropNext() }
+    func dropDispatcher() { _ = releasedDispatcher.take() }
+    /// Whether a time limit is still set.
+    var hasTimers: Bool { !clock.scheduled.isEmpty }
 
     func task(
         _ handle: Handle, _ resumed: @escaping (ModelOutcome) -> Void
@@ -202,18 +208,23 @@ struct Attaching: Sendable {
     let dispatcher: (any Dispatcher)?
     let held: EngineMachine.Held<EngineMachine.CallbackBody>
 
-    func plain(_ outcome: ModelOutcome) throws -> Datum {
-        guard case .outcome(let outcome) = held.body(outcome) else {
-            preconditionFailure("only a nested callback returns a handle")
+    /// The closures for a value and for a Deferred: they do not retain the dispatcher.
+    var plain: @Sendable (ModelOutcome) throws -> Datum {
+        { [held] outcome in
+            guard case .outcome(let outcome) = held.body(outcome) else {
+                preconditionFailure("only a nested callback returns a handle")
+            }
+            return try outcome.result.get()
         }
-        return try outcome.result.get()
     }
 
-    func nested(_ outcome: ModelOutcome) throws -> Deferred<Datum> {
-        switch held.body(outcome) {
-        case .handle(let position): return position.plain
-        case .outcome(.value(let value)): return .resolved(value, line: id)
-        case .outcome(.failure(let fault)): throw fault.error
+    var nested: @Sendable (ModelOutcome) throws -> Deferred<Datum> {
+        { [held, id] outcome in
+            switch held.body(outcome) {
+            case .handle(let position): return position.plain
+            case .outcome(.value(let value)): return .resolved(value, line: id)
+            case .outcome(.failure(let fault)): throw fault.error
+            }
         }
     }
 }

@@ -35,6 +35,7 @@ final class Interpreter<M: Machine> {
     /// Releases all handles, resolvers and work, each in a call of `step`.
     func releaseEverything(_ step: (() -> Void) -> Void) {
         tasks = [:]
+        step { machine.dropDispatcher() }
         // A release may run callbacks, which create handles.
         var hadWork = true
         while !handles.isEmpty || !resolvers.isEmpty || hadWork {
@@ -121,6 +122,7 @@ final class Interpreter<M: Machine> {
 
         case .limitedList(let id, let inputs, let limit, let rule):
             handles[id] = machine.limitedList(id, inputs.count, limit, rule) { [self] index in
+                machine.pass()
                 guard let input = handles[inputs[index]], machine.isPlain(input) else { return nil }
                 return input
             }
@@ -141,6 +143,7 @@ final class Interpreter<M: Machine> {
         case .dropResolver(let target): dropResolver(target)
         case .runWork: _ = machine.runWork()
         case .dropWork: _ = machine.dropWork()
+        case .dropDispatcher: machine.dropDispatcher()
         case .expire: machine.expire()
         case .task(let id, let target):
             with(target) {

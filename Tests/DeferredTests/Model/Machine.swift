@@ -46,6 +46,7 @@ protocol Machine: AnyObject {
     /// Runs, or releases, the oldest work that the manual dispatcher has. Returns false if there is none.
     func runWork() -> Bool
     func dropWork() -> Bool
+    func dropDispatcher()
 
     /// The time of all time limits is up.
     func expire()

@@ -168,6 +168,13 @@ extension Model {
             work.node.isHandled = true
             release(work.node)
             settle(work.node, .failure(work.outcome.isCancelled ? .cancelled : .abandoned), [], in: loop)
+        case .released:
+            work.node.state = .dispatched
+            releasedWorks.append(work)
+            // The link retains the dispatcher until its work is submitted.
+            dispatcherReferences += 1
+            pass()
+            releaseDispatcher()
         case .manual:
             work.node.state = .dispatched
             work.node.isSubmitting = true
@@ -209,6 +216,27 @@ extension Model {
             release(work.node)
         }
         return true
+    }
+
+    func dropDispatcher() {
+        guard isDispatcherRetained else { return }
+        isDispatcherRetained = false
+        releaseDispatcher()
+    }
+
+    /// F4: released with its work, a dispatcher releases that.
+    private func releaseDispatcher() {
+        dispatcherReferences -= 1
+        let isNeeded = nodes.contains {
+            if case .callback(let callback, _) = $0.work { callback.dispatcher == .released } else { false }
+        }
+        guard dispatcherReferences == 0, !isNeeded else { return }
+        while !releasedWorks.isEmpty {
+            let work = releasedWorks.removeFirst()
+            pass()
+            inDrainLoop { drop(work, in: $0) }
+            release(work.node)
+        }
     }
 
     private func drop(_ work: Work, in loop: DrainLoop) {

@@ -4,8 +4,19 @@ extension Model {
     func wait(_ handle: Handle) -> Waited {
         finishWaitingAbandonments()
         if handle.node.pauses == 0, let outcome = look(handle) { return .outcome(outcome) }
+        if hasThreads { return waitForThreads(handle.node) }
         var known: [ObjectIdentifier: Bool] = [:]
         return isStuck(handle.node, &known) ? .wouldDeadlock : .timedOut
+    }
+
+    /// The time limit may pass at any time.
+    private func waitForThreads(_ node: Node) -> Waited {
+        var outcome: ModelOutcome?
+        let consumer = make(0, .settled, .resume { outcome = $0 })
+        attach(consumer, to: node)
+        pass()
+        detach(consumer)
+        return outcome.map { .outcome($0) } ?? .timedOut
     }
 
     private func isStuck(_ node: Node, _ known: inout [ObjectIdentifier: Bool]) -> Bool {

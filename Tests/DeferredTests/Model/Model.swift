@@ -200,6 +200,8 @@ final class Model: Machine {
     var releasesHandles = false
     /// Whether threads pause what others complete.
     var pauses = false
+    /// Whether there are other threads, so that what a thread waits for may come.
+    var hasThreads = false
     /// The number of the thread that acts.
     var currentThread: () -> Int = { 0 }
 
@@ -209,6 +211,10 @@ final class Model: Machine {
     var nodes: [Node] = []
     var reports: [ModelReport] = []
     var works: [Work] = []
+    /// The work of the dispatcher that may be released, and how many references other than of links it has.
+    var releasedWorks: [Work] = []
+    var dispatcherReferences = 1
+    var isDispatcherRetained = true
     var timers: [TimeLimit] = []
     var scopeCount = 0
     var scopeOfFinalizer: [Int: Scope] = [:]
@@ -280,6 +286,6 @@ extension Model {
             (node.attached, node.following, node.list) = ([], [], nil)
             (node.canceller, node.finalizers, node.scopes, node.suspendedTasks) = (nil, [], [], [])
         }
-        (works, timers, scopeOfFinalizer) = ([], [], [:])
+        (works, releasedWorks, timers, scopeOfFinalizer) = ([], [], [], [:])
     }
 }

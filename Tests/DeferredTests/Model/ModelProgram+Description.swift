@@ -39,6 +39,7 @@ extension ModelAction: CustomStringConvertible {
         case .dropResolver(let target): "r\(target) = nil"
         case .runWork: "dispatcher.runNext()"
         case .dropWork: "dispatcher.dropNext()"
+        case .dropDispatcher: "dispatcher = nil"
         case .expire: "the time is up"
         case .task(let id, let target): "t\(id) = Task for d\(target)"
         case .await(let id): "t\(id).await"

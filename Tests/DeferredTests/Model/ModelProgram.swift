@@ -32,6 +32,8 @@ indirect enum ModelAction {
     case tower(id: Int, depth: Int, [ModelAction])
     case runWork
     case dropWork
+    /// Releases the last reference to a dispatcher, but those of links that have submitted nothing to it yet.
+    case dropDispatcher
     /// The time of all time limits is up.
     case expire
     /// A Task that is to await a Deferred, and its start and cancel.
@@ -59,8 +61,8 @@ struct Canceller {
 }
 
 enum CallbackForm: CaseIterable { case then, fail, both, pair, trap }
-/// Where a callback runs: on a dispatcher that stores it, runs it at once, or releases it.
-enum DispatcherKind { case manual, inline, dropping }
+/// Where a callback runs: on a dispatcher that stores it, runs it at once, releases it, or may itself be released.
+enum DispatcherKind { case manual, inline, dropping, released }
 
 struct Callback {
     var form: CallbackForm

@@ -80,7 +80,7 @@ extension PlantedFault {
                 "if action == .runCanceller || il_is_planted(34) { enqueue(claimed")),
         PlantedFault(
             35, "a consumer that only observes keeps a Deferred from being cancelled",
-            foundBy: "list-limit-start-cancel",
+            foundBy: "limits",
             change(
                 "$0 !== consumer && !$0.onlyObserves",
                 "$0 !== consumer && (!$0.onlyObserves || il_is_planted(35))")),

@@ -29,18 +29,18 @@ extension PlantedFault {
             )),
         PlantedFault(
             55, "an element is lost that was put for a caller who has cancelled",
-            foundBy: "queue-put-get-cancel",
+            foundBy: "getting",
             change(
                 "if resolver.resolve(item.element) { return received",
                 "if resolver.resolve(item.element) || il_is_planted(55) { return received")),
         PlantedFault(
             56, "a timer that was stopped while it was set still expires",
-            foundBy: "timeout-created-expire-resolve",
+            foundBy: "timeLimits",
             change(
                 "        if isStopped { scheduled.cancel() }",
                 "        if isStopped && !il_is_planted(56) { scheduled.cancel() }")),
         PlantedFault(
-            57, "a timer that has expired is set", foundBy: "timeout-created-expire-resolve",
+            57, "a timer that has expired is set", foundBy: "timeLimits",
             change(
                 "            case .new: state = .set(scheduled)\n",
                 "            case .new: state = .set(scheduled)\n            case .expired where il_is_planted(57): state = .set(scheduled)\n"

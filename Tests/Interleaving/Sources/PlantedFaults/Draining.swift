@@ -3,7 +3,7 @@ extension PlantedFault {
     static let draining = [
         PlantedFault(
             1, "the draining flag is cleared before the list is read again",
-            foundBy: "attach-in-callback-resolve",
+            foundBy: "attaching",
             change(
                 "    func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {\n",
                 """
@@ -83,21 +83,21 @@ extension PlantedFault {
                 """)),
         PlantedFault(
             27, "unpause() drains beside a drain loop that did not stop",
-            foundBy: "pause-unpause-resolve-attach",
+            foundBy: "pausing",
             change(
                 "guard word & (Word.settled | Word.draining) == Word.settled, word",
                 "guard word & (il_is_planted(27) ? Word.settled : Word.settled | Word.draining) == Word.settled, word"
             )),
         PlantedFault(
             28, "unpause() drops the follow-up work that the pause suspended",
-            foundBy: "pause-draining-downstream",
+            foundBy: "pausing",
             change(
                 "loop.resume(self, consumers, consume scope, consume suspendedJobs)",
                 "loop.resume(self, consumers, consume scope, il_is_planted(28) ? [] : consume suspendedJobs)")
         ),
         PlantedFault(
             29, "consumers suspended by a pause keep their pointer to a link that may be deallocated",
-            foundBy: "paused-released-resolve-cancel",
+            foundBy: "pausedHandles",
             change(
                 "Link.forEach(in: word) { $0.point(to: nil) }",
                 "if !il_is_planted(29) { Link.forEach(in: word) { $0.point(to: nil) } }"

@@ -22,7 +22,7 @@ extension PlantedFault {
                 "if byCanceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }")),
         PlantedFault(
             73, "work retains the dispatcher that it was submitted to",
-            foundBy: "dispatch-released-dispatcher",
+            foundBy: "released",
             change(
                 "            self.dispatcher = nil\n",
                 "            if !il_is_planted(73) { self.dispatcher = nil }\n"),
@@ -39,7 +39,7 @@ extension PlantedFault {
             foundBy: "awaits",
             change("        if isToBeCancelled {", "        if isToBeCancelled && !il_is_planted(75) {")),
         PlantedFault(
-            76, "a Task that has its outcome is resumed by its cancel", foundBy: "await-cancel-resolve",
+            76, "a Task that has its outcome is resumed by its cancel", foundBy: "awaits",
             change(
                 "        guard phase == .waiting else { return nil }\n        marks.insert(.awaitCancelled)",
                 "        guard il_is_planted(76) || phase == .waiting else { return nil }\n        marks.insert(.awaitCancelled)"
@@ -68,7 +68,7 @@ extension PlantedFault {
             )),
         PlantedFault(
             80, "a message that is posted while the retained one is delivered overtakes it",
-            in: "Multicast", foundBy: "channel-listen-retained-post",
+            in: "Multicast", foundBy: "channel",
             change(
                 "if let order, order.withLock({ $0.leave(message) }) { return }",
                 "if !il_is_planted(80), let order, order.withLock({ $0.leave(message) }) { return }"
@@ -88,7 +88,7 @@ extension PlantedFault {
                 "let isAnswered = follower.state.marks.contains(.wasProtected) || il_is_planted(82)")),
         PlantedFault(
             83, "a cancel is lost that finds a follower settled",
-            foundBy: "late-cancel-follow-twice",
+            foundBy: "followers",
             change(
                 "guard link.phase == .waiting, isSame else { return false }",
                 "guard link.phase == .waiting, isSame else { return il_is_planted(83) }")),

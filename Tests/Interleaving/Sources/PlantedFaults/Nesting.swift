@@ -22,7 +22,7 @@ extension PlantedFault {
                 """)),
         PlantedFault(
             22, "a link that was notified while it was registered waits once more",
-            foundBy: "nested-inner-fails-unhandled",
+            foundBy: "unhandled",
             change(
                 "        let isWaiting = waiter.phase == .waiting\n",
                 "        if il_is_planted(22) { waiter.state = LinkState(.waiting, waiter.state.marks) }\n        let isWaiting = waiter.phase == .waiting\n"
@@ -45,13 +45,13 @@ extension PlantedFault {
                 "        self.scope = il_is_planted(42) ? nil : scope\n        let word")),
         PlantedFault(
             86, "a step that is cancelled while it waits on its dispatcher runs with the value",
-            foundBy: "dispatch-cancelled-run",
+            foundBy: "dispatching",
             change(
                 "            if begin(link, on: loop.thread) { input",
                 "            if begin(link, on: loop.thread), !il_is_planted(86) { input")),
         PlantedFault(
             87, "work that its dispatcher releases fails nothing",
-            foundBy: "dispatch-released-dispatcher",
+            foundBy: "released",
             change(
                 "guard let link = takeLink(submitted.load(ordering: .acquiring)) else { return }",
                 "guard let link = takeLink(submitted.load(ordering: .acquiring)), !il_is_planted(87) else { return }"

@@ -55,7 +55,7 @@ extension PlantedFault {
                 "let isFirst = !state.isStarting",
                 "let isFirst = il_is_planted(49) || !state.isStarting")),
         PlantedFault(
-            50, "wait() misses an outcome: it is published after the signal", foundBy: "wait-resolve",
+            50, "wait() misses an outcome: it is published after the signal", foundBy: "waits",
             change(
                 "                outcome.withLock { $0 = result }\n                semaphore.signal()",
                 """
@@ -64,7 +64,7 @@ extension PlantedFault {
                                 if !il_is_planted(50) { semaphore.signal() }
                 """)),
         PlantedFault(
-            51, "wait() takes a drain loop of another thread for its own", foundBy: "wait-draining-by-other",
+            51, "wait() takes a drain loop of another thread for its own", foundBy: "waits",
             change(
                 "let isHere = isActive && activeThread == thread",
                 "let isHere = isActive && (il_is_planted(51) || activeThread == thread)")),

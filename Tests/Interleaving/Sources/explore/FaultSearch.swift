@@ -14,63 +14,60 @@ struct FaultSearch {
             options.plantedFault.map { $0 == fault.number } ?? true
         }.enumerated().filter { $0.offset % options.part.count == options.part.index }.map(\.element)
         if options.listsScenarios { return writeTable(faults) }
-        let missed = faults.filter { !find($0) }
+        if options.searchesEverywhere { return writeFindings(faults) }
+        let missed = faults.filter { !isFound($0, by: $0.scenario) }
         print("\(faults.count - missed.count) of \(faults.count) planted faults found")
         for fault in missed { print("not found: \(fault.number), \(fault.title)") }
         return missed.isEmpty
     }
 
     /// Searches in a process of its own, which the fault may crash.
-    private func find(_ fault: PlantedFault) -> Bool {
-        var body: () -> Bool = { search(for: fault) }
+    private func isFound(_ fault: PlantedFault, by name: String) -> Bool {
+        var body: () -> Bool = {
+            guard let finding = finding(fault, by: name) else { return false }
+            write(fault, name, finding)
+            return true
+        }
         let status = withUnsafeMutablePointer(to: &body) { pointer in
             il_in_process({ $0!.assumingMemoryBound(to: (() -> Bool).self).pointee() }, pointer)
         }
-        if status < 0 { write(fault, fault.scenario, "crash (signal \(-status))") }
+        if status < 0 { write(fault, name, "crash (signal \(-status))") }
         return status <= 0
     }
 
-    /// Returns whether the fault shows in the scenario that is known to find it; or in any, if requested.
-    private func search(for fault: PlantedFault) -> Bool {
-        if options.generates || fault.isFoundByClass {
-            var options = options
-            if !options.generates { options.names = [fault.scenario] }
-            for bound in [1, 2] {
-                if case .reduced = self.options.modes[0] { options.modes = [.bounded(bound)] }
+    /// Returns what a scenario, or programs of a class, show of the fault; nil if they show nothing.
+    private func finding(_ fault: PlantedFault, by name: String) -> String? {
+        var options = options
+        options.names = [name]
+        for mode in [SearchOptions.Mode.bounded(1), .bounded(2), .reduced] {
+            if let scenario = scenarios.first(where: { $0.name == name }) {
+                il_plant(CInt(fault.number))
+                il_set_name(name)
+                let result = Search(scenario: scenario, mode: mode, options: options).run()
+                if let failure = result.failure { return failure.text }
+            } else if case .bounded = mode {
+                options.modes = [mode]
                 if let finding = GeneratedSearch(options).finding(fault.number, in: fault.module) {
-                    write(fault, "generated", finding)
-                    return true
+                    return finding
                 }
             }
-            return false
         }
-        for scenario in scenarios where scenario.name == fault.scenario {
-            for mode in [SearchOptions.Mode.bounded(1), .bounded(2), .reduced] {
-                if finds(fault, scenario, mode) { return true }
+        return nil
+    }
+
+    /// Prints all scenarios that find each fault, or all classes of generated programs.
+    private func writeFindings(_ faults: [PlantedFault]) -> Bool {
+        var names = options.chosen(from: scenarios).map(\.name)
+        if options.generates {
+            names = (ProgramClass.all.map(\.name) + ObjectClass.all.map(\.name)).filter {
+                options.names.isEmpty || options.names.contains($0)
             }
         }
-        guard options.searchesEverywhere else { return false }
-        for scenario in scenarios where scenario.name != fault.scenario {
-            if finds(fault, scenario, .bounded(2)) { return true }
+        for fault in faults {
+            let found = names.filter { isFound(fault, by: $0) }
+            print("| \(fault.number) | \(fault.scenario) | \(found.joined(separator: ", ")) |")
         }
-        return false
-    }
-
-    private func finds(_ fault: PlantedFault, _ scenario: Scenario, _ mode: SearchOptions.Mode) -> Bool {
-        il_plant(CInt(fault.number))
-        il_set_name(scenario.name)
-        let result = Search(scenario: scenario, mode: mode, options: options).run()
-        guard let failure = result.failure else { return false }
-        if scenario.name != fault.scenario, !isOf(fault, failure, in: scenario) { return false }
-        write(fault, scenario.name, failure.text)
         return true
-    }
-
-    /// Whether the schedule is one that does not fail without the fault.
-    private func isOf(_ fault: PlantedFault, _ failure: Search.Failure, in scenario: Scenario) -> Bool {
-        il_plant(0)
-        defer { il_plant(CInt(fault.number)) }
-        return Search(scenario: scenario, mode: .bounded(1), options: options).run().failure == nil
     }
 
     /// Prints what finds each.
@@ -85,6 +82,7 @@ struct FaultSearch {
     }
 
     private func write(_ fault: PlantedFault, _ scenario: String, _ text: String) {
+        if options.searchesEverywhere { return }
         print("\(padded("\(fault.number)", 4)) \(padded(scenario, 34)) \(fault.title): \(text)")
     }
 }

@@ -21,7 +21,7 @@ struct SearchOptions {
     /// Searches while the diagnostics are being recorded.
     var records = false
     var plantsFaults = false
-    /// Whether all scenarios are tried for a planted fault that its own scenario does not find.
+    /// Whether all scenarios are tried for a planted fault, or all classes.
     var searchesEverywhere = false
     var plantedFault: Int?
     /// Searches generated programs; the names are those of classes.
@@ -57,7 +57,7 @@ struct SearchOptions {
           --fault N            switches planted fault N on
           --faults             searches for each planted fault, or that of --fault, with the scenario that finds it;
                                fails unless each is found
-          --everywhere         searches with the other scenarios, too
+          --everywhere         prints all scenarios that find each; with --generate, all classes
 
         """
 

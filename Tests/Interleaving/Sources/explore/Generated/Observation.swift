@@ -34,6 +34,7 @@ struct Observation: Hashable {
             if machine.liveClosures != 0 {
                 observation.fault += "\(machine.liveClosures) closures are retained "
             }
+            if status == IL_ENDED, machine.hasTimers { observation.fault += "a time limit is still set " }
         }
         AwaitProbe.forgetAll()
         if status == IL_STUCK { observation.fault += "no thread can go on " }
@@ -52,6 +53,7 @@ struct Observation: Hashable {
         model.currentThread = { Int(il_thread()) }
         model.releasesHandles = program.releasesHandles
         model.pauses = program.pauses
+        model.hasThreads = true
         var observation = Observation()
         var order = RealTimeOrder()
         _ = observation.run(program, Interpreter(model), &order) {

@@ -17,15 +17,16 @@ struct ProgramClass {
         case thenPending, thenSettled, thenLink(Int)
         case map, recover, orElsePending
         case follow, followAlso, shielded, timeout, task
-        case mapManual, thenManual, recoverManual, mapDropping
+        case mapManual, thenManual, recoverManual, mapDropping, mapReleased
         case list(ListRule, ListOptions)
         /// A list that starts one input at a time: a source is the second, or what follows from the list.
         case limited(ListRule), limitedOfItself(ListRule)
     }
 
     enum OperationKind {
-        case resolve, reject, cancel, cancelSource, follow, runWork, dropWork, pause, unpause, attach, drop,
-            dropSource, expire, dropResolver
+        case resolve, reject, cancel, cancelSource, follow, runWork, dropWork, dropDispatcher, attach, drop,
+            dropSource, expire, dropResolver, wait, timeout
+        case pause, unpause, pauseSource, unpauseSource
         /// Completes a source through the resolver that its canceller has kept.
         case resolveKept
         /// Makes a list of two sources; cancels what the operation before made.
@@ -33,8 +34,8 @@ struct ProgramClass {
         case await, cancelTask, finally
     }
 
-    /// A callback that performs an operation, too; a source with a canceller; a finalizer.
-    enum Extra { case action, canceller, finalizer }
+    /// A callback that performs an operation, too; a source with a canceller; a finalizer; a source that is paused.
+    enum Extra { case action, canceller, finalizer, paused }
 
     /// Calls `body` with each program with so many links, extras and operations, until it returns false. The order is
     /// mixed, so that a search that is cut off has seen some of every kind.
@@ -94,6 +95,7 @@ struct ProgramClass {
             case .action: choices(on: graph).flatMap { graph.performing($0) }
             case .canceller: graph.withCancellers()
             case .finalizer: graph.withFinalizers()
+            case .paused: [graph.paused()]
             }
         }
     }
@@ -128,6 +130,11 @@ struct ProgramClass {
             case .follow: sources.dropFirst().map { .follow(id: 0, $0, through: .handle, 1) }
             case .runWork: [.runWork]
             case .dropWork: [.dropWork]
+            case .dropDispatcher: [.dropDispatcher]
+            case .wait: graph.nodes.map { .wait(id: 0, $0) }
+            case .timeout: graph.nodes.map { .timeout(id: 0, $0) }
+            case .pauseSource: [.pause(1)]
+            case .unpauseSource: [.unpause(id: 0, 1)]
             case .pause: graph.nodes.map { .pause($0) }
             case .unpause: graph.nodes.map { .unpause(id: 0, $0) }
             case .attach: graph.nodes.map { .attach(id: 0, to: $0, Callback(form: .then), keep: true) }
@@ -159,6 +166,8 @@ extension ModelAction {
         case .attach(_, let target, let callback, let keep):
             .attach(id: number, to: target, callback, keep: keep)
         case .unpause(_, let target): .unpause(id: number, target)
+        case .wait(_, let target): .wait(id: number, target)
+        case .timeout(_, let target): .timeout(id: number, target)
         case .follow(_, let target, let completer, let other):
             .follow(id: number, target, through: completer, other)
         case .list(_, let inputs, let rule, let options, let keep):

@@ -71,5 +71,32 @@ extension ProgramClass {
             name: "awaits", links: [.map, .task],
             operations: [.resolve, .reject, .cancel, .await, .cancelTask, .dropSource], extras: [.canceller],
             greatestLinks: 2),
+        ProgramClass(
+            name: "waits", links: [.map, .thenPending], operations: [.resolve, .reject, .cancel, .wait],
+            greatestLinks: 2),
+        ProgramClass(
+            name: "timeLimits", links: [.map],
+            operations: [.resolve, .timeout, .expire, .cancelLast], greatestLinks: 1),
+        ProgramClass(
+            name: "released", links: [.map, .mapReleased],
+            operations: [.resolve, .reject, .cancel, .dropDispatcher, .dropSource], extras: [.finalizer],
+            greatestLinks: 2),
+        // Few features each, so that all programs of size 5 and 6 are run in the time that CI has.
+        ProgramClass(name: "attaching", links: [.map], operations: [.resolve, .attach], extras: [.action]),
+        ProgramClass(
+            name: "pausing", links: [.map], operations: [.resolve, .pauseSource, .unpauseSource, .attach]),
+        ProgramClass(
+            name: "pausedHandles", links: [.map],
+            operations: [.resolve, .cancel, .dropSource, .dropResolver, .unpauseSource], extras: [.paused],
+            greatestLinks: 2, sources: .withResolver),
+        ProgramClass(
+            name: "followers", links: [.follow, .thenPending], operations: [.resolve, .cancel]),
+        ProgramClass(name: "deep", links: [.map, .thenPending], operations: [.resolve, .cancel]),
+        ProgramClass(
+            name: "unhandled", links: [.thenPending], operations: [.resolve, .reject, .drop],
+            greatestLinks: 2),
+        ProgramClass(
+            name: "answers", links: [.map], operations: [.cancel, .cancelSource, .resolve],
+            extras: [.canceller]),
     ]
 }

@@ -6,6 +6,8 @@ struct ProgramGraph {
     /// The number of the resolver that a canceller keeps.
     private(set) var kept: Int?
     private let kind: SourceKind
+    /// Whether a link has the dispatcher that is released.
+    private var releasedIsUsed = false
     private var links: [[ModelAction]] = []
     /// Those to which a link can be attached.
     private(set) var nodes: [Int]
@@ -67,6 +69,11 @@ struct ProgramGraph {
             callback.dispatcher = .manual
             callback.onFailure.answer = .value(id)
         case .mapDropping: callback.dispatcher = .dropping
+        case .mapReleased:
+            // Two that wait for one another would retain their dispatcher.
+            if releasedIsUsed { return [] }
+            graph.releasedIsUsed = true
+            callback.dispatcher = .released
         case .thenManual:
             callback.dispatcher = .manual
             callback.isNested = true
@@ -136,6 +143,13 @@ struct ProgramGraph {
                 return graph
             }
         }
+    }
+
+    /// Returns the graph with a source that is paused from the start.
+    func paused() -> ProgramGraph {
+        var graph = self
+        graph.links.append([.pause(1)])
+        return graph
     }
 
     /// Returns the graphs in which one Deferred has a finalizer.

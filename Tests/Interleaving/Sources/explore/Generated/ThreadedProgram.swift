@@ -7,7 +7,7 @@ struct ThreadedProgram {
     /// Whether a thread, or a callback, releases a handle or a resolver.
     var releasesHandles: Bool { (setup + threads.joined()).contains { $0.releases } }
 
-    var pauses: Bool { threads.joined().contains { if case .pause = $0 { true } else { false } } }
+    var pauses: Bool { (setup + threads.joined()).contains { if case .pause = $0 { true } else { false } } }
 
     /// The number of its links and operations.
     var size: Int { setup.count { !$0.isSource } + threads.reduce(0) { $0 + $1.count } }

@@ -155,6 +155,7 @@ private final class Received: CallTable, @unchecked Sendable {
     private(set) var owners: [Int: Owner] = [:]
     private var all: [Owner] = []
     var received: [Int: [Int]] = [:]
+    private let cell = Cell()
 
     func owner(_ thread: Int, _ number: Int) -> Owner {
         let owner = Owner(number)
@@ -163,7 +164,10 @@ private final class Received: CallTable, @unchecked Sendable {
         return owner
     }
 
-    func receive(_ message: Int, _ listener: Int) { received[listener, default: []].append(message) }
+    func receive(_ message: Int, _ listener: Int) {
+        cell.write()
+        received[listener, default: []].append(message)
+    }
 
     func ends(sorted: Bool = false) -> [String] {
         ends()

@@ -89,6 +89,7 @@ extension ObjectClass {
     // MARK: Q1-Q4: a queue without a limit, and one with room for one element
 
     static let queue = queue("queue", size: .max, ["put", "get", "tryGet", "cancel", "finish"])
+    static let getting = queue("getting", size: .max, ["put", "get", "cancel"])
     static let sending = queue("sending", size: 1, ["send", "get", "tryGet", "cancel"])
 
     private static func queue(_ name: String, size: Int, _ calls: [String]) -> ObjectClass {

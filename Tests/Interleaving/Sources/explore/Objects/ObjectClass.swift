@@ -17,7 +17,7 @@ struct ObjectClass: Sendable {
     let specify: @Sendable () -> ObjectRun
 
     static let all =
-        [semaphore, lock, queue, sending, workers] + [cache, keepingCache, latest]
+        [semaphore, lock, queue, getting, sending, workers] + [cache, keepingCache, latest]
         + [idleTimer, repeating, manualClock] + [readersWriter, channel, delegates]
 
     /// Returns the histories of so many calls.

@@ -1,32 +1,9 @@
 import CInterleaving
 import Deferred
+import DeferredTesting
 
-/// Chains with what generated programs do not have, or with faults that these do not find.
+/// Chains, lists and dispatchers with what generated programs do not have, or with faults that these do not find.
 func defineChainsScenarios() {
-    scenario("attach-in-callback-resolve") {
-        let d = D(), log = Log()
-        d.done { _ in
-            log.within("a")
-            d.done { _ in log.within("b") }
-        }
-        return Program({ d.done { _ in log.within("c") } }, { d.resolve(1) }) {
-            all(
-                expect(log.entries.sorted() == ["a", "b", "c"], log.text),
-                expect(log.place("a") == 0, log.text))
-        }
-    }
-    // Shields
-    scenario("shield-cancel-resolve-cancel") {
-        let log = Log(), d = D(canceller: { _ in log.add("X") })
-        let sh = d.shielded()
-        let c = d.map { v -> Int in v }
-        return Program({ sh.cancel() }, { d.resolve(1) }, { c.cancel() }) {
-            let r = show(sh.currentResult), q = show(c.currentResult)
-            return all(
-                expect(!log.has("X") && show(d.currentResult) == "1", log.text),
-                expect(["1", "cancelled"].contains(r) && ["1", "cancelled"].contains(q), r + q), noReports())
-        }
-    }
     scenario("cycle-follow-nested") {
         let a = D(), s = D()
         let box = Box<D>(nil)
@@ -101,27 +78,6 @@ func defineChainsScenarios() {
                 expect(reports.isEmpty || reports == ["unhandled:abandoned"], "\(reports)"))
         }
     }
-    scenario("nested-inner-fails-unhandled") {
-        let s = D(), (inner, r) = D.withResolver()
-        let outer = Box(s.then { _ in inner })
-        return Program({ s.resolve(1) }, { r.reject(E1()) }) {
-            hold(inner)
-            _ = outer.take()
-            return expect(reports == ["unhandled:E1"], "\(reports)")
-        }
-    }
-    // Awaiting
-    scenario("await-cancel-resolve") {
-        let d = D(), log = Log()
-        let w = AwaitProbe()
-        return Program({ w.start(d) { log.add("\($0)") } }, { w.cancel() }, { d.resolve(1) }) {
-            hold(w)
-            let outcome = log.text == "true" ? show(w.outcome(as: Int.self)) : "none"
-            return all(
-                expect(log.entries.count == 1, log.text),
-                expect(log.text == "false" || outcome == "1", outcome), noReports())
-        }
-    }
     scenario("await-paused-resolve") {
         let log = Log(), d = D()
         d.pause()
@@ -167,6 +123,90 @@ func defineChainsScenarios() {
             return all(
                 expect(r == "cancelled" && before == "pending", "\(r) \(before)"),
                 expect(show(other.currentResult) == "5", show(other.currentResult)), noReports())
+        }
+    }
+    // C5: a cancel that meets a source which follows another one.
+    scenario("late-cancel-follow") {
+        let (d, resolver) = D.withResolver(), other = D(), inner = D()
+        resolver.follow(other)
+        let c = d.then { _ in inner }
+        return Program({ c.cancel() }, { other.resolve(1) }) {
+            hold(inner)
+            return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
+        }
+    }
+    scenario("canceller-resolves-later-cancel") {
+        // The second cancel comes while the canceller runs, which resolves after that.
+        let reached = Signal(), go = Signal()
+        let d = D(canceller: { own in
+            reached.send()
+            go.wait()
+            own.resolve(7)
+        })
+        let c = d.map { $0 }
+        return Program(
+            { d.cancel() },
+            {
+                reached.wait()
+                c.cancel()
+                go.send()
+            }
+        ) {
+            all(expect(show(c.currentResult) == "7", show(c.currentResult)), noReports())
+        }
+    }
+    // Lists
+    scenario("list-limit-2-consumers") {
+        let x = [D(), D()], log = Log()
+        let list = DeferredList([0, 1], limit: 1) { i in
+            log.add("b\(i)"); return x[i]
+        }
+        return Program(
+            { watch(list.results().map { _ in 1 }, log, "p") },
+            { watch(list.values().map { _ in 2 }, log, "q") }, { x[0].resolve(1) }
+        ) {
+            x[1].resolve(2)
+            return all(
+                expect(
+                    log.count("b0") == 1 && log.count("b1") == 1 && log.count("p1") == 1
+                        && log.count("q2") == 1, log.text),
+                noReports())
+        }
+    }
+    // D5: one after another, in order, also where two inputs settle at once.
+    scenario("list-limit-start-one-by-one") {
+        let x = [D(), D(), D(), D()], log = Log()
+        let list = DeferredList([0, 1, 2, 3], limit: 2) { index in
+            log.within("b\(index)", group: "body"); return x[index]
+        }
+        watch(list.results().map { $0.count }, log, "=")
+        return Program({ x[0].resolve(1) }, { x[1].resolve(2) }) {
+            x[2].resolve(3)
+            x[3].resolve(4)
+            return all(expect(log.text == "b0 b1 b2 b3 =4", log.text), noReports())
+        }
+    }
+    // Dispatchers
+    // A dispatcher that runs the same work twice, on two threads.
+    scenario("dispatch-twice") {
+        let d = D(), log = Log(), box = WorkBox()
+        watch(
+            d.map(on: Stored(box: box)) { v -> Int in
+                log.within("c"); return v
+            }, log, "=")
+        d.resolve(1)
+        let work = box.take()!
+        return Program({ work() }, { work() }) {
+            all(expect(log.text == "c =1", log.text), noReports())
+        }
+    }
+    // F4: a dispatcher that runs its work at once.
+    scenario("dispatch-within-call") {
+        let d = D(), log = Log()
+        d.map(on: InlineDispatcher()) { $0 }.done { _ in log.add("a2") }
+        d.done { _ in log.add("b1") }
+        return Program({ d.resolve(1) }, { d.done { _ in log.add("c") } }) {
+            all(expect(log.place("b1") < log.place("a2"), log.text), noReports())
         }
     }
 }

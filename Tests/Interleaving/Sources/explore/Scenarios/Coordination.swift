@@ -4,24 +4,6 @@ import DeferredTesting
 
 /// Queues, semaphores, caches, timers and bags.
 func defineCoordinationScenarios() {
-    scenario("queue-put-get-cancel") {
-        let q = DeferredQueue<Int>(), log = Log()
-        return Program(
-            { try! q.put(7) },
-            {
-                let g = q.get(); watch(g, log, "a"); g.cancel()
-            },
-            { watch(q.get(), log, "b") }
-        ) {
-            let got = log.count("a7") + log.count("b7")
-            return all(
-                expect(
-                    got + q.count == 1,
-                    "lost: \(log.text), \(q.count) in the queue, \(q.waitingCount) waiting"),
-                expect(!(q.count > 0 && q.waitingCount > 0), "an element and a waiter"),
-                expect(log.has("a7") || log.has("acancelled"), log.text))
-        }
-    }
     scenario("queue-send-cancel-worker") {
         let queue = DeferredQueue<Int>(size: 1), log = Log()
         try! queue.put(1)
@@ -74,16 +56,6 @@ func defineCoordinationScenarios() {
                 noReports())
         }
     }
-    scenario("timeout-created-expire-resolve") {
-        let d = D(), delays = Delays(), log = Log()
-        return Program(
-            { watch(d.timeout(.seconds(1), on: delays), log, "=") }, { d.resolve(1) }, { delays.expire() }
-        ) {
-            all(
-                expect(["=1", "=timedOut"].contains(log.text), log.text),
-                expect(!delays.hasPending, "the timer goes on"), noReports())
-        }
-    }
     scenario("after-expire-cancel-release") {
         let delays = Delays(), log = Log()
         let d = D.after(.seconds(1), on: delays, value: 5)
@@ -114,38 +86,6 @@ func defineCoordinationScenarios() {
         return Program({ d.resolve(1) }, { m.run() }, { m.dropAll() }) {
             m.run()
             return all(expect(log.count("a") <= 1 && log.count("b") <= 1, log.text), noReports())
-        }
-    }
-    scenario("cache-request-request-once") {
-        let cache = DeferredCache<Int, Int>(), log = Log(), d = D()
-        let request: @Sendable () -> D = {
-            cache.value(for: 1) {
-                log.add("request"); return d
-            }
-        }
-        return Program({ watch(request(), log, "a") }, { watch(request(), log, "b") }) {
-            d.resolve(5)
-            return all(
-                expect(log.count("request") == 1 && log.has("a5") && log.has("b5"), log.text), noReports())
-        }
-    }
-    scenario("semaphore-run-cancel-run") {
-        let semaphore = DeferredSemaphore(1), log = Log(), inner = D()
-        let first = semaphore.run { inner }
-        return Program(
-            { inner.resolve(1) },
-            {
-                let second = semaphore.run { () -> D in
-                    log.within("2"); return D.resolved(2)
-                }
-                second.cancel()
-            }, { watch(semaphore.run { D.resolved(3) }, log, "=") }
-        ) {
-            hold(first)
-            return all(
-                expect(
-                    log.count("=3") == 1 && semaphore.available == 1, "\(semaphore.available) \(log.text)"),
-                noReports())
         }
     }
 }

@@ -59,39 +59,6 @@ func defineMulticastScenarios() {
                 expect(log.count("a1") <= 1 && log.count("a2") == 1, log.text))
         }
     }
-    scenario("channel-listen-retained-post-post") {
-        let channel = Channel<Int>(), log = Log()
-        let a = Delegate(log, "a")
-        channel.post(1, retained: true)
-        return Program(
-            { channel.listen(a) { log.add("a\($0)") } }, { channel.post(2, retained: true) },
-            { channel.post(3, retained: true) }
-        ) {
-            let last = channel.retainedMessage!
-            channel.post(4)
-            hold(a)
-            return all(
-                expect(log.entries.last == "a4" && log.count("a\(last)") == 1, log.text),
-                expect(log.entries.dropFirst().allSatisfy { $0 != "a1" }, log.text),
-                expect(log.count("a2") <= 1 && log.count("a3") <= 1, log.text))
-        }
-    }
-    scenario("channel-listen-retained-post-remove") {
-        let channel = Channel<Int>(), log = Log()
-        let a = Delegate(log, "a")
-        channel.post(1, retained: true)
-        return Program(
-            { channel.listen(a) { log.add("a\($0)") } }, { channel.post(2, retained: true) },
-            {
-                channel.remove(a)
-                log.add("-")
-            }
-        ) {
-            hold(a)
-            let messages = log.entries.filter { $0 != "-" }
-            return expect([[], ["a1"], ["a2"], ["a1", "a2"]].contains(messages), log.text)
-        }
-    }
     scenario("closures-add-take-take") {
         let closures = MulticastClosures<Int, E1>(), log = Log()
         let a = Delegate(log, "a"), b = Delegate(log, "b")

@@ -2,47 +2,6 @@ import CInterleaving
 import Deferred
 
 func defineWaitingScenarios() {
-    // wait()
-    scenario("wait-resolve") {
-        let d = D(), log = Log()
-        return Program({ wait(for: d, log) }, { d.resolve(1) }) {
-            all(expect(log.text == "1", log.text), noReports())
-        }
-    }
-    scenario("wait-chain-resolve") {
-        let d = D(), s = D(), inner = D(), log = Log()
-        let c = d.then { v -> D in inner }.map { v -> Int in v + 1 }
-        return Program({ wait(for: c, log) }, { d.resolve(1) }, { inner.resolve(4) }) {
-            hold(s)
-            return all(expect(log.text == "5", log.text), noReports())
-        }
-    }
-    scenario("wait-timeout-resolve") {
-        let d = D(), log = Log()
-        return Program(
-            { wait(for: d, log, timeout: .milliseconds(1)) }, { d.resolve(1) },
-            { d.done { _ in log.add("x") } }
-        ) {
-            all(
-                expect(log.has("1") || log.has("!timedOut"), log.text), expect(log.count("x") == 1, log.text),
-                noReports())
-        }
-    }
-    scenario("wait-in-callback-other-resolve") {
-        let s = D(), d = D(), log = Log()
-        let c = d.map { v -> Int in v + 1 }
-        s.done { _ in wait(for: c, log) }
-        return Program({ s.resolve(0) }, { d.resolve(1) }) {
-            all(expect(log.text == "2", log.text), noReports())
-        }
-    }
-    scenario("wait-list-resolve-resolve") {
-        let x = D(), y = D(), log = Log()
-        let l = DeferredList([x, y]).values()
-        return Program({ wait(for: l, log) }, { x.resolve(1) }, { y.resolve(2) }) {
-            all(expect(log.text == "[1, 2]", log.text), noReports())
-        }
-    }
     scenario("wait-own-callback") {
         let s = D(), log = Log()
         let c = Box<D>(nil)
@@ -65,14 +24,6 @@ func defineWaitingScenarios() {
             all(expect(log.text == "3", log.text), noReports())
         }
     }
-    scenario("wait-draining-by-other") {
-        // Attached to one whose callbacks another thread is running: no deadlock.
-        let d = D(), log = Log()
-        d.done { _ in log.within("a") }
-        return Program({ d.resolve(1) }, { wait(for: d.map { v -> Int in v }, log) }) {
-            all(expect(log.count("1") == 1 && log.count("a") == 1, log.text), noReports())
-        }
-    }
     // What one of two may complete, of which one needs the waiting thread: no deadlock, at whatever moment the other
     // one settles.
     scenario("wait-list-decided-by-value") {
@@ -80,9 +31,6 @@ func defineWaitingScenarios() {
     }
     scenario("wait-list-decided-by-failure") {
         waitInCallback({ DeferredList([$0, $1]).values().map { $0.count } }, { $0.reject(E1()) }, "!E1")
-    }
-    scenario("wait-list-decided-and-cancelling") {
-        waitInCallback({ DeferredList([$0, $1], cancelsRemaining: true).first().map { $0.value } })
     }
     scenario("wait-list-with-limit-decided") {
         waitInCallback({ own, other in
