@@ -117,29 +117,6 @@ struct DispatcherRaces {
         #expect(tracker.alive == 0)
     }
 
-    @Test("Z1: a finalizer runs once also when a consumer is detached at the moment of completion")
-    func finalizersAndWithdrawals() {
-        let tracker = LeakTracker()
-        finalizing(tracker).racing(
-            { $0.source.resolve(1) }, { $0.position.cancel() },
-            { state in
-                let notes = state.notes
-                for _ in 0..<5 {
-                    state.source.both { _ in notes.add(0) }
-                    state.position.finally { _ in notes.add(0) }
-                }
-            }
-        ).check { state in
-            // A consumer detached from a source that others still wait for is not downstream of it any more:
-            // its callbacks run on the cancelling thread, concurrently with those of the source.
-            let notes = state.notes.all
-            #expect(notes.filter { $0 == 1 || $0 == 2 } == [1, 2])
-            #expect(notes.count { $0 == 3 } == 1)
-            #expect(notes.count { $0 == 0 } == 10)
-        }
-        #expect(tracker.alive == 0)
-    }
-
     private struct Finalizing: Sendable {
         let source: Deferred<Int>
         let position: Deferred<Int>

@@ -139,20 +139,4 @@ struct FiringRaces {
         }
         #expect(tracker.alive == 0)
     }
-
-    @Test("U1: a failure whose last handles go on several threads is reported once")
-    func reportOnce() {
-        let reports = AtomicCounter()
-        @Sendable func drop(_ slot: Slot<Deferred<Int>>) {
-            DeferredDiagnostics.withHandler({ _ in reports.add() }) { slot.drop() }
-        }
-        Race {
-            let deferred = Deferred<Int>.rejected(TestError(number: 1))
-            return (0..<3).map { _ in Slot(deferred) }
-        }.racing(
-            { drop($0[0]) }, { drop($0[1]) }, { drop($0[2]) }
-        ).check { _ in
-        }
-        #expect(reports.value == Torture.rounds)
-    }
 }

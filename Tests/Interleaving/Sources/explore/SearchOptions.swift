@@ -44,7 +44,7 @@ struct SearchOptions {
           --bounds 0,1,2       every schedule with at most so many preemptions, the smallest number first
           --random SEED        schedules at random, until the time limit
           --replay SCHEDULE    the schedule that a failure has printed
-          --seconds N          time limit of one search (10)
+          --seconds N          time limit of one search (10); of the processor, for generated programs
           --limit N            greatest number of schedules of one search
           --record             searches while a recording is active
           --part I/N           the Ith of N parts of the scenarios, from 1 on

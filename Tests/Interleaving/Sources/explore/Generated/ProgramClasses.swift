@@ -95,8 +95,5 @@ extension ProgramClass {
         ProgramClass(
             name: "unhandled", links: [.thenPending], operations: [.resolve, .reject, .drop],
             greatestLinks: 2),
-        ProgramClass(
-            name: "answers", links: [.map], operations: [.cancel, .cancelSource, .resolve],
-            extras: [.canceller]),
     ]
 }
