@@ -79,7 +79,10 @@ extension ObjectClass {
                     take(number)
                     grant(number)
                 case "grant": grant(number)
-                default: state.cancel(thread)
+                default:
+                    guard !state.cancel(thread), let last = state.last[thread] else { return }
+                    // A permit that is taken for it goes to the next (Q2).
+                    if state.isPending(last) { state.results[last] = "cancelled" }
                 }
             } results: {
                 state.ends() + ["available \(available), waiting \(state.waiting.count)"]

@@ -102,8 +102,8 @@ final class WaitingCalls: CallTable, @unchecked Sendable {
     /// Returns whether the thread's last call waited.
     @discardableResult
     func cancel(_ thread: Int) -> Bool {
-        guard let last = last[thread], isPending(last) else { return false }
-        waiting.removeAll { $0 == last }
+        guard let last = last[thread], let place = waiting.firstIndex(of: last) else { return false }
+        waiting.remove(at: place)
         results[last] = "cancelled"
         return true
     }
