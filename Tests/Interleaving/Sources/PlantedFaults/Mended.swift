@@ -68,7 +68,7 @@ extension PlantedFault {
             )),
         PlantedFault(
             80, "a message that is posted while the retained one is delivered overtakes it",
-            in: "Multicast", foundBy: "channel",
+            in: "Multicast", foundBy: "channel-listen-retained-post",
             change(
                 "if let order, order.withLock({ $0.leave(message) }) { return }",
                 "if !il_is_planted(80), let order, order.withLock({ $0.leave(message) }) { return }"

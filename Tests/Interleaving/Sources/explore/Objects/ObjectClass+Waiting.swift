@@ -5,12 +5,8 @@ extension ObjectClass {
 
     static let semaphore = ObjectClass(
         name: "semaphore", calls: ["acquire", "tryAcquire", "release", "releaseFirst", "cancel"],
-        // Of two threads that release the first permit, one does it, and the other does not wait for that. Nor does a
-        // thread wait for another that has taken a permit for a waiting call, and is about to grant it.
-        steps: [
-            "releaseFirst": ["claim", "releaseFirst"], "release": ["release", "grant"],
-            "acquire": ["acquire", "grant"],
-        ],
+        // Of two threads that release the first permit, one does it, and the other does not wait for that.
+        steps: ["releaseFirst": ["claim", "releaseFirst"], "acquire": ["acquire", "grant"]],
         make: {
             let semaphore = DeferredSemaphore(2)
             let first = semaphore.tryAcquire()
@@ -41,28 +37,23 @@ extension ObjectClass {
             let state = WaitingCalls()
             var available = 1
             var releaser: Int?
-            /// The permits that a call has taken for calls that wait.
-            var taken: [(by: Int, waiter: Int)] = []
-            func take(_ call: Int) {
-                while available > 0, !state.waiting.isEmpty {
+            /// The calls of `acquire` that are about to grant what is free, also if another thread has released it.
+            var acquiring: Set<Int> = []
+            func grant() {
+                while acquiring.isEmpty, available > 0, !state.waiting.isEmpty {
                     available -= 1
-                    taken.append((call, state.waiting.removeFirst()))
-                }
-            }
-            func grant(_ call: Int) {
-                while let index = taken.firstIndex(where: { $0.by == call }) {
-                    let waiter = taken.remove(at: index).waiter
-                    if state.isPending(waiter) { state.results[waiter] = "granted" } else { available += 1 }
-                    take(call)
+                    state.results[state.waiting.removeFirst()] = "granted"
                 }
             }
             return ObjectRun { call, thread, number in
                 switch call {
                 case "acquire":
                     state.begin(thread, number)
-                    take(number)
+                    acquiring.insert(number)
                 case "tryAcquire":
-                    guard available > 0 else { return state.results[number] = "refused" }
+                    guard available > 0, state.waiting.isEmpty else {
+                        return state.results[number] = "refused"
+                    }
                     available -= 1
                     state.last[thread] = number
                     state.results[number] = "granted"
@@ -72,18 +63,12 @@ extension ObjectClass {
                     }
                     state.results[last] = "released"
                     available += 1
-                    take(number)
                 case "claim": releaser = releaser ?? number
-                case "releaseFirst":
-                    if releaser == number { available += 1 }
-                    take(number)
-                    grant(number)
-                case "grant": grant(number)
-                default:
-                    guard !state.cancel(thread), let last = state.last[thread] else { return }
-                    // A permit that is taken for it goes to the next (Q2).
-                    if state.isPending(last) { state.results[last] = "cancelled" }
+                case "releaseFirst": if releaser == number { available += 1 }
+                case "grant": acquiring.remove(number)
+                default: state.cancel(thread)
                 }
+                grant()
             } results: {
                 state.ends() + ["available \(available), waiting \(state.waiting.count)"]
             }
