@@ -91,6 +91,24 @@ extension Rules {
             #expect(outcome(results) == #"["1", "1", "1", "1"]"#)
         }
 
+        @Test("D5: a cancel while an input is being made cancels that input, too")
+        func cancelledInside() {
+            let log = Log()
+            let own = Box<Deferred<[Int]>?>(nil)
+            let first = Deferred<Int>()
+            let second = Deferred<Int>(canceller: { _ in log("cancels") })
+            let list = DeferredList(0..<3, limit: 1) { index -> Deferred<Int> in
+                log("begins \(index)")
+                if index == 0 { return first }
+                own.value?.cancel()
+                return second
+            }
+            own.value = list.values()
+            first.resolve(1)
+            #expect(outcome(own.value!) == "cancelled")
+            #expect(log.all == ["begins 0", "begins 1", "cancels"])
+        }
+
         @Test("D5: a limit below 1 is a clear error of every result")
         func badLimit() {
             let list = DeferredList([1], limit: 0) { Deferred.resolved($0) }
