@@ -55,7 +55,7 @@ struct AsyncOperationTests {
     /// The runtime keeps a Task from ending while its cancellation handlers run, so no test code can delay
     /// the cancel at the moment that matters. The operation races with it instead, on another thread.
     @Test(
-        "C1: an operation that ends because it is cancelled, with an outcome of its own, never decides the outcome",
+        "C1: what an operation returns or throws because it is cancelled is never the outcome",
         .ownThreads, arguments: Form.allCases, [true, false])
     func endsByCancel(form: Form, throwsError: Bool) async throws {
         for _ in 0..<300 {

@@ -110,7 +110,7 @@ extension Rules {
         }
 
         @Test(
-            "F6: many sources, each retained by a callback or a canceller of the one before, released together",
+            "F6: many sources, each retained by a closure of the one before, released together",
             arguments: 0..<4)
         func heldByCallbacks(kind: Int) {
             SmallStack.run { check in
@@ -218,7 +218,7 @@ extension Rules {
         }
 
         @Test(
-            "F6: many consumers of one Deferred are notified in order; and cancelled, in either order, in linear time",
+            "F6: many consumers of one Deferred are notified, or cancelled, in linear time",
             arguments: 0..<3)
         func breadth(ending: Int) {
             SmallStack.run { check in

@@ -3,7 +3,7 @@ import DeferredTesting
 import Testing
 
 extension Rules {
-    /// Cancels that cannot take effect where they begin. Their schedules are searched in `Tests/Interleaving`.
+    /// Cancels that cannot take effect where they begin. `Tests/Interleaving` searches their schedules.
     @Suite("Rules C5, C7: cancels of several, and late ones") struct LateCancels {
         @Test(
             "C7: a cancel of a source reaches all that it follows, also what others consume",
