@@ -26,5 +26,8 @@ public final class LeakTracker: Sendable {
 
         /// Does nothing, except that the closure that calls it captures this object.
         public func use() {}
+
+        /// Returns `value`. The closure that calls it captures this object.
+        public func returning<Value>(_ value: Value) -> Value { value }
     }
 }

@@ -16,6 +16,12 @@ public final class SharedLog<Entry: Sendable>: @unchecked Sendable {
     /// Appends an entry.
     public func callAsFunction(_ entry: Entry) { add(entry) }
 
+    /// Appends an entry and returns `value`, for closures of one expression.
+    public func callAsFunction<Value>(_ entry: Entry, returning value: Value) -> Value {
+        add(entry)
+        return value
+    }
+
     /// Removes and returns the oldest entry; nil if there is none.
     public func removeFirst() -> Entry? { lock.withLock { entries.isEmpty ? nil : entries.removeFirst() } }
 

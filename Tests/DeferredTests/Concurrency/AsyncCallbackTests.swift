@@ -57,27 +57,6 @@ struct AsyncCallbackTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("a synchronous closure still is a synchronous callback, in every form")
-    func synchronousForms() throws {
-        let source = Deferred<Int>()
-        let value = source.map { $0 + 1 }
-        let nested = source.then { Deferred.resolved($0 + 2) }
-        let void = source.done { _ in }
-        let long = source.map { number in
-            let sum = number + 3
-            return sum
-        }
-        let rescued = source.done { _ in throw TestError() }.fail { _ in }
-        let both = source.mapResult { try $0.get() + 4 }
-        source.resolve(1)
-        #expect(try successResult(of: value) == 2)
-        #expect(try successResult(of: nested) == 3)
-        #expect(try successResult(of: long) == 4)
-        #expect(try successResult(of: both) == 5)
-        try successResult(of: void)
-        try successResult(of: rescued)
-    }
-
     @Test("a closure on an actor runs there, isolated")
     func onActor() async throws {
         let counter = Counter()

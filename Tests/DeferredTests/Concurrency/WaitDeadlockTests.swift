@@ -21,24 +21,36 @@ struct WaitDeadlockTests {
         }
     }
 
-    @Test(
-        "a callback that waits for its own result, or for what comes after it, is refused, with a timeout too"
-    )
-    func insideCallback() throws {
-        let refusals = SharedLog<Bool>()
-        let source = Deferred<Int>()
+    /// Returns what `ask` answers inside a callback, which it is passed the link of.
+    private static func inside(
+        on dispatcher: (any Dispatcher)? = nil, _ ask: @escaping @Sendable (Deferred<Int>) -> [Bool]
+    ) -> [Bool] {
+        let answers = SharedLog<[Bool]>()
         let link = Slot<Deferred<Int>>(nil)
-        let last = Slot<Deferred<Int>>(nil)
+        let source = Deferred<Int>()
         link.put(
-            source.map { value in
-                refusals.add(Self.refusal(of: link.now!, timeout: nil))
-                refusals.add(Self.refusal(of: last.now!, timeout: .seconds(1000)))
+            source.map(on: dispatcher) { value in
+                answers.add(ask(link.now!))
                 return value
             })
-        last.put(link.now!.map { $0 + 1 }.then { Deferred.resolved($0) })
         source.resolve(1)
-        #expect(refusals.all == [true, true])
-        #expect(try successResult(of: last.now!) == 2)
+        #expect(throws: Never.self) { try link.now!.wait() }
+        link.drop()
+        return answers.all.flatMap { $0 }
+    }
+
+    @Test("a callback that waits for its own result, or for what comes after it, is refused")
+    func insideCallback() {
+        let refusals = Self.inside { link in
+            let last = link.map { $0 + 1 }.then { Deferred.resolved($0) }
+            return [
+                Self.refusal(of: link, timeout: nil), Self.refusal(of: last, timeout: .seconds(1000)),
+                Self.refusal(of: gather(link, Deferred.resolved(2))),
+                Self.refusal(of: DeferredList([link]).first()),
+            ]
+        }
+        #expect(refusals == [true, true, true, true])
+        #expect(Self.inside(on: DispatchQueue(label: "own")) { [Self.refusal(of: $0)] } == [true])
     }
 
     @Test("a callback that waits for a later one of the same Deferred is refused")
@@ -55,21 +67,6 @@ struct WaitDeadlockTests {
         #expect(try successResult(of: later.now!) == 1)
     }
 
-    @Test("a callback on a queue that waits for its own result is refused")
-    func insideDispatchedCallback() {
-        let refusals = SharedLog<Bool>()
-        let link = Slot<Deferred<Int>>(nil)
-        let source = Deferred<Int>()
-        link.put(
-            source.map(on: DispatchQueue(label: "own")) { value in
-                refusals.add(Self.refusal(of: link.now!))
-                return value
-            })
-        source.resolve(1)
-        #expect(throws: Never.self) { try link.now!.wait() }
-        #expect(refusals.all == [true])
-    }
-
     @Test("a callback may wait for what another thread brings, and for what has settled")
     func insideCallbackForOthers() throws {
         let other = Deferred<Int>()
@@ -82,9 +79,7 @@ struct WaitDeadlockTests {
         #expect(try sum.wait() == 4)
     }
 
-    @Test(
-        "on the main queue a wait that needs a callback there is refused: pending, submitted, nested, in a list"
-    )
+    @Test("on the main queue a wait that needs a callback there is refused")
     @MainActor func mainQueue() throws {
         let pending = Deferred<Int>()
         let onQueue = pending.map(on: .main) { $0 }
@@ -150,22 +145,6 @@ struct WaitDeadlockTests {
         #expect(try first.wait().value == 7)
     }
 
-    @Test("a list of one's own result is refused inside the callback")
-    func listInsideCallback() {
-        let refusals = SharedLog<Bool>()
-        let link = Slot<Deferred<Int>>(nil)
-        let source = Deferred<Int>()
-        link.put(
-            source.map { value in
-                refusals.add(Self.refusal(of: gather(link.now!, Deferred.resolved(2))))
-                refusals.add(Self.refusal(of: DeferredList([link.now!]).first()))
-                return value
-            })
-        source.resolve(1)
-        #expect(refusals.all == [true, true])
-        link.drop()
-    }
-
     @Test("a list with a limit is refused if all places are taken by what is stuck")
     @MainActor func limited() {
         func list(limit: Int, _ body: @escaping @Sendable (Int) -> Deferred<Int>) -> DeferredList<Int> {
@@ -187,9 +166,7 @@ struct WaitDeadlockTests {
         pending.resolve(1)
     }
 
-    @Test(
-        "a Deferred that can only be completed by what it follows is refused like that; one with a handle that can complete it is not"
-    )
+    @Test("what can only be completed by what it follows is refused like that")
     @MainActor func followers() {
         func following(_ other: [Deferred<Int>]) -> Deferred<Int> {
             let (deferred, resolver) = Deferred<Int>.withResolver()
@@ -211,8 +188,7 @@ struct WaitDeadlockTests {
         pending.cancel()
     }
 
-    @Test(
-        "an attempt of a retry, a repeated run and a cache's request are seen through; a timeout may end it")
+    @Test("an attempt of a retry, a repeated run and a cache's request are seen through")
     @MainActor func throughOthers() {
         let clock = ManualClock()
         #expect(Self.refusal(of: Deferred.retry(on: clock) { Self.stuck() }))
@@ -254,8 +230,8 @@ struct WaitDeadlockTests {
     @Test("U1: a failure that a refused wait did not see is not handled by it")
     func refusedHandlesNothing() {
         let seen = diagnostics {
-            let source = Deferred<Int>()
             let link = Slot<Deferred<Int>>(nil)
+            let source = Deferred<Int>()
             link.put(
                 source.map { _ -> Int in
                     _ = Self.refusal(of: link.now!)
@@ -324,19 +300,11 @@ struct WaitDeadlockTests {
     @Test("what a timeout ends is waited for, whatever it ends")
     func timeouts() {
         let clock = ManualClock()
-        let answers = SharedLog<Bool>()
-        let link = Slot<Deferred<Int>>(nil)
-        let source = Deferred<Int>()
-        link.put(
-            source.map { value in
-                let pending = Deferred<Int>()
-                answers.add(Self.waits(for: pending.timeout(.seconds(1), on: clock)))
-                answers.add(Self.waits(for: link.now!.timeout(.seconds(1), on: clock)))
-                withExtendedLifetime(pending) {}
-                return value
-            })
-        source.resolve(1)
-        #expect(answers.all == [true, true])
-        link.drop()
+        let answers = Self.inside { link in
+            let pending = Deferred<Int>()
+            defer { withExtendedLifetime(pending) {} }
+            return [pending, link].map { Self.waits(for: $0.timeout(.seconds(1), on: clock)) }
+        }
+        #expect(answers == [true, true])
     }
 }

@@ -78,10 +78,8 @@ struct RecordingBoundsTests {
         do {
             let life = tracker.begin()
             let source = Deferred<LeakTracker.Tracked>()
-            source.map { _ -> Int in throw Held(life: life) }.recover { _ in
-                life.use(); return 1
-            }
-            .finally { _ in life.use() }.done { _ in life.use() }
+            source.map { _ -> Int in throw Held(life: life) }.recover { _ in life.returning(1) }
+                .finally { _ in life.use() }.done { _ in life.use() }
             source.resolve(life)
             let (pending, resolver) = Deferred<Int>.withResolver { _ in life.use() }
             _ = pending.done(on: DroppingDispatcher()) { _ in life.use() }.fail { _ -> Void in }
@@ -164,9 +162,7 @@ struct RecordingBoundsTests {
         #expect(recording.threadNames.values.contains("counter"))
     }
 
-    @Test(
-        "Recording: random programs do the same while they are recorded, and their recordings are consistent"
-    )
+    @Test("Recording: random programs do the same while recorded, and the recordings are consistent")
     func programs() throws {
         let count: UInt64 = Sanitizer.isOn ? 50 : 1000
         for seed in 77_000..<(77_000 + count) {

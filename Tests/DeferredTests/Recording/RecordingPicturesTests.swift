@@ -35,9 +35,7 @@ struct RecordingPicturesTests {
         return recording
     }
 
-    @Test(
-        "Graph: a box for each Deferred with where it was made, what came of it and after how long; arrows the way results went"
-    )
+    @Test("Graph: a box for each Deferred, with place, outcome and time; arrows the way results went")
     func graph() {
         let lines = run(ManualClock()).mermaidGraph().split(separator: "\n").map(String.init)
         let first = Self.firstLine

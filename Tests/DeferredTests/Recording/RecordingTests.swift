@@ -30,9 +30,7 @@ struct RecordingTests {
             ])
     }
 
-    @Test(
-        "Recording: what is attached to a Deferred that has fired is noted as it runs, and a value that has is noted as made"
-    )
+    @Test("Recording: what is attached to a settled Deferred is noted as it runs")
     func fired() {
         let events = words {
             Deferred.resolved(1).map { $0 }.both { _ in }

@@ -1,5 +1,6 @@
 import Deferred
 import Foundation
+import TestSupport
 import Testing
 
 extension Rules {
@@ -55,27 +56,16 @@ extension Rules {
             #expect(outcome(next) == "9")
         }
 
-        @Test("C1: the producer's outcome while the canceller runs counts")
-        func producerFiresMeanwhile() {
-            let source = Box<Deferred<Int>?>(nil)
-            source.value = Deferred<Int>(canceller: { _ in #expect(source.value!.resolve(3)) })
-            source.value!.cancel()
-            #expect(outcome(source.value!) == "3")
-            source.value = nil
-        }
-
         @Test("C1: errbacks may handle a cancellation like any other error; callbacks do not run")
         func errbackHandles() {
             let log = Log()
             let deferred = Deferred<Int>()
-            deferred.map {
-                log("callback \($0)"); return $0
-            }
-            .recover { error -> Int in
-                log(name(of: error))
-                return 4
-            }
-            .done { log("\($0)") }
+            deferred.map { log("callback \($0)", returning: $0) }
+                .recover { error -> Int in
+                    log(name(of: error))
+                    return 4
+                }
+                .done { log("\($0)") }
             let typed = deferred.recover(CancellationError.self) { _ in 5 }
             deferred.cancel()
             #expect(log.all == ["cancelled", "4"])
@@ -101,18 +91,6 @@ extension Rules {
             #expect(log.all.prefix(2) == ["canceller true", "cancelled again"])
             #expect(Array(log.all.dropFirst(2)) == ["cancelled", "0"])
             #expect(outcome(next.value!) == "cancelled")
-            own.value = nil
-            next.value = nil
-        }
-
-        @Test("C1: the canceller of a source that has fired is not run")
-        func firedNotCancelled() {
-            let log = Log()
-            let deferred = Deferred<Int>(canceller: { _ in log("canceller") })
-            deferred.resolve(1)
-            deferred.cancel()
-            #expect(log.all.isEmpty)
-            #expect(outcome(deferred) == "1")
         }
 
         @Test("C1: of threads that cancel and fire at once, one decides; the canceller runs at most once")
@@ -136,9 +114,7 @@ extension Rules {
             }
         }
 
-        @Test(
-            "C2: after a cancel without a canceller the first late result returns false without a report; a second is F1's"
-        )
+        @Test("C2: the first late result after a cancel returns false without a report; a second is F1's")
         func lateResult() {
             for isRejected in [false, true] {
                 let deferred = Deferred<Int>()
@@ -156,47 +132,7 @@ extension Rules {
             }
         }
 
-        @Test("C2: the same after a cancel with a canceller, whether or not that fired it")
-        func lateResultWithCanceller() {
-            for fires in [false, true] {
-                let (deferred, resolver) = Deferred<Int>.withResolver(canceller: {
-                    if fires { $0.resolve(5) }
-                })
-                deferred.cancel()
-                let first = reports { #expect(!resolver.resolve(1)) }
-                #expect(first.isEmpty)
-                let second = reports { #expect(!resolver.reject(Boom())) }
-                #expect(second.count == 1)
-                #expect(outcome(deferred) == (fires ? "5" : "cancelled"))
-            }
-        }
-
-        @Test("C2: the same when the cancel came from further down the chain")
-        func lateResultAfterCancelFromBelow() {
-            let source = Deferred<Int>()
-            let last = source.map { $0 }.map { $0 }
-            last.cancel()
-            let first = reports { #expect(!source.resolve(1)) }
-            #expect(first.isEmpty)
-            let second = reports { #expect(!source.resolve(1)) }
-            #expect(second.count == 1)
-        }
-
-        @Test("C2: a source that others still consume is not cancelled, and its result is no late one")
-        func notLate() {
-            let (source, resolver) = Deferred<Int>.withResolver()
-            let one = source.map { $0 }
-            let other = source.map { $0 }
-            one.cancel()
-            #expect(!resolver.isCancelled)
-            #expect(resolver.resolve(1))
-            #expect(reports { resolver.resolve(2) }.count == 1)
-            #expect(outcome(other) == "1")
-        }
-
-        @Test(
-            "C2: a Resolver says isCancelled, in the canceller already, and not when it was fired before the cancel"
-        )
+        @Test("C2: a Resolver says isCancelled, in the canceller already, and not if completed before")
         func isCancelled() {
             let seen = Box<Bool?>(nil)
             let (deferred, resolver) = Deferred<Int>.withResolver(canceller: { seen.value = $0.isCancelled })
@@ -216,28 +152,82 @@ extension Rules {
             #expect(chainedResolver.isCancelled)
         }
 
-        @Test("C1: a value from the canceller itself counts, and the chain continues with it")
-        func cancellerFiresValue() {
-            let source = Deferred<Int>(canceller: { $0.resolve(1) })
-            let (inner, resolver) = Deferred<Int>.withResolver()
-            let end = source.then { _ in inner }
-            end.cancel()
-            #expect(!resolver.isCancelled)
-            resolver.resolve(2)
-            #expect(outcome(end) == "2")
+        @Test("C2: a late result that comes in a finalizer is the one dropped without a report")
+        func inFinalizer() {
+            let (deferred, resolver) = Deferred<Int>.withResolver()
+            deferred.finally { _ in #expect(!resolver.resolve(1)) }
+            #expect(reports { deferred.cancel() }.isEmpty)
+            #expect(reports { resolver.resolve(2) }.count == 1)
+            #expect(reports { resolver.resolve(3) }.count == 1)
         }
 
-        @Test("C5: another thread completes it while its canceller runs: the consumer ends with the cancel")
-        func overtakenCanceller() {
-            let own = Box<Resolver<Int>?>(nil)
-            let (source, outer) = Deferred<Int>.withResolver { _ in onThread { own.value?.resolve(1) } }
-            own.value = outer
-            let log = Log()
-            let end = source.map { log("runs with \($0)") }
-            end.cancel()
-            #expect(outcome(source) == "1")
-            #expect(log.all.isEmpty)
-            #expect(outcome(end) == "cancelled")
+        @Test("C2: late results of the canceller's Resolver, the producer's and the handle count together")
+        func severalKinds() {
+            let kept = Box<Resolver<Int>?>(nil)
+            let (deferred, resolver) = Deferred<Int>.withResolver(canceller: { kept.value = $0 })
+            deferred.finally { _ in kept.value!.resolve(1) }
+            #expect(reports { deferred.cancel() }.isEmpty)
+            #expect(reports { resolver.resolve(2) }.count == 1)
+            #expect(reports { kept.value!.resolve(3) }.count == 1)
+
+            let handle = Deferred<Int>(canceller: { kept.value = $0 })
+            handle.cancel()
+            #expect(reports { handle.resolve(1) }.isEmpty)
+            #expect(reports { kept.value!.resolve(2) }.count == 1)
+            #expect(reports { handle.resolve(3) }.count == 1)
+        }
+
+        @Test("C2: a late result is dropped when no handle is left, and reported with the first completion")
+        func withoutHandles() {
+            var deferred: Deferred<Int>?
+            let resolver: Resolver<Int>
+            (deferred, resolver) = Deferred<Int>.withResolver()
+            deferred!.cancel()
+            deferred = nil
+            #expect(reports { resolver.resolve(1) }.isEmpty)
+            #expect(reports { resolver.resolve(1) }.count == 1)
+            #expect(resolver.isCancelled)
+        }
+
+        @Test("A2: a Resolver that a canceller kept does not retain the settled Deferred")
+        func keptResolver() {
+            let tracker = LeakTracker()
+            let kept = Box<Resolver<LeakTracker.Tracked>?>(nil)
+            do {
+                let deferred = Deferred<LeakTracker.Tracked>(canceller: {
+                    kept.value = $0
+                    $0.resolve(tracker.begin())
+                })
+                deferred.cancel()
+                #expect(tracker.alive == 1)
+            }
+            #expect(tracker.alive == 0)
+        }
+
+        @Test("C1: a canceller's own Resolver decides the outcome on another thread too")
+        func cancellerOnAnotherThread() {
+            let queue = StoringDispatcher()
+            let source = Deferred<Int>(canceller: { resolver in
+                onThread { #expect(resolver.resolve(7)) }
+            })
+            let link = source.map(on: queue) { $0 + 1 }
+            link.cancel()
+            queue.runAll()
+            #expect(outcome(link) == "8")
+        }
+
+        @Test("C5: another producer that completes it on another thread meanwhile only came first")
+        func producerOnAnotherThread() {
+            let queue = StoringDispatcher()
+            let outer = Box<Resolver<Int>?>(nil)
+            let (source, resolver) = Deferred<Int>.withResolver(canceller: { _ in
+                onThread { #expect(outer.value!.resolve(7)) }
+            })
+            outer.value = resolver
+            let link = source.map(on: queue) { $0 + 1 }
+            link.cancel()
+            queue.runAll()
+            #expect(outcome(link) == "cancelled")
         }
     }
 }

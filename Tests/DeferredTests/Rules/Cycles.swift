@@ -2,11 +2,9 @@ import Deferred
 import Testing
 
 extension Rules {
-    @Suite("Rule L5: cycles") struct Cycles {
-        @Test(
-            "L5: a callback that returns the link's own Deferred fails it with .cycle",
-            arguments: [true, false])
-        func ringOfOne(isFired: Bool) {
+    @Suite("Rule L5: cycles", .timeLimit(.minutes(5))) struct Cycles {
+        @Test("L5: a callback that returns the link's own Deferred fails it with .cycle")
+        func ringOfOne() {
             let source = Deferred<Int>()
             let own = Box<Deferred<Int>?>(nil)
             let link = source.then { _ in own.value! }
@@ -14,19 +12,6 @@ extension Rules {
             let after = link.map { $0 }
             source.resolve(1)
             #expect([outcome(link), outcome(after)] == ["cycle", "cycle"])
-            own.value = nil
-        }
-
-        @Test("L5: a callback that returns a position further down the same chain fails the link with .cycle")
-        func ringThroughOwnDownstream() {
-            let source = Deferred<Int>()
-            let box = Box<Deferred<Int>?>(nil)
-            let link = source.then { _ in box.value! }
-            box.value = link.map { $0 + 1 }.map { $0 + 1 }
-            source.resolve(1)
-            #expect(outcome(link) == "cycle")
-            #expect(outcome(box.value!) == "cycle")
-            box.value = nil
         }
 
         @Test("L5: a cycle of two, and of three, whichever closes it", arguments: [2, 3, 10])
@@ -62,7 +47,6 @@ extension Rules {
             a.resolve(1)
             #expect(outcome(one) == "cycle")
             #expect(outcome(two) == "5")
-            box.value = nil
         }
 
         @Test("L5: a cycle through a list, its values and its results")
@@ -136,19 +120,6 @@ extension Rules {
             #expect(outcome(box.value!) == "pending")
             link3.unpause()
             #expect(outcome(box.value!) == "cycle")
-            box.value = nil
-        }
-
-        @Test("L5: a cycle closed by a callback that only the cycle retains")
-        func ringUnheld() {
-            let source = Deferred<Int>()
-            let (other, box) = (Deferred<Int>(), Box<Deferred<Int>?>(nil))
-            // The link of the source's callback is retained by the chain only.
-            box.value = other.then { _ in source.then { _ in box.value! } }
-            other.resolve(1)
-            source.resolve(1)
-            #expect(outcome(box.value!) == "cycle")
-            box.value = nil
         }
 
         @Test("L5: waits that are not a cycle continue: two that wait for one, a diamond, a settled one")
@@ -164,47 +135,19 @@ extension Rules {
             #expect(outcome(joined) == "4")
         }
 
-        @Test("L5: waiting for a consumer that was cancelled, and so waits no more, is not a cycle")
-        func cancelledConsumerIsNoRing() {
-            for isFirst in [true, false] {
-                let box = Box<Deferred<Int>?>(nil)
-                let (source, pending) = (Deferred<Int>(), Deferred<Int>())
-                let link = source.then { _ in box.value! }
-                let before = isFirst ? nil : link.map { $0 }
-                let consumer = link.orElse { _ in pending }
-                let after = isFirst ? link.map { $0 } : nil
-                box.value = consumer
-                // It leaves the link, which others consume, and waits for another.
-                consumer.cancel()
-                source.resolve(1)
-                #expect(outcome(link) == "pending")
-                pending.resolve(7)
-                #expect(outcome((before ?? after)!) == "7")
-                box.value = nil
+        @Test("C5, L5: a link cancelled in the callback with which it closes a cycle ends with the cancel")
+        func cancelledWhileRunning() {
+            let (one, two) = (Deferred<Int>(), Deferred<Int>())
+            let second = Box<Deferred<Int>?>(nil)
+            let first = one.then { _ in second.value! }
+            second.value = two.then { _ in
+                second.value!.cancel()
+                return first
             }
-        }
-
-        @Test("L5: of two threads that close one cycle together, at least one sees it")
-        func ringAmongThreads() {
-            for _ in 0..<300 {
-                let (a, b) = (Deferred<Int>(), Deferred<Int>())
-                let box = Box<[Deferred<Int>]>([])
-                let one = a.then { _ in box.value[1] }
-                let two = b.then { _ in box.value[0] }
-                box.value = [one, two]
-                onThreads(2) { _ = $0 == 0 ? a.resolve(1) : b.resolve(1) }
-                #expect([outcome(one), outcome(two)] == ["cycle", "cycle"])
-                box.value = []
-            }
-        }
-
-        @Test("L5: of two threads that make two Deferreds follow each other, at least one sees the cycle")
-        func followersAmongThreads() {
-            for _ in 0..<1000 {
-                let (a, b) = (Deferred<Int>(), Deferred<Int>())
-                onThreads(2) { $0 == 0 ? a.follow(b) : b.follow(a) }
-                #expect([outcome(a), outcome(b)] == ["cycle", "cycle"])
-            }
+            one.resolve(1)
+            two.resolve(2)
+            #expect(outcome(first) == "cancelled")
+            #expect(outcome(second.value!) == "cancelled")
         }
     }
 }

@@ -22,9 +22,7 @@ extension Rules {
             #expect("\(all[0])".contains("Boom"))
         }
 
-        @Test(
-            "Diagnostics: handlers for a scope nest; the innermost alone is called, and the outer one again after it"
-        )
+        @Test("Diagnostics: handlers for a scope nest; only the innermost is called")
         func scopes() {
             let (outer, inner) = (Log(), Log())
             func unhandled(_ id: Int) { _ = Deferred<Int>.rejected(Boom(id)) }
@@ -37,9 +35,7 @@ extension Rules {
             #expect(inner.all.count == 1)
         }
 
-        @Test(
-            "Diagnostics: a scope's handler receives what arises in its Task and in Tasks created there, and not elsewhere"
-        )
+        @Test("Diagnostics: a scope's handler receives what arises in its Task and in Tasks created there")
         func scopesAndTasks() async {
             let log = Log()
             await DeferredDiagnostics.withHandler({ log("\($0)") }) {
@@ -147,9 +143,7 @@ extension Rules {
             source.resolve(1)
         }
 
-        @Test(
-            "Debug description: it has a line for each link that a chain waits for, and for a list each pending input"
-        )
+        @Test("Debug description: a line for each link that a chain waits for, and each pending input")
         func debugDescriptions() {
             let line = #line + 1
             let (a, b, c) = (Deferred<Int>(), Deferred<Int>(), Deferred.resolved(3))

@@ -3,7 +3,7 @@ import DeferredTesting
 import Testing
 
 extension Rules {
-    /// Cancels that cannot take effect where they begin. Their schedules are searched in `Tests/Interleaving`.
+    /// Cancels that cannot take effect where they begin. `Tests/Interleaving` searches their schedules.
     @Suite("Rules C5, C7: cancels of several, and late ones") struct LateCancels {
         @Test(
             "C7: a cancel of a source reaches all that it follows, also what others consume",
@@ -36,7 +36,7 @@ extension Rules {
         }
 
         @Test(
-            "C5: a source that is completed after a cancel has passed it takes that outcome, and its consumer the cancel"
+            "C5: a source completed after a cancel has passed it takes that outcome, its consumer the cancel"
         )
         func completedAfterCancel() {
             let log = Log()
@@ -54,9 +54,7 @@ extension Rules {
             #expect(log.all.isEmpty)
         }
 
-        @Test(
-            "C5: a link that was cancelled ends with that where its dispatcher releases the work, without a report"
-        )
+        @Test("C5: a cancelled link whose dispatcher releases the work ends with the cancel, unreported")
         func releasedWork() {
             for cancelsFirst in [false, true] {
                 let reports = Rules.reports {
@@ -91,7 +89,6 @@ extension Rules {
             own.value = isFirst ? list.first().map { $0.value } : list.results().map { $0.count }
             start.reject(Boom(0))
             #expect(outcome(own.value!) == "cycle")
-            own.value = nil
         }
     }
 }

@@ -51,9 +51,7 @@ extension Rules {
             }
         }
 
-        @Test(
-            "C5: a link that is interrupted or protected runs with the error once, and one that is not with the outcome"
-        )
+        @Test("C5: a link that is interrupted or protected runs with the error once, others with the outcome")
         func interruptions() {
             for marks in Self.allMarks {
                 var state = LinkState(.waiting, marks)
@@ -65,9 +63,7 @@ extension Rules {
             }
         }
 
-        @Test(
-            "C1, C5: a cancel fails a source, runs its canceller once, or stays, and no cancel stays whose root is unprotected"
-        )
+        @Test("C1, C5: a cancel fails a source, runs its canceller once, or stays if its root is protected")
         func sources() {
             for marks in Self.allMarks {
                 for facts in 0..<16 {

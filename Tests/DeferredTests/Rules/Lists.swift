@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Testing
 
 extension Rules {
@@ -28,8 +29,7 @@ extension Rules {
             #expect(outcome(results) == #"["0", "cancelled", "Boom(2)"]"#)
         }
 
-        @Test(
-            "D1: empty lists settle at once: results and values with [], first with .empty, gather() with ()")
+        @Test("D1: without inputs results and values are [], first fails with .empty, gather() is ()")
         func empty() {
             let none: [Deferred<Int>] = []
             for list in [
@@ -56,61 +56,6 @@ extension Rules {
             #expect(outcome(mixed) == "pending")
             pending.resolve(2)
             #expect(outcome(mixed) == "[1, 2, 3]")
-        }
-
-        @Test("D1: an input that settles while the list is being created counts once")
-        func firesDuringConstruction() {
-            let (one, two) = (Deferred<Int>(), Deferred<Int>())
-            // Attaching to the first runs the callback that completes the second.
-            let first = Deferred.resolved(0).then { _ in one }
-            let inputs = sequence(state: 0) { state -> Deferred<Int>? in
-                state += 1
-                switch state {
-                case 1: return first
-                case 2:
-                    one.resolve(1)
-                    return two
-                case 3:
-                    two.resolve(2)
-                    return one
-                default: return nil
-                }
-            }
-            #expect(outcome(DeferredList(inputs).values()) == "[1, 2, 1]")
-        }
-
-        @Test(
-            "D3: gather with cancelsRemaining cancels the inputs still pending, in order, after its callbacks"
-        )
-        func gatherCancelsRemaining() {
-            for cancels in [true, false] {
-                let log = Log()
-                let numbers = (0..<2).map { index in
-                    Deferred<Int>(canceller: { _ in log("cancels \(index)") })
-                }
-                let text = Deferred<String>()
-                let all = gather(numbers[0], text, numbers[1], cancelsRemaining: cancels)
-                all.both { _ in log("gathered") }
-                text.reject(Boom(1))
-                #expect(outcome(all.map { "\($0)" }) == "Boom(1)")
-                #expect(log.all == (cancels ? ["gathered", "cancels 0", "cancels 1"] : ["gathered"]))
-                #expect(
-                    numbers.map(outcome) == (cancels ? ["cancelled", "cancelled"] : ["pending", "pending"]))
-                keep(numbers)
-            }
-        }
-
-        @Test("D3, U1: an error after gather is settled is reported, unless consumeErrors")
-        func gatherConsumesErrors() {
-            for consumes in [true, false] {
-                let found = reports {
-                    let (number, text) = (Deferred<Int>(), Deferred<String>())
-                    gather(number, text, consumeErrors: consumes).fail { _ in }
-                    number.reject(Boom(1))
-                    text.reject(Boom(2))
-                }
-                #expect(found.count == (consumes ? 0 : 1))
-            }
         }
 
         @Test("D1: gather keeps types and order")
@@ -159,80 +104,55 @@ extension Rules {
             #expect(outcome(first) == "Boom(1)")
         }
 
-        @Test(
-            "D3: errors before the list is settled belong to it; later ones fall under U1, unless consumeErrors"
-        )
+        @Test("D3: errors before the list is settled belong to it; later ones to U1, unless consumeErrors")
         func lateErrors() {
-            for consumes in [false, true] {
-                let found = reports {
+            func unhandled(_ consumes: Bool, _ attach: ([Deferred<Int>]) -> Void) -> Int {
+                reports {
                     let inputs = (0..<3).map { _ in Deferred<Int>() }
-                    DeferredList(inputs, consumeErrors: consumes).first().done { _ in }
+                    attach(inputs)
                     inputs[0].reject(Boom(0))
                     inputs[1].resolve(1)
                     inputs[2].reject(Boom(2))
-                }
-                #expect(found.count == (consumes ? 0 : 1))
+                }.count
             }
-            let found = reports {
-                let inputs = (0..<2).map { _ in Deferred<Int>() }
-                DeferredList(inputs).values().fail { _ -> Void in }
-                inputs[0].reject(Boom(0))
-                inputs[1].reject(Boom(1))
-            }
-            #expect(found.count == 1)
-            let handled = reports {
-                let inputs = (0..<2).map { _ in Deferred<Int>() }
-                DeferredList(inputs).values().fail { _ -> Void in }
-                inputs[1].fail { _ in }
-                inputs[0].reject(Boom(0))
-                inputs[1].reject(Boom(1))
-            }
-            #expect(handled.isEmpty)
-        }
-
-        @Test("D3: without cancelsRemaining the other inputs continue")
-        func othersGoOn() {
-            let log = Log()
-            let inputs = (0..<3).map { index in Deferred<Int>(canceller: { _ in log("\(index)") }) }
-            _ = DeferredList(inputs).first()
-            inputs[1].resolve(1)
-            #expect(log.all.isEmpty)
-            #expect(inputs.map(outcome) == ["pending", "1", "pending"])
-        }
-
-        @Test(
-            "D3: cancelsRemaining cancels those still pending, in input order, after the list's own callbacks"
-        )
-        func cancelsRemaining() {
-            for isValues in [false, true] {
-                let log = Log()
-                let inputs = (0..<4).map { index in Deferred<Int>(canceller: { _ in log("cancels \(index)") })
-                }
-                let list = DeferredList(inputs, cancelsRemaining: true)
-                if isValues {
-                    list.values().fail { error -> Void in log("list \(name(of: error))") }
-                    inputs[2].reject(Boom(2))
-                } else {
-                    list.first().done { log("list \($0.index)") }
-                    inputs[2].resolve(2)
-                }
+            for consumes in [false, true] {
+                let count = consumes ? 0 : 1
                 #expect(
-                    log.all == [
-                        isValues ? "list Boom(2)" : "list 2", "cancels 0", "cancels 1", "cancels 3",
-                    ])
-                #expect([0, 1, 3].allSatisfy { outcome(inputs[$0]) == "cancelled" })
+                    unhandled(consumes) { DeferredList($0, consumeErrors: consumes).first().done { _ in } }
+                        == count)
+                #expect(
+                    unhandled(consumes) { DeferredList($0, consumeErrors: consumes).values().fail { _ in } }
+                        == count)
+                #expect(
+                    unhandled(consumes) { gather($0[0], $0[2], consumeErrors: consumes).fail { _ in } }
+                        == count)
             }
+            let handled = unhandled(false) {
+                DeferredList($0).values().fail { _ in }
+                $0[2].fail { _ in }
+            }
+            #expect(handled == 0)
         }
 
-        @Test("D3: what others consume is not cancelled with the rest (C3)")
-        func remainingShared() {
-            let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let other = inputs[0].map { $0 }
-            _ = DeferredList(inputs, cancelsRemaining: true).first()
-            inputs[1].resolve(1)
-            #expect(inputs.map(outcome) == ["pending", "1", "cancelled"])
-            inputs[0].resolve(0)
-            #expect(outcome(other) == "0")
+        @Test("D3: cancelsRemaining cancels the inputs still pending, in order, after the list's callbacks")
+        func cancelsRemaining() {
+            for kind in 0..<4 {
+                let log = Log()
+                let inputs = Inputs(4, log).all
+                let list = DeferredList(inputs, cancelsRemaining: kind != 3)
+                switch kind {
+                case 0: list.first().both { _ in log("settled") }
+                case 1, 3: list.values().both { _ in log("settled") }
+                default:
+                    gather(inputs[0], inputs[1], inputs[2], inputs[3], cancelsRemaining: true)
+                        .both { _ in log("settled") }
+                }
+                if kind == 0 { inputs[2].resolve(2) } else { inputs[2].reject(Boom(2)) }
+                let rest = kind == 3 ? [] : ["cancels 0", "cancels 1", "cancels 3"]
+                #expect(log.all == ["settled"] + rest)
+                let others = [0, 1, 3].map { outcome(inputs[$0]) }
+                #expect(others == Array(repeating: kind == 3 ? "pending" : "cancelled", count: 3))
+            }
         }
 
         @Test("D3: all inputs are attached before any is cancelled, also when one is settled")
@@ -250,62 +170,22 @@ extension Rules {
             #expect(log.all == ["first", "last"])
         }
 
-        @Test("D3: with results, cancelsRemaining has nothing to cancel")
-        func resultsCancelsNothing() {
-            let inputs = (0..<2).map { _ in Deferred<Int>() }
-            let results = DeferredList(inputs, cancelsRemaining: true).results().map { $0.map(outcome) }
-            inputs[0].reject(Boom(0))
-            #expect(outcome(inputs[1]) == "pending")
-            inputs[1].resolve(1)
-            #expect(outcome(results) == #"["Boom(0)", "1"]"#)
-        }
-
-        @Test(
-            "D4: cancelling a list's Deferred fails it with CancellationError, then cancels the inputs still pending, in order"
-        )
+        @Test("D4: a cancel fails the list with CancellationError, then cancels the inputs still pending")
         func cancelsList() {
-            for kind in 0..<4 {
+            let kinds: [([Deferred<Int>], Log) -> Deferred<Void>] = [
+                { inputs, log in DeferredList(inputs).values().both { log(outcome($0)) } },
+                { inputs, log in DeferredList(inputs).results().both { log(outcome($0)) } },
+                { inputs, log in gather(inputs[0], inputs[1], inputs[2]).both { log(outcome($0)) } },
+            ]
+            for make in kinds {
                 let log = Log()
-                let inputs = (0..<3).map { index in Deferred<Int>(canceller: { _ in log("cancels \(index)") })
-                }
-                let list = DeferredList(inputs)
-                let whole: Deferred<Void> =
-                    switch kind {
-                    case 0: list.values().both { log(outcome($0)) }
-                    case 1: list.results().both { log(outcome($0)) }
-                    case 2: list.first().both { log(outcome($0)) }
-                    default: gather(inputs[0], inputs[1], inputs[2]).both { log(outcome($0)) }
-                    }
+                let inputs = Inputs(3, log).all
+                let whole = make(inputs, log)
                 inputs[1].resolve(1)
-                if kind == 2 {
-                    #expect(log.all == ["(index: 1, value: 1)"])
-                    continue
-                }
                 whole.cancel()
                 #expect(log.all == ["cancelled", "cancels 0", "cancels 2"])
                 #expect(inputs.map(outcome) == ["cancelled", "1", "cancelled"])
             }
-        }
-
-        @Test("D4: a canceller that completes its input changes nothing for the cancelled list")
-        func cancellerFiresInput() {
-            let inputs = (0..<2).map { _ in Deferred<Int>(canceller: { $0.resolve(5) }) }
-            let list = DeferredList(inputs).values()
-            list.cancel()
-            #expect(outcome(list) == "cancelled")
-            #expect(inputs.map(outcome) == ["5", "5"])
-        }
-
-        @Test("D4: inputs that others consume continue")
-        func cancelSharedInputs() {
-            let inputs = (0..<2).map { _ in Deferred<Int>() }
-            let one = DeferredList(inputs).values()
-            let two = DeferredList(inputs).values()
-            one.cancel()
-            #expect([outcome(one), outcome(two)] == ["cancelled", "pending"])
-            #expect(inputs.map(outcome) == ["pending", "pending"])
-            two.cancel()
-            #expect(inputs.map(outcome) == ["cancelled", "cancelled"])
         }
 
         @Test("D4: each call of values, results and first is a consumer of its own")
@@ -358,32 +238,6 @@ extension Rules {
             #expect(outcome(results) == #"["cancelled", "cancelled"]"#)
         }
 
-        @Test("D4: cancelling a position after a list cancels the list by C3")
-        func cancelBelowList() {
-            let input = Deferred<Int>()
-            let values = DeferredList([input]).values()
-            let (one, two) = (values.map { $0.count }, values.map { $0.count })
-            one.cancel()
-            #expect([outcome(one), outcome(values), outcome(input)] == ["cancelled", "pending", "pending"])
-            two.cancel()
-            #expect(
-                [outcome(two), outcome(values), outcome(input)] == ["cancelled", "cancelled", "cancelled"])
-        }
-
-        @Test(
-            "C5, D4: an input that is settled but paused is taken or cancelled for the list, and the list settles"
-        )
-        func pausedInput() {
-            let input = Deferred<Int>()
-            input.pause()
-            let list = DeferredList([input]).values()
-            input.resolve(1)
-            list.cancel()
-            #expect(outcome(list) == "cancelled")
-            input.unpause()
-            #expect([outcome(list), outcome(input)] == ["cancelled", "1"])
-        }
-
         @Test("T1: inputs that settle on many threads at once complete the list once, in input order")
         func race() {
             for _ in 0..<200 {
@@ -398,19 +252,44 @@ extension Rules {
             }
         }
 
-        @Test("T1: a list's cancel races with its inputs' completion: it settles once, one way or the other")
-        func cancelRace() {
-            for _ in 0..<200 {
-                let inputs = (0..<2).map { _ in Deferred<Int>() }
-                let list = DeferredList(inputs, cancelsRemaining: true).values()
-                let log = Log()
-                list.both { log(outcome($0)) }
-                onThreads(3) { thread in
-                    if thread == 2 { list.cancel() } else { _ = reports { inputs[thread].resolve(thread) } }
-                }
-                #expect(log.all.count == 1)
-                #expect(["[0, 1]", "cancelled"].contains(log.all[0]))
+        @Test("D2: with wrapErrors, errors have the index of their input; values and cancels are unchanged")
+        func wrapped() async throws {
+            let list = DeferredList(
+                [Deferred.resolved(1), .rejected(Boom(7)), .rejected(CancellationError())], wrapErrors: true)
+            let error = try failureResult(of: list.values(), as: DeferredInputFailure.self)
+            #expect(error.index == 1 && error.error as? Boom == Boom(7))
+            #expect("\(error)".hasPrefix("input 1: Boom"))
+            let results = try successResult(of: list.results())
+            #expect(outcome(results[0]) == "1" && outcome(results[2]) == "cancelled")
+            for await (index, result) in list.completed where index == 1 {
+                #expect(throws: DeferredInputFailure.self) { try result.get() }
             }
+        }
+
+        @Test("D5: with wrapErrors, a list with a limit has the index of the input that failed")
+        func wrappedWithLimit() throws {
+            let list = DeferredList(0..<9, limit: 2, wrapErrors: true) { number in
+                number == 4 ? .rejected(Boom(number)) : Deferred.resolved(number)
+            }
+            #expect(try failureResult(of: list.values(), as: DeferredInputFailure.self).index == 4)
+        }
+
+        @Test("D4: two results that are asked for inside a limited list's body are joined in order")
+        func joinedInOrder() throws {
+            let log = Log()
+            let holder = SpinLocked<DeferredList<Int>?>(nil)
+            let gate = Deferred<Int>()
+            let list = DeferredList(0..<1, limit: 1) { _ in
+                if let list = holder.withLock({ $0.take() }) {
+                    list.results().done { _ in log("first") }
+                    list.results().done { _ in log("second") }
+                }
+                return gate.map { $0 }
+            }
+            holder.withLock { $0 = list }
+            list.results().done { _ in log("outer") }
+            gate.resolve(1)
+            #expect(log.all == ["outer", "first", "second"])
         }
     }
 }

@@ -71,32 +71,6 @@ extension Rules {
             }
         }
 
-        @Test("L6: many more steps of an asynchronous recursion retain no more than two did")
-        func longRecursion() {
-            SmallStack.run { check in
-                let tracker = LeakTracker()
-                let next = Box<Resolver<Int>?>(nil)
-                @Sendable func loop(_ sum: Int) -> Deferred<Int> {
-                    let life = tracker.begin()
-                    return Deferred<Int> { next.value = $0 }.then { number in
-                        life.use()
-                        return number == 0 ? .resolved(sum) : loop(sum + number)
-                    }
-                }
-                let steps = 10 * LongRecursion.count
-                let whole = loop(0)
-                var most = 0
-                for _ in 0..<steps {
-                    next.value!.resolve(1)
-                    most = max(most, tracker.alive)
-                }
-                check(most <= 2)
-                next.value!.resolve(0)
-                check(outcome(whole), is: "\(steps)")
-                check(tracker.alive, is: 0)
-            }
-        }
-
         @Test("L6: the steps' values are released as it runs")
         func recursionFreesValues() {
             SmallStack.run { check in

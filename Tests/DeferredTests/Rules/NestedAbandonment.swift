@@ -38,36 +38,25 @@ extension Rules {
             return outcome(consumer)
         }
 
-        @Test("A1: a consumer that is described in a deinit, at any depth", arguments: 1...40)
-        func described(depth: Int) {
-            #expect(
-                outcomeAfter(depth: depth) { _ = "\($0)" + $0.debugDescription } == "abandoned")
-        }
-
-        @Test("A1: a consumer that is cancelled in a deinit, at any depth", arguments: 1...40)
-        func cancelled(depth: Int) {
-            #expect(outcomeAfter(depth: depth) { $0.cancel() } == "abandoned")
-        }
-
-        @Test("A1: a consumer that is waited for in a deinit, at any depth", arguments: 1...40)
-        func waitedFor(depth: Int) {
-            let seen = Box("")
-            #expect(
-                outcomeAfter(depth: depth) { consumer in
-                    seen.value = outcome(Result { try consumer.wait(timeout: .seconds(60)) })
-                } == "abandoned")
-            #expect(seen.value == "abandoned")
-        }
+        static let touches: [String: @Sendable (Deferred<Int>) -> Void] = [
+            "described": { _ = "\($0)" + $0.debugDescription },
+            "cancelled": { $0.cancel() },
+            "waited for": { consumer in
+                let result = Result { try consumer.wait(timeout: .seconds(60)) }
+                #expect(outcome(result) == "abandoned")
+            },
+            "returned by a callback": { consumer in
+                let added = Deferred.resolved(1).then { _ in consumer.map { $0 } }
+                added.both { #expect(outcome($0) == "abandoned") }
+            },
+        ]
 
         @Test(
-            "A1: a consumer that another waits for, and that is attached to, in a deinit", arguments: 1...40)
-        func attached(depth: Int) {
-            let added = Box<Deferred<Int>?>(nil)
-            let result = outcomeAfter(depth: depth) { consumer in
-                added.value = Deferred.resolved(1).then { _ in consumer.map { $0 } }
-            }
-            #expect(result == "abandoned")
-            #expect(outcome(added.value!) == "abandoned")
+            "A1: a consumer that is used in a deinit, at any depth",
+            arguments: touches.keys.sorted(), 1...40)
+        func used(touch: String, depth: Int) throws {
+            let touch = try #require(Self.touches[touch])
+            #expect(outcomeAfter(depth: depth, touch) == "abandoned")
         }
 
         @Test("A1: the same through resolvers, whose last copies go one within another", arguments: [8, 40])

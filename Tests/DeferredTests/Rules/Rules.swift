@@ -81,4 +81,21 @@ extension Rules {
 
         func change(_ body: (inout Value) -> Void) { lock.withLock { body(&stored) } }
     }
+
+    /// The inputs of a list, by number, and which were begun; their cancellers log their numbers.
+    final class Inputs: Sendable {
+        let log: Log
+        let begun = Box<[Int]>([])
+        let all: [Deferred<Int>]
+
+        init(_ count: Int, _ log: Log = Log()) {
+            self.log = log
+            all = (0..<count).map { index in Deferred<Int>(canceller: { _ in log("cancels \(index)") }) }
+        }
+
+        @Sendable func begin(_ index: Int) -> Deferred<Int> {
+            begun.change { $0.append(index) }
+            return all[index]
+        }
+    }
 }

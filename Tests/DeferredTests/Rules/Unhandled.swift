@@ -10,9 +10,7 @@ extension Rules {
             }
         }
 
-        @Test(
-            "U1: it is reported once, when the last handle is released, with the error and where the Deferred was created"
-        )
+        @Test("U1: reported once, when the last handle is released, with the error and where it was created")
         func reportedOnce() {
             let found = reports {
                 var source: Deferred<Int>? = Deferred<Int>()
@@ -31,42 +29,65 @@ extension Rules {
             #expect(made == DeferredDiagnostic.Location(line: #line - 13))
         }
 
-        @Test("U1: it is reported when the last handle is released and not before")
-        func reportedThen() {
-            let count = Box(0)
-            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
-                var source: Deferred<Int>? = Deferred<Int>()
-                source!.reject(Boom(1))
-                #expect(count.value == 0)
-                source!.finally { _ in }
-                #expect(count.value == 0)
-                source = nil
-                #expect(count.value == 1)
+        /// What is done with a source before it fails with `Boom(1)`, and the reports that follow.
+        struct Use: Sendable, CustomTestStringConvertible {
+            let testDescription: String
+            let expected: [String]
+            let apply: @Sendable (Deferred<Int>) -> Void
+
+            init(_ name: String, _ expected: String..., apply: @escaping @Sendable (Deferred<Int>) -> Void) {
+                testDescription = name
+                self.expected = expected
+                self.apply = apply
             }
         }
 
-        @Test("U1: an errback, a reading of currentResult, a list, a nested wait and a follower handle it")
-        func handled() {
-            #expect(unhandled { Deferred<Int>.rejected(Boom()).fail { _ in } }.isEmpty)
-            #expect(unhandled { _ = Deferred<Int>.rejected(Boom()).currentResult }.isEmpty)
-            #expect(unhandled { Deferred<Int>.rejected(Boom()).both { _ in } }.isEmpty)
-            #expect(unhandled { Deferred<Int>.rejected(Boom()).done({ _ in }, fail: { _ in }) }.isEmpty)
-            #expect(unhandled { _ = DeferredList([Deferred<Int>.rejected(Boom())]).results() }.isEmpty)
-            let before = unhandled {
-                let source = Deferred<Int>()
-                source.fail { _ in }
-                source.reject(Boom())
-            }
-            #expect(before.isEmpty)
-            let nested = unhandled {
-                let inner = Deferred<Int>()
-                _ = Deferred.resolved(0).then { _ in inner }.recover { _ in 0 }
+        static let uses: [Use] = [
+            Use("an errback") { $0.fail { _ in } },
+            Use("both") { $0.both { _ in } },
+            Use("a pair") { $0.done({ _ in }, fail: { _ in }) },
+            Use("a list") { _ = DeferredList([$0]).results() },
+            Use("a nested wait") { source in
+                _ = Deferred.resolved(0).then { _ in source }.recover { _ in 0 }
+            },
+            Use("a nested wait that handles nothing", "Boom(1)") { source in
+                _ = Deferred.resolved(0).then { _ in source }
+            },
+            Use("a follower") { source in
                 let follower = Deferred<Int>()
-                follower.follow(inner)
+                follower.follow(source)
                 follower.fail { _ in }
-                inner.reject(Boom())
+            },
+            Use("two chains without errback beside one with", "Boom(1)", "Boom(1)") {
+                $0.fail { _ in }
+                $0.done { _ in }
+                $0.done { _ in }
+            },
+            Use("an errback that throws", "Boom(2)") { $0.fail { _ -> Void in throw Boom(2) } },
+            Use("an errback for another type", "Boom(1)") { _ = $0.recover(Crash.self) { _ in 0 } },
+            Use("an errback for its type") { _ = $0.recover(Boom.self) { _ in 0 } },
+            Use("a finalizer", "Boom(1)") { $0.finally { _ in } },
+            Use("consumers that were cancelled", "Boom(1)") {
+                let shielded = $0.shielded()
+                let position = $0.recover { _ in 0 }
+                shielded.cancel()
+                position.cancel()
+            },
+        ]
+
+        @Test("U1: a failure is reported for each end of a chain that does not handle it", arguments: uses)
+        func handling(of use: Use) {
+            let found = unhandled {
+                let source = Deferred<Int>()
+                use.apply(source)
+                source.reject(Boom(1))
             }
-            #expect(nested.isEmpty)
+            #expect(found == use.expected)
+        }
+
+        @Test("U1: reading currentResult handles a failure")
+        func read() {
+            #expect(unhandled { _ = Deferred<Int>.rejected(Boom()).currentResult }.isEmpty)
         }
 
         @Test("U1: a failure passed on to a link is that link's: a chain reports it once, from its end")
@@ -84,62 +105,11 @@ extension Rules {
             #expect(made == DeferredDiagnostic.Location(line: #line - 8))
         }
 
-        @Test("U1: of two chains from one Deferred each answers for itself")
-        func eachChain() {
-            let found = unhandled {
-                let source = Deferred<Int>()
-                source.fail { _ in }
-                source.done { _ in }
-                source.done { _ in }
-                source.reject(Boom(1))
-            }
-            #expect(found == ["Boom(1)", "Boom(1)"])
-        }
-
-        @Test("U1: what a callback or an errback throws is unhandled like any other")
+        @Test("U1: what a callback or an initializer's closure throws is unhandled like any other failure")
         func thrown() {
             #expect(unhandled { Deferred.resolved(1).done { _ in throw Boom(1) } } == ["Boom(1)"])
-            #expect(
-                unhandled { Deferred<Int>.rejected(Boom(1)).fail { _ -> Void in throw Boom(2) } } == [
-                    "Boom(2)"
-                ])
             #expect(unhandled { _ = Deferred<Int> { _ in throw Boom(3) } } == ["Boom(3)"])
-            #expect(
-                unhandled { _ = Deferred<Int>(catching: { () throws -> Int in throw Boom(4) }) } == [
-                    "Boom(4)"
-                ])
-        }
-
-        @Test("U1: an errback for another type handles nothing")
-        func otherType() {
-            #expect(
-                unhandled { _ = Deferred<Int>.rejected(Boom(1)).recover(Crash.self) { _ in 0 } } == [
-                    "Boom(1)"
-                ])
-            #expect(unhandled { _ = Deferred<Int>.rejected(Boom(1)).recover(Boom.self) { _ in 0 } }.isEmpty)
-        }
-
-        @Test("U1: finalizers handle nothing")
-        func finalizers() {
-            let found = unhandled {
-                let source = Deferred<Int>()
-                source.finally { _ in }
-                source.reject(Boom(1))
-            }
-            #expect(found == ["Boom(1)"])
-        }
-
-        @Test("U1: consumers that withdrew handle nothing")
-        func withdrawn() {
-            let found = unhandled {
-                let source = Deferred<Int>()
-                let shielded = source.shielded()
-                let position = source.recover { _ in 0 }
-                shielded.cancel()
-                position.cancel()
-                source.reject(Boom(1))
-            }
-            #expect(found == ["Boom(1)"])
+            #expect(unhandled { _ = Deferred<Int>(catching: { throw Boom(4) }) } == ["Boom(4)"])
         }
 
         @Test("U1: a failure whose consumer was cancelled before it was notified is not reported")
@@ -184,24 +154,7 @@ extension Rules {
             #expect(unhandled { Deferred<Int>().fail { _ in } }.isEmpty)
         }
 
-        @Test("U1: a value is never reported")
-        func value() {
-            #expect(unhandled { _ = Deferred.resolved(1).map { $0 } }.isEmpty)
-        }
-
-        @Test("U1: a nested Deferred's failure is the chain's that waited for it")
-        func nested() {
-            let found = unhandled {
-                let inner = Deferred<Int>()
-                _ = Deferred.resolved(0).then { _ in inner }
-                inner.reject(Boom(1))
-            }
-            #expect(found == ["Boom(1)"])
-        }
-
-        @Test(
-            "U1: a cancelled consumer that fails is reported when its last handle is released, though its source is pending"
-        )
+        @Test("U1: a cancelled consumer that fails is reported with its last handle, its source pending")
         func cancelledConsumer() {
             let count = Box(0)
             DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
@@ -219,8 +172,7 @@ extension Rules {
             }
         }
 
-        @Test(
-            "U1: a list that failed is reported when its last handle is released, though inputs are pending")
+        @Test("U1: a failed list is reported when its last handle is released, though inputs are pending")
         func failedList() {
             let count = Box(0)
             DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
@@ -237,25 +189,7 @@ extension Rules {
             }
         }
 
-        @Test("U1: a failure by a Resolver that is retained is reported when the last handle is released")
-        func resolverKept() {
-            let count = Box(0)
-            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
-                var deferred: Deferred<Int>?
-                let resolver: Resolver<Int>
-                (deferred, resolver) = Deferred<Int>.withResolver()
-                resolver.reject(Boom(1))
-                #expect(count.value == 0)
-                #expect(deferred != nil)
-                deferred = nil
-                #expect(count.value == 1)
-                keep(resolver)
-            }
-        }
-
-        @Test(
-            "U1: a failure by its canceller, or by one it followed, with the Resolver retained, is reported when the last handle is released"
-        )
+        @Test("U1: a failure by a canceller or by what it followed is reported though the Resolver lives")
         func resolverKeptUnfired() {
             for isCancelled in [true, false] {
                 let count = Box(0)

@@ -109,7 +109,7 @@ extension Rules {
         }
 
         @Test(
-            "L1: a class that is said to be Sendable comes out of code that is specialised and of code that is not",
+            "L1: a class as Sendable comes out of specialised and of unspecialised code",
             .ownThreads)
         func classAndProtocol() throws {
             let derived = Derived()
