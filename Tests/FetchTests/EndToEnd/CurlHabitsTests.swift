@@ -118,20 +118,6 @@ struct CurlHabitsTests {
         #expect(fetch.files("new") == ["a.txt"] && fetch.files("a/b/c") == ["a.txt"])
     }
 
-    @Test("Header lines that end with a line feed alone are an error, because Foundation refuses them")
-    func lineFeeds() async throws {
-        server.route(
-            "/lf",
-            Answer {
-                try $0.send("HTTP/1.1 200 OK\nContent-Length: 2\n\nok")
-                try $0.hangUp()
-            })
-        let outcome = try await fetch.run(server.url("/lf"))
-        #expect(outcome.status == 1)
-        #expect(outcome.errors.contains("/lf: the answer is not proper HTTP"), "\(outcome.errors)")
-        #expect(fetch.files().isEmpty)
-    }
-
     @Test("--cacert and --insecure are named as impossible, before anything is fetched")
     func certificates() async throws {
         for options in [["--cacert", "ca.pem"], ["--insecure"], ["-k"]] {
