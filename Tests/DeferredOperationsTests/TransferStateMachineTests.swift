@@ -346,6 +346,15 @@ extension TransferStateMachineTests {
                 == .cannotConnectToHost)
     }
 
+    @Test("O4: a socket that cannot be made is a failure to connect, by libcurl's text alone")
+    func noSocket() {
+        var simulation = Simulation(request, into: MemorySink(request))
+        simulation.start()
+        let text = "Failed to connect to example.org port 80 after 0 ms: Couldn't connect to server"
+        simulation.handle(.completed(URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: text])))
+        #expect(words(&simulation).hasSuffix("cannot connect: \(text)"))
+    }
+
     @Test("O4: a length that is no number is an error, and equal lengths count as one")
     func contentLengths() {
         for (length, isRight) in [

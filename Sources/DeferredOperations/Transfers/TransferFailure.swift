@@ -59,7 +59,9 @@ struct TransferFailure {
             return .malformedContent(url, reason: reason)
         }
         if response == nil {
-            if mentions("SSL", "TLS", "certificate") { return .cannotConnect(url, reason: reason) }
+            if mentions("SSL", "TLS", "certificate", "Failed to connect") {
+                return .cannotConnect(url, reason: reason)
+            }
             // libcurl's only report about a header that is longer than it accepts.
             if mentions("out of memory") {
                 return .malformedResponse(url, reason: "a header that is too long")
