@@ -53,18 +53,6 @@ struct HostileNetworkTests {
         await expect(.interim(100, then: .hungUp), "connectionLost", "closed without an answer")
     }
 
-    @Test("O4: a length that is too large for a number")
-    func overflowingLength() async {
-        for length in ["9223372036854775808", "99999999999999999999999"] {
-            let answer = Answer { exchange in
-                exchange.keepsAlive = false
-                try exchange.sendHead(200, [("Content-Length", length)])
-                try exchange.send("abc")
-            }
-            await expect(answer, "malformedResponse", "a Content-Length of \(length)")
-        }
-    }
-
     @Test("O4: a part of something, where the whole was asked for")
     func partNotAskedFor() async throws {
         let part = Answer.bytes(
@@ -93,6 +81,8 @@ struct HostileNetworkTests {
         await expect(.malformed, "malformedResponse")
         await expect(.malformedStatus, "malformedResponse")
         await expect(raw("HTTP/1.1 200 OK\r\nthis is no header\r\n\r\n"), "malformedResponse")
+        // Header lines that end with a line feed alone are refused by Foundation.
+        await expect(raw("HTTP/1.1 200 OK\nContent-Length: 2\n\nok"), "malformedResponse")
         await expect(raw("HTTP/1.1 200 OK\r\nContent-Length: some\r\n\r\n"), "malformedResponse")
         await expect(raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), "malformedResponse")
     }
@@ -178,12 +168,8 @@ struct HostileNetworkTests {
         for text in [
             "ftp://127.0.0.1/x", "mailto:me@example.org", "/just/a/path", "http:///nothing", "data:,hello",
         ] {
-            let error = await #expect(throws: DataSourceError.self) {
+            await expectFailure("invalidRequest") {
                 try await URLDataSource(URL(string: text)!).request(on: fixture.queue).value
-            }
-            guard case .invalidRequest = error else {
-                Issue.record(error!)
-                return
             }
         }
         await expect(.text("x"), "invalidRequest", "a GET has no body") { request, _ in
@@ -217,11 +203,7 @@ struct HostileNetworkTests {
                 clock.advance(by: .seconds(1))
                 await Task.yield()
             }
-            let error = await #expect(throws: DataSourceError.self) { try await request.value }
-            guard case .timedOut(_, .silence(.seconds(8))) = error else {
-                Issue.record("\(error!)")
-                return
-            }
+            await expectFailure("timedOut", "nothing heard for 8 s") { try await request.value }
             await fixture.server.waitUntilIdle()
         }
     }

@@ -164,16 +164,12 @@ struct MirrorTests {
         ).request(on: fixture.queue).value
         #expect(fixture.server.requests[0][header: "Authorization"] == "Bearer secret")
         #expect(other.requests[0][header: "Authorization"] == nil)
-        let error = await #expect(throws: DataSourceError.self) {
+        await expectFailure("invalidRequest") {
             try await DownloadDataSource(
                 request, to: fixture.file("other"),
                 options: .init(mirrors: [URL(string: "ftp://example.org/it")!]),
                 transfer: .patient
             ).request(on: fixture.queue).value
-        }
-        guard case .invalidRequest = error else {
-            Issue.record("\(String(describing: error))")
-            return
         }
     }
 }

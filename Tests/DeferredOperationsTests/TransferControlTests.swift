@@ -107,11 +107,7 @@ struct TransferControlTests {
         let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
         try await asked.value
         for _ in 0..<10 { clock.advance(by: .seconds(1)) }
-        let error = await #expect(throws: DataSourceError.self) { try await request.value }
-        guard case .timedOut = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        await expectFailure("timedOut") { try await request.value }
         try await cancelled.value
     }
 

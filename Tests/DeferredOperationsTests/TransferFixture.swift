@@ -66,6 +66,20 @@ final class TransferFixture: Sendable {
     }
 }
 
+/// Expects that `body` throws a `DataSourceError` of the case `name`, whose text contains `words`.
+func expectFailure<Value>(
+    _ name: String, _ words: String = "", _ body: () async throws -> Value,
+    sourceLocation: Testing.SourceLocation = #_sourceLocation
+) async {
+    let error = await #expect(throws: DataSourceError.self, sourceLocation: sourceLocation) {
+        _ = try await body()
+    }
+    let actual = error.map { Mirror(reflecting: $0).children.first?.label ?? "\($0)" }
+    #expect(actual == name, "\(String(describing: error))", sourceLocation: sourceLocation)
+    let text = error?.description ?? ""
+    #expect(words.isEmpty || text.contains(words), "\(text)", sourceLocation: sourceLocation)
+}
+
 extension TransferOptions {
     /// For tests that are not about time, on busy machines: nothing times out.
     static var patient: TransferOptions {

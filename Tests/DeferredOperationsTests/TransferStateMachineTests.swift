@@ -186,6 +186,21 @@ struct TransferStateMachineTests {
         #expect(simulation.actions.filter { $0 == "accept" }.count == 1)
     }
 
+    @Test("O6: what arrives while staged bytes are passed on is reported, also if nothing follows")
+    func reportAfterFlushing() {
+        let options = TransferOptions(validateResponse: { _ in })
+        var simulation = Simulation(request, options, into: MemorySink(request))
+        simulation.start()
+        simulation.handle(.head(response(200, ["Content-Length": "6"])))
+        simulation.handle(.bytes(Data("ab".utf8)))
+        simulation.handle(.validated(nil))
+        #expect(simulation.actions.suffix(2) == ["report", "flush"])
+        simulation.handle(.bytes(Data("cd".utf8)))
+        for _ in 0..<3 { simulation.flush() }
+        #expect(simulation.phase == .receiving && simulation.machine.progress.received == 4)
+        #expect(simulation.actions.suffix(2) == ["report", "accept"])
+    }
+
     @Test("Limits: what is staged after a mirror has failed counts alone")
     func limitAfterMirror() {
         var options = TransferOptions()
@@ -329,6 +344,15 @@ extension TransferStateMachineTests {
         #expect(
             (DescriptorShortage.named(URLError(.cannotConnectToHost)) as? URLError)?.code
                 == .cannotConnectToHost)
+    }
+
+    @Test("O4: a socket that cannot be made is a failure to connect, by libcurl's text alone")
+    func noSocket() {
+        var simulation = Simulation(request, into: MemorySink(request))
+        simulation.start()
+        let text = "Failed to connect to example.org port 80 after 0 ms: Couldn't connect to server"
+        simulation.handle(.completed(URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: text])))
+        #expect(words(&simulation).hasSuffix("cannot connect: \(text)"))
     }
 
     @Test("O4: a length that is no number is an error, and equal lengths count as one")

@@ -111,13 +111,13 @@ final class StagingArea: @unchecked Sendable {
 
     private static let prefix = ".fetch-"
 
-    /// Locks a folder of the user's own that nobody has locked. Returns nil if it is none, or if there are no
-    /// locks here.
-    private static func locked(_ folder: URL) -> CInt? {
+    /// Locks a folder of the user's own, of that mode, that nobody has locked. Returns nil if it is none, or if there
+    /// are no locks here.
+    private static func locked(_ folder: URL, mode: mode_t = 0o700) -> CInt? {
         var status = stat()
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o777 == 0o700,
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o777 == mode,
             flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else {
             close(descriptor)
@@ -153,11 +153,13 @@ final class StagingArea: @unchecked Sendable {
             let made = parent().appendingPathComponent(name, isDirectory: true)
             do {
                 try FileManager.default.createDirectory(
-                    at: made, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+                    at: made, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o500])
             } catch {
                 throw DataSourceError.cannotWrite(parent(), reason: ErrorText.inWords(error))
             }
-            folder = (made, Self.locked(made) ?? -1)
+            // Another run takes a folder of the mode 700 that is not locked for one that was left, and removes it.
+            folder = (made, Self.locked(made, mode: 0o500) ?? -1)
+            chmod(made.path, 0o700)
             return made
         }
     }

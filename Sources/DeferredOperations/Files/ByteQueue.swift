@@ -39,7 +39,7 @@ struct ByteQueue {
         let piece = try overflow.read(at: start, upTo: limit)
         start += Int64(piece.count)
         if overflowByteCount == 0 {
-            // The room on the disk is used again.
+            // The file is truncated, so that its room on the disk is free again.
             try? overflow.truncate()
             start = 0
         }

@@ -124,7 +124,7 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
             return File(
                 url: destination, byteCount: sink.byteCount, response: response, resumedAt: sink.resumedAt)
         }
-        // Nothing has changed since the caller had it; but the caller has lost it.
+        // 304: nothing has changed since the caller had it, but the caller's file is gone.
         guard try Destination(destination).exists else {
             throw DataSourceError.status(
                 .init(response, url: response.url ?? urlRequest.errorURL, body: Data()))
@@ -149,14 +149,18 @@ extension DownloadDataSource {
     /// thread; ignores errors.
     public static func removeAbandonedPartFiles(for destinations: [URL]) {
         let files = destinations.compactMap { try? Destination($0).file() }
-        let wanted = Set(files.map { Destination.partPath(for: $0) })
-        for folder in Set(files.map { $0.deletingLastPathComponent().path }) {
+        let wanted = files.map { Destination.partPath(for: $0) }
+        var folders: [String] = []
+        for file in files {
+            let folder = file.deletingLastPathComponent().path
+            if !folders.contains(folder) { folders.append(folder) }
+        }
+        for folder in folders {
             for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
                 let path = folder + "/" + name
-                guard let shared = Destination.sharedPath(ofUnique: path), wanted.contains(shared) else {
-                    continue
+                if let shared = Destination.sharedPath(ofUnique: path), wanted.contains(shared) {
+                    PartFile.removeAbandoned(path)
                 }
-                PartFile.removeAbandoned(path)
             }
         }
     }

@@ -86,7 +86,7 @@ enum HTTPDate {
     /// Returns the time from `now` that a `Retry-After` header names, as a number of seconds or as a date.
     static func delay(_ text: String, from now: Date) -> Duration? {
         let text = text.trimmingCharacters(in: .whitespaces)
-        if let seconds = Int(text) { return seconds < 0 ? nil : .seconds(seconds) }
+        if let seconds = ContentRange.position(text[...]) { return .seconds(seconds) }
         guard let date = date(text) else { return nil }
         return .seconds(max(0, date.timeIntervalSince(now).rounded(.up)))
     }

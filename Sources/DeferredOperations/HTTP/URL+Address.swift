@@ -60,7 +60,7 @@ extension URL {
 extension String {
     /// This address without the part before `@`.
     package var withoutUserInfo: String {
-        // Several times for each transfer, and hardly ever is there anything to remove.
+        // Called several times for each transfer, and mostly there is nothing to remove: checks that first.
         guard utf8.contains(UInt8(ascii: "@")), let slashes = firstRange(of: "//") else { return self }
         let rest = self[slashes.upperBound...]
         let authority = rest.prefix { !"/?#\\".contains($0) }

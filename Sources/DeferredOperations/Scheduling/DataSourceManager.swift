@@ -29,8 +29,7 @@ public final class DataSourceManager: Sendable {
     ///   - limitPerHost: How many of these may be transfers from one host; nil for as many as `limit`. Only
     ///     data sources for URLs have a host.
     public init(limit: Int = 4, limitPerHost: Int? = nil) {
-        requests = Locked(
-            ScheduledRequests(limit: max(1, limit), limitPerHost: limitPerHost.map { max(1, $0) }))
+        requests = Locked(ScheduledRequests(limit: limit, limitPerHost: limitPerHost))
     }
 
     deinit {
@@ -59,24 +58,26 @@ public final class DataSourceManager: Sendable {
         let unfinished = source.dependencies.filter { !$0.isFinished }
         // A subclass may override it, so it is read without the lock.
         let priority = source.queuePriority
-        let number = requests.withLock { $0.add(source, priority, isReady: unfinished.isEmpty) }
+        let request = requests.withLock { $0.add(source, priority, isReady: unfinished.isEmpty) }
         if !unfinished.isEmpty {
-            let notification = BlockOperation { [weak self] in self?.change { $0.becomeReady(number) } }
+            let notification = BlockOperation { [weak self] in self?.apply(.ready(request)) }
             for dependency in unfinished { notification.addDependency(dependency) }
             dependencyQueue.addOperation(notification)
         }
         // Cancelled, or the manager stopped, before it was added.
         if requests.withLock({ $0.isStopped }) { source.cancel() }
         if source.isCancelled { requestWasCancelled(source) }
-        change { _ in }
+        apply(.other)
     }
 
     /// Makes a change, then starts the requests that it allows, and notifies observers of changes.
-    private func change(_ body: (inout ScheduledRequests) -> Void) {
+    ///
+    /// Takes a value and no closure, with which it would be compiled anew, for 1 kB, at each call.
+    private func apply(_ change: ScheduledRequests.Change) {
         let (admitted, stopped) = requests.withLock {
             requests -> ([any ScheduledOperation], [Resolver<Void>]?) in
             let wasInUse = requests.underWay > 0
-            body(&requests)
+            requests.apply(change)
             let admitted = requests.admit()
             // Under the lock, so that notifications are in the order of the changes; listeners run elsewhere.
             if wasInUse != (requests.underWay > 0) { use.note(!wasInUse) }
@@ -94,13 +95,13 @@ public final class DataSourceManager: Sendable {
     /// How many may execute at once. A lower limit leaves those that are executing.
     public var limit: Int {
         get { requests.withLock { $0.limit } }
-        set { change { $0.limit = max(1, newValue) } }
+        set { apply(.limit(newValue)) }
     }
 
     /// How many may execute at once from one host; nil for as many as ``limit``.
     public var limitPerHost: Int? {
         get { requests.withLock { $0.limitPerHost } }
-        set { change { $0.limitPerHost = newValue.map { max(1, $0) } } }
+        set { apply(.limitPerHost(newValue)) }
     }
 
     /// How many are executing.
@@ -128,7 +129,7 @@ public final class DataSourceManager: Sendable {
             return requests.operations
         }
         for operation in operations { operation.cancel() }
-        change { _ in }
+        apply(.other)
         return stopped
     }
 }
@@ -139,51 +140,44 @@ extension DataSourceManager: RequestObserver {
     }
 
     func requestHasFinished(_ operation: Operation) {
-        change { $0.remove(operation) }
+        apply(.finished(operation))
     }
 }
 
 /// Notifies listeners of whether the network is in use: of the present state, and of each change.
 ///
 /// Sound as `@unchecked Sendable`: the variables are accessed only on `queue`.
-final class NetworkUse: @unchecked Sendable {
+private final class NetworkUse: @unchecked Sendable {
     private var isInUse = false
     private var hasEnded = false
-    private(set) var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
-    private var nextListener = 0
+    private var listeners: [AsyncStream<Bool>.Continuation] = []
     /// Listeners are notified here: in order, and without delaying the caller.
-    let queue = DispatchQueue(label: "DeferredOperations.NetworkUse")
+    private let queue = DispatchQueue(label: "DeferredOperations.NetworkUse")
 
     /// Returns a stream of the present state and of each change.
     func stream() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream<Bool>.makeStream()
         queue.async { [self] in
-            let number = nextListener
-            nextListener += 1
-            continuation.onTermination = { [weak self] _ in
-                self?.queue.async { [weak self] in self?.listeners[number] = nil }
-            }
-            // A handler that is set after the end is not called; `yield` reports that end.
-            if case .terminated = continuation.yield(hasEnded ? false : isInUse) { return }
-            if hasEnded { continuation.finish() } else { listeners[number] = continuation }
+            continuation.yield(isInUse)
+            if hasEnded { continuation.finish() } else { listeners.append(continuation) }
         }
         return stream
     }
 
-    /// Notifies the listeners of a change.
+    /// Notifies the listeners of a change, and releases those whose stream has been dropped.
     func note(_ isInUse: Bool) {
         queue.async { [self] in
             self.isInUse = isInUse
-            for listener in listeners.values { listener.yield(isInUse) }
+            listeners.removeAll { if case .terminated = $0.yield(isInUse) { true } else { false } }
         }
     }
 
     /// Ends all streams.
     func end() {
         queue.async { [self] in
-            hasEnded = true
-            for listener in listeners.values { listener.finish() }
-            listeners = [:]
+            (isInUse, hasEnded) = (false, true)
+            for listener in listeners { listener.finish() }
+            listeners = []
         }
     }
 }

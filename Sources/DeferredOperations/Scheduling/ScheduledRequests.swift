@@ -11,12 +11,11 @@ protocol ScheduledOperation: Operation {
     func enter(_ queue: OperationQueue)
 }
 
-/// The requests of a ``DataSourceManager`` that have not finished, and which of them is next.
+/// A request of a ``DataSourceManager`` that has not finished.
 ///
-/// A value; the manager keeps it behind its lock. What it removes is still retained by the caller, so that
-/// nothing of the user's is deallocated under that.
-struct ScheduledRequests: ~Copyable {
-    private enum Status {
+/// Sound as `@unchecked Sendable`: the variables are accessed under the lock of the ``ScheduledRequests``.
+final class ScheduledRequest: @unchecked Sendable {
+    fileprivate enum Status {
         /// It waits for its dependencies.
         case dependent
         /// It waits until fewer are executing.
@@ -26,65 +25,108 @@ struct ScheduledRequests: ~Copyable {
         case leaving
     }
 
-    private struct Request {
-        let operation: any ScheduledOperation
-        let host: String
-        let priority: Operation.QueuePriority
-        var status: Status
+    /// Nil once it has finished: what is released under the lock is never the last reference to it.
+    fileprivate var operation: (any ScheduledOperation)?
+    fileprivate var status = Status.dependent
+    fileprivate let host: String
+    fileprivate let priority: Int
+    /// Its position in the order of the requests.
+    fileprivate let number: Int
+
+    fileprivate init(_ operation: any ScheduledOperation, _ priority: Operation.QueuePriority, _ number: Int)
+    {
+        self.operation = operation
+        self.host = operation.host ?? ""
+        self.priority = priority.rawValue
+        self.number = number
     }
 
-    var limit: Int
-    var limitPerHost: Int?
+    fileprivate var mayStart: Bool { status == .waiting && operation?.isBeingCancelled == false }
+
+    fileprivate func precedes(_ other: ScheduledRequest) -> Bool {
+        (other.priority, number) < (priority, other.number)
+    }
+}
+
+/// The requests of a ``DataSourceManager`` that have not finished, and which of them is next.
+///
+/// A value; the manager keeps it behind its lock. What it removes is still retained by the caller, so that
+/// nothing of the user's is deallocated under that.
+struct ScheduledRequests: ~Copyable {
+    private(set) var limit: Int
+    private(set) var limitPerHost: Int?
     var isStopped = false
     var stopResolvers: [Resolver<Void>] = []
     private(set) var underWay = 0
 
-    private var requests: [Int: Request] = [:]
-    private var nextNumber = 0
-    private var numbers: [ObjectIdentifier: Int] = [:]
+    private var requests: [ObjectIdentifier: ScheduledRequest] = [:]
+    private var requestCount = 0
     private var underWayPerHost: [String: Int] = [:]
-    /// The numbers of waiting requests by priority and host; those that no longer wait are skipped.
-    private var queues: [Int: [String: ArraySlice<Int>]] = [:]
+    /// The waiting requests by host, those that come first in front; those that no longer wait are skipped.
+    private var queues: [String: ArraySlice<ScheduledRequest>] = [:]
 
     init(limit: Int, limitPerHost: Int?) {
-        self.limit = limit
-        self.limitPerHost = limitPerHost
+        self.limit = max(1, limit)
+        self.limitPerHost = limitPerHost.map { max(1, $0) }
     }
 
-    var operations: [Operation] { requests.values.map(\.operation) }
+    var operations: [Operation] { requests.values.compactMap(\.operation) }
 
     var waiting: Int { requests.values.count { $0.status == .waiting || $0.status == .dependent } }
 
     mutating func add(
         _ operation: any ScheduledOperation, _ priority: Operation.QueuePriority, isReady: Bool
-    ) -> Int {
-        nextNumber += 1
-        requests[nextNumber] = Request(
-            operation: operation, host: operation.host ?? "", priority: priority, status: .dependent)
-        numbers[ObjectIdentifier(operation)] = nextNumber
-        if isReady { becomeReady(nextNumber) }
-        return nextNumber
+    ) -> ScheduledRequest {
+        requestCount += 1
+        let request = ScheduledRequest(operation, priority, requestCount)
+        requests[ObjectIdentifier(operation)] = request
+        if isReady { becomeReady(request) }
+        return request
     }
 
-    mutating func becomeReady(_ number: Int) {
-        guard let request = requests[number], request.status == .dependent else { return }
-        requests[number]?.status = .waiting
-        queues[request.priority.rawValue, default: [:]][request.host, default: []].append(number)
+    /// What the requests that may execute depend on.
+    enum Change {
+        case limit(Int)
+        case limitPerHost(Int?)
+        /// The dependencies of a request have finished.
+        case ready(ScheduledRequest)
+        case finished(Operation)
+        /// One was added, or all were cancelled.
+        case other
+    }
+
+    mutating func apply(_ change: Change) {
+        switch change {
+        case .limit(let limit): self.limit = max(1, limit)
+        case .limitPerHost(let limit): limitPerHost = limit.map { max(1, $0) }
+        case .ready(let request): becomeReady(request)
+        case .finished(let operation): remove(operation)
+        case .other: break
+        }
+    }
+
+    private mutating func becomeReady(_ request: ScheduledRequest) {
+        guard request.status == .dependent else { return }
+        request.status = .waiting
+        var queue = queues[request.host].take() ?? []
+        let end = queue.lastIndex { $0.precedes(request) }.map { $0 + 1 } ?? queue.startIndex
+        queue.insert(request, at: end)
+        queues[request.host] = queue
     }
 
     /// Marks the request of a cancelled operation as leaving, and returns it; nil if it is executing already.
     mutating func leave(_ operation: Operation) -> (any ScheduledOperation)? {
-        guard let number = numbers[ObjectIdentifier(operation)], let request = requests[number],
+        guard let request = requests[ObjectIdentifier(operation)],
             request.status == .waiting || request.status == .dependent
         else { return nil }
-        requests[number]?.status = .leaving
+        request.status = .leaving
         return request.operation
     }
 
-    mutating func remove(_ operation: Operation) {
-        guard let number = numbers.removeValue(forKey: ObjectIdentifier(operation)),
-            let request = requests.removeValue(forKey: number), request.status == .underWay
-        else { return }
+    private mutating func remove(_ operation: Operation) {
+        guard let request = requests.removeValue(forKey: ObjectIdentifier(operation)) else { return }
+        request.operation = nil
+        guard request.status == .underWay else { return }
         underWay -= 1
         let left = underWayPerHost[request.host, default: 1] - 1
         underWayPerHost[request.host] = left == 0 ? nil : left
@@ -94,37 +136,27 @@ struct ScheduledRequests: ~Copyable {
     /// cancelled.
     mutating func admit() -> [any ScheduledOperation] {
         var admitted: [any ScheduledOperation] = []
-        while !isStopped, underWay < limit, let number = takeNext(), let request = requests[number] {
-            requests[number]?.status = .underWay
+        while !isStopped, underWay < limit, let request = takeNext(), let operation = request.operation {
+            request.status = .underWay
             underWay += 1
             underWayPerHost[request.host, default: 0] += 1
-            admitted.append(request.operation)
+            admitted.append(operation)
         }
         return admitted
     }
 
     /// Dequeues the oldest request of the highest priority whose host is below its limit.
-    private mutating func takeNext() -> Int? {
-        for priority in queues.keys.sorted(by: >) {
-            var next: (host: String, number: Int)?
-            for host in Array(queues[priority, default: [:]].keys) {
-                var waiting = queues[priority]?[host].take() ?? []
-                while let number = waiting.first, !mayStart(number) { waiting.removeFirst() }
-                guard let number = waiting.first else { continue }
-                queues[priority]?[host] = waiting
-                if hasRoom(host), next.map({ number < $0.number }) ?? true { next = (host, number) }
-            }
-            if let next {
-                queues[priority]?[next.host]?.removeFirst()
-                return next.number
-            }
+    private mutating func takeNext() -> ScheduledRequest? {
+        var next: ScheduledRequest?
+        for host in Array(queues.keys) {
+            var queue = queues[host].take() ?? []
+            while let first = queue.first, !first.mayStart { queue.removeFirst() }
+            guard let first = queue.first else { continue }
+            queues[host] = queue
+            if hasRoom(host), next.map(first.precedes) ?? true { next = first }
         }
-        return nil
-    }
-
-    private func mayStart(_ number: Int) -> Bool {
-        guard let request = requests[number] else { return false }
-        return request.status == .waiting && !request.operation.isBeingCancelled
+        if let next { queues[next.host]?.removeFirst() }
+        return next
     }
 
     private func hasRoom(_ host: String) -> Bool {

@@ -113,14 +113,8 @@ final class StreamBuffer: Sendable {
 
     /// Calls `consumer` once with the next bytes: at once, or from `deliver()`.
     func take(_ consumer: @escaping @Sendable (Taken) -> Void) {
-        let call = state.withLock { state -> (taken: Taken, onRoom: (@Sendable () -> Void)?)? in
-            let call = state.take()
-            if call == nil { state.consumers.append(consumer) }
-            return call
-        }
-        guard let call else { return }
-        call.onRoom?()
-        consumer(call.taken)
+        state.withLock { $0.consumers.append(consumer) }
+        deliver()
     }
 
     /// Notes the Deferred whose failure readers of the body may receive.

@@ -224,7 +224,7 @@ extension StreamDataSource {
             ///   transfer.
             public mutating func next() async throws -> Data? {
                 if batch.isEmpty { batch = try await iteration.nextBatch()[...] }
-                // Also after the wait: a cancel may have come between the taking of the pieces and this.
+                // Checked again after the wait: a cancel may have come since the pieces were taken.
                 if !batch.isEmpty { try iteration.checkCancellation() }
                 return batch.popFirst()
             }

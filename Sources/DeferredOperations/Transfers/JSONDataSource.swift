@@ -48,7 +48,7 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
 
     private func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> T {
         let url = response.url?.withoutUserInfo ?? urlRequest.errorURL
-        // Nothing has changed, so there is nothing to decode.
+        // 304: nothing has changed, so there is nothing to decode.
         if response.statusCode == 304 {
             throw DataSourceError.status(.init(response, url: url, body: Data()))
         }

@@ -8,15 +8,15 @@ internal import FoundationNetworking
 /// Calls what is the user's: the closures that decide about a transfer, its timers and its progress. Without
 /// the lock; the closures on the transfer's queue, or on one of its own for verification.
 extension Transfer {
-    /// Calls `validateResponse` with the head of an answer.
-    func validate(_ response: HTTPURLResponse, _ core: inout Core) {
-        queue.async { [self, round = core.machine.round, validate = core.machine.options.validateResponse] in
-            do {
-                try validate?(response)
-                handle(.validated(nil), of: round)
-            } catch {
-                handle(.validated(error), of: round)
-            }
+    /// Runs a check of the user's on `queue`, and has the machine handle the event that its result is.
+    func check(
+        on queue: DispatchQueue, _ round: Int, _ event: @escaping @Sendable ((any Error)?) -> Machine.Event,
+        _ body: @escaping @Sendable () throws -> Void
+    ) {
+        queue.async { [self] in
+            var failure: (any Error)?
+            do { try body() } catch { failure = error }
+            handle(event(failure), of: round)
         }
     }
 
@@ -30,32 +30,28 @@ extension Transfer {
 
     func ask(about redirect: TransferRedirect, _ core: inout Core) {
         guard let onRedirect = core.machine.options.onRedirect else { return }
-        ask(core.machine.round, { try onRedirect(redirect) }, { .redirect($0) })
+        ask(core.machine.round) { try onRedirect(redirect).map { .redirect($0) } }
     }
 
     func ask(about challenge: AuthenticationChallenge, _ core: inout Core) {
         guard let onChallenge = core.machine.options.onChallenge else { return }
-        ask(core.machine.round, { try onChallenge(challenge) }, { .credentials($0) })
+        ask(core.machine.round) { try onChallenge(challenge).map { .credentials($0) } }
     }
 
     /// Calls a closure of the user's, and waits for the Deferred that it returns.
-    private func ask<Answer: Sendable>(
-        _ round: Int, _ question: @escaping @Sendable () throws -> Deferred<Answer>,
-        _ answered: @escaping @Sendable (Answer) -> Machine.Answered
-    ) {
+    private func ask(_ round: Int, _ question: @escaping @Sendable () throws -> Deferred<Machine.Answered>) {
         queue.async { [self] in
             // Only the attached link is kept, and cancelled: a handle could complete the answer, and retained here it
             // would keep one that nobody else can complete from being abandoned (A1).
-            let consumer = Deferred<Answer>(following: question).both {
-                [self] (result: Result<Answer, any Error>) -> Void in
+            let consumer = Deferred<Machine.Answered>(following: question).both {
+                [self] (result: Result<Machine.Answered, any Error>) -> Void in
                 let cancel = core.withLock { core -> (@Sendable () -> Void)? in
                     guard core.machine.round == round else { return nil }
                     // Taken before, so that a settled answer is not cancelled.
                     let cancel = core.cancelQuestion.take()
-                    switch result {
-                    case .success(let answer): run(.answered(answered(answer)), of: round, &core)
-                    case .failure(let error): run(.answered(.failed(error)), of: round, &core)
-                    }
+                    let answered: Machine.Answered
+                    do { answered = try result.get() } catch { answered = .failed(error) }
+                    run(.answered(answered), of: round, &core)
                     return cancel
                 }
                 // Its captures are released without the lock.
@@ -67,19 +63,6 @@ extension Transfer {
                 return true
             }
             if !isWanted { consumer.cancel() }
-        }
-    }
-
-    /// Runs the sink's check of the whole.
-    func verify(_ check: @escaping @Sendable () throws -> Void, _ core: inout Core) {
-        // It may take long. This queue gets a thread of its own, and leaves those of the global queues to others.
-        DispatchQueue(label: "DeferredOperations.Verification").async { [self, round = core.machine.round] in
-            do {
-                try check()
-                handle(.verified(nil), of: round)
-            } catch {
-                handle(.verified(error), of: round)
-            }
         }
     }
 

@@ -112,48 +112,42 @@ final class Transfer: @unchecked Sendable {
     /// Ends the transfer; its completion is not called. When this returns nothing more is written, and what was
     /// written has been removed, the file at its destination included if this transfer had put it there.
     func stop() {
-        release(
-            core.withLock { core in
-                run(.stop, &core)
-                return Self.takeRest(&core)
-            })
+        let release = core.withLock { core in
+            run(.stop, &core)
+            return Self.takeRest(&core)
+        }
+        release()
     }
 
     /// Ends the transfer with the outcome that is decided, unless it has been stopped.
     private func conclude() {
-        let (rest, outcome, progress) = core.withLock { core in
+        let (release, outcome, completion, progress) = core.withLock { core in
             run(.concluded, &core)
             let progress = core.outcome?.isSuccess == true ? core.machine.options.onProgress : nil
             let last = core.machine.progress
-            return (Self.takeRest(&core), core.outcome.take(), { progress?(last) })
+            let (outcome, completion) = (core.outcome.take(), core.completion.take())
+            return (Self.takeRest(&core), outcome, completion, { progress?(last) })
         }
-        let completion = rest.completion
-        release(rest)
+        release()
         guard let outcome else { return }
         progress()
         completion?(outcome)
     }
 
-    /// What a transfer no longer needs, to be cancelled and released without the lock: timers and closures
-    /// are the user's.
-    private struct Rest {
-        let timers: [any DelayedWork]
-        let discarded: PartFile?
-        let form: PartFile?
-        let completion: (@Sendable (Result<HTTPURLResponse, any Error>) -> Void)?
-    }
-
-    private static func takeRest(_ core: inout Core) -> Rest {
+    /// Takes what a transfer no longer needs, and returns a closure that cancels and closes it. To be called, and
+    /// released, without the lock: timers and the completion are the user's.
+    private static func takeRest(_ core: inout Core) -> () -> Void {
         core.metrics.ended = core.metrics.ended ?? CollectedMetrics.now
-        return Rest(
-            timers: [core.silenceTimer.take(), core.totalTimer.take()].compactMap { $0 },
-            discarded: core.discarded.take(), form: core.body.form.take(), completion: core.completion.take())
-    }
-
-    private func release(_ rest: Rest) {
-        for timer in rest.timers { timer.cancel() }
-        rest.discarded?.close()
-        rest.form?.remove()
+        let timers = [core.silenceTimer.take(), core.totalTimer.take()]
+        let (discarded, form, completion) = (
+            core.discarded.take(), core.body.form.take(), core.completion.take()
+        )
+        return {
+            for timer in timers { timer?.cancel() }
+            discarded?.close()
+            form?.remove()
+            _ = completion
+        }
     }
 
     // MARK: Events and actions
@@ -216,11 +210,16 @@ final class Transfer: @unchecked Sendable {
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
         case .suspend: if let task = core.task { session.control.async { task.suspend() } }
         case .resume: if let task = core.task { session.control.async { task.resume() } }
-        case .validate(let response): validate(response, &core)
+        case .validate(let response):
+            let validate = core.machine.options.validateResponse
+            check(on: queue, core.machine.round, Machine.Event.validated) { try validate?(response) }
         case .accept(let response): accept(response, &core)
         case .askRedirect(let redirect): ask(about: redirect, &core)
         case .askCredentials(let challenge): ask(about: challenge, &core)
-        case .verify(let check): verify(check, &core)
+        case .verify(let verify):
+            // It may take long: this queue gets a thread of its own, and leaves those of global queues to others.
+            let queue = DispatchQueue(label: "DeferredOperations.Verification")
+            check(on: queue, core.machine.round, Machine.Event.verified, verify)
         case .report: reportProgress(&core)
         case .conclude(let result):
             core.metrics.ended = CollectedMetrics.now
@@ -233,17 +232,18 @@ final class Transfer: @unchecked Sendable {
     }
 
     private func deliver(_ data: Data, _ core: inout Core) {
-        do {
-            if try core.sink.receive(data) { run(.full, &core) }
-        } catch {
-            run(.failed(error, .transfer), &core)
-        }
+        attempt(&core) { if try $0.sink.receive(data) { run(.full, &$0) } }
         reportProgress(&core)
     }
 
     private func stage(_ data: Data, _ core: inout Core) {
         if core.stage == nil { core.stage = ByteQueue(limit: 1 << 20) }
-        do { try core.stage?.append(data) } catch { run(.failed(error, .transfer), &core) }
+        attempt(&core) { try $0.stage?.append(data) }
+    }
+
+    /// Runs `body`. What it throws is a failure of the transfer.
+    private func attempt(_ core: inout Core, _ body: (inout Core) throws -> Void) {
+        do { try body(&core) } catch { run(.failed(error, .transfer), &core) }
     }
 
     /// Passes what is staged to the sink, on the transfer's queue. The lock is taken for each piece, so that
@@ -253,16 +253,12 @@ final class Transfer: @unchecked Sendable {
         while isMore {
             isMore = core.withLock { core in
                 guard core.machine.round == round else { return false }
-                do {
-                    guard let pieces = try core.stage?.take() else {
-                        run(.flushed, of: round, &core)
-                        return false
-                    }
-                    for piece in pieces { _ = try core.sink.receive(piece) }
-                } catch {
-                    run(.failed(error, .transfer), of: round, &core)
+                attempt(&core) { core in
+                    let pieces = try core.stage?.take()
+                    for piece in pieces ?? [] { _ = try core.sink.receive(piece) }
+                    if pieces == nil { run(.flushed, &core) }
                 }
-                return true
+                return core.machine.state.phase == .flushing
             }
         }
         core.withLock { $0.sink }.deliver()

@@ -57,10 +57,10 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
         let sink = try sink(request)
         let transfer = Transfer(request, options, session, into: sink)
         current.withLock { $0.transfer = transfer }
-        // A cancel either finds the transfer, or is seen here.
+        // A cancel before this line is noticed here; a later one finds the transfer.
         if isCancelled { return cutShort() }
         transfer.start(requestedAt: requestedAt) { [self] result in
-            // In this order: a cancel that precedes the outcome still finds a transfer to stop.
+            // `current` is cleared after the outcome is delivered: a cancel before that finds a transfer to stop.
             outcome(result, sink)
             forget(transfer)
         }

@@ -30,9 +30,7 @@ struct TransferFailure {
         switch error.code {
         case .cancelled, .userCancelledAuthentication:
             return CancellationError()
-        case .timedOut:
-            return DataSourceError.cannotConnect(url, reason: reason)
-        case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
+        case .timedOut, .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
             .secureConnectionFailed,
             .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
             .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired,
@@ -44,11 +42,9 @@ struct TransferFailure {
             return DataSourceError.invalidRequest(url, reason: "Foundation cannot send it to this host")
         case .cannotDecodeRawData, .cannotDecodeContentData:
             return DataSourceError.malformedContent(url, reason: reason)
-        case .cannotParseResponse, .unsupportedURL:
-            return DataSourceError.malformedResponse(url, reason: reason)
         case .badServerResponse where reason.contains("Empty reply"):
             return DataSourceError.connectionLost(url, reason: "closed without an answer")
-        case .badServerResponse:
+        case .badServerResponse, .cannotParseResponse, .unsupportedURL:
             return DataSourceError.malformedResponse(url, reason: reason)
         default:
             return other(reason)
@@ -63,7 +59,9 @@ struct TransferFailure {
             return .malformedContent(url, reason: reason)
         }
         if response == nil {
-            if mentions("SSL", "TLS", "certificate") { return .cannotConnect(url, reason: reason) }
+            if mentions("SSL", "TLS", "certificate", "Failed to connect") {
+                return .cannotConnect(url, reason: reason)
+            }
             // libcurl's only report about a header that is longer than it accepts.
             if mentions("out of memory") {
                 return .malformedResponse(url, reason: "a header that is too long")
@@ -82,11 +80,20 @@ struct TransferFailure {
 /// The process has no file descriptor left, where libcurl says that it cannot connect or find the host.
 struct DescriptorShortage: Error {
     /// Returns the error of a task, or this in its place if that is so now.
+    ///
+    /// A connection needs several at once, for the resolver and for the socket, and those that it got have been closed
+    /// by now: so several are opened here.
     static func named(_ error: any Error) -> any Error {
         guard (error as? URLError)?.code != .cancelled else { return error }
-        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        let isShort = descriptor < 0 && (errno == EMFILE || errno == ENFILE)
-        if descriptor >= 0 { close(descriptor) }
-        return isShort ? DescriptorShortage() : error
+        var descriptors: [CInt] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in 0..<4 {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                return errno == EMFILE || errno == ENFILE ? DescriptorShortage() : error
+            }
+            descriptors.append(descriptor)
+        }
+        return error
     }
 }

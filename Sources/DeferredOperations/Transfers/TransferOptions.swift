@@ -216,7 +216,7 @@ public struct AuthenticationChallenge: Sendable {
 
     /// Returns the request with a name and password (the Basic scheme).
     public func answered(user: String, password: String) -> URLRequest {
-        answered(authorization: "Basic " + Data("\(user):\(password)".utf8).base64EncodedString())
+        answered(authorization: "Basic " + "\(user):\(password)".asUTF8.base64EncodedString())
     }
 
     /// Returns the request with that `Authorization` header.

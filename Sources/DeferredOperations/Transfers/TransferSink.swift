@@ -4,13 +4,67 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
+/// What a machine asks the sink of the transfer, and what the sink replies.
+extension TransferStateMachine {
+    /// What the sink is asked.
+    indirect enum Question {
+        /// For the first request.
+        case prepare
+        case begin(Answer)
+        /// What is missing, after an answer that was complete in itself, or after a pause.
+        case completed
+        /// A 416.
+        case unsatisfiable(HTTPURLResponse, orElse: DataSourceError)
+        case failed(any Error, FailureCause)
+    }
+
+    /// What the sink replies.
+    indirect enum Reply {
+        /// Receives the body. `before` bytes of the whole were received earlier; `total` is the expected length.
+        case body(before: Int64, total: Int64?)
+        case request(URLRequest)
+        /// The whole is to be checked, without a lock.
+        case verify(@Sendable () throws -> Void)
+        case complete
+        case nothing
+        case failed(any Error)
+    }
+
+    /// The answer to the present request.
+    struct Answer {
+        let response: HTTPURLResponse
+        /// Which part of the resource the body is, if it is a 206 with one range.
+        var part: ContentRange?
+        /// How long the body is to be, if that is known.
+        var announced: Int64?
+        var received: Int64 = 0
+        /// Whether the body was kept apart, and how it has ended meanwhile: `.some(nil)` if it is complete.
+        var isStaged = false
+        var end: (any Error)??
+        /// The first bytes of a body that is not wanted.
+        var sample = Data()
+    }
+}
+
+/// What has failed.
+enum FailureCause {
+    /// The transfer itself.
+    case transfer
+    /// The answer, before the sink has received any of it: `validateResponse` has refused it.
+    case refusal
+    /// The check of the whole.
+    case verification
+    /// A closure of the user's, or the body to send: no other server is asked.
+    case closure
+}
+
 /// Where a transfer puts the body. All calls but the last two come one at a time, under the transfer's lock.
 protocol TransferSink: AnyObject, Sendable {
     /// Replies to a question of the transfer's. What it throws ends the transfer, or has another mirror asked.
     func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply
 
-    /// Takes the next piece of the body. Returns whether there is no room for more: the transfer pauses until its owner
-    /// calls `Transfer.unpause()`.
+    /// Takes the next piece of the body. Returns whether there is no room for more: the transfer pauses until its
+    /// machine handles `room`.
     func receive(_ data: Data) throws -> Bool
 
     /// Moves the complete body to its destination.

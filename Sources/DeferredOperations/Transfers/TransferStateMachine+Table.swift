@@ -1,5 +1,77 @@
-/// The table of transitions. The diagram and the table in Documentation/Transfers.md are generated from it.
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// The states, the events, and the table of transitions. The diagram and the table in Documentation/Transfers.md are
+/// generated from it.
 extension TransferStateMachine {
+    indirect enum State {
+        case idle
+        /// A form is being written. No request has been sent.
+        case preparing
+        case consulting(Question)
+        /// A request has been sent, or its body is being made.
+        case requesting
+        /// `validateResponse` is running. The body is kept apart.
+        case staging
+        /// The answer has been accepted. What was kept apart is being passed to the sink, in front of what arrives.
+        case flushing
+        case receiving
+        /// The body is not wanted. Its first bytes may become part of an error.
+        case sampling
+        /// The sink is full.
+        case paused
+        /// A closure of the user's decides how to continue; if it does not, the transfer fails with the error.
+        case asking(Decision, orElse: DataSourceError)
+        case verifying
+        /// The outcome is decided.
+        case ending(Result<HTTPURLResponse, any Error>)
+        case over
+    }
+
+    enum Event {
+        case start
+        case prepared
+        /// The form, the body stream, the stage or the sink has failed.
+        case failed(any Error, FailureCause)
+        case sinkReplied(Reply)
+        case head(HTTPURLResponse)
+        case bytes(Data)
+        /// So many bytes of the request's body have been sent.
+        case sent(Int64)
+        /// The task has ended.
+        case completed((any Error)?)
+        case validated((any Error)?)
+        /// The stage is empty.
+        case flushed
+        /// The sink has no room for more.
+        case full
+        case room
+        indirect case answered(Answered)
+        case verified((any Error)?)
+        /// An eighth of the silence that is allowed has passed. It does not count while a session's limit
+        /// delays delivery.
+        case tick(isHeldUp: Bool)
+        case limitPassed(Duration)
+        case stop
+        /// The queue that ends the transfer has come to it.
+        case concluded
+    }
+
+    /// What the user is asked.
+    enum Decision {
+        case redirect(URLRequest)
+        case credentials
+    }
+
+    enum Answered: Sendable {
+        case redirect(TransferRedirect.Decision)
+        case credentials(URLRequest?)
+        case failed(any Error)
+    }
+
     /// States without what they know.
     struct Phases: OptionSet {
         let rawValue: UInt16

@@ -16,59 +16,6 @@ internal import FoundationNetworking
 /// - A *consultation* of the sink is answered before any other event.
 /// - Redirects and challenges are counted from the last request that the library made of its own accord (O7).
 struct TransferStateMachine: ~Copyable {
-    indirect enum State {
-        case idle
-        /// A form is being written. No request has been sent.
-        case preparing
-        case consulting(Question)
-        /// A request has been sent, or its body is being made.
-        case requesting
-        /// `validateResponse` is running. The body is kept apart.
-        case staging
-        /// The answer has been accepted. What was kept apart is being passed to the sink, in front of what arrives.
-        case flushing
-        case receiving
-        /// The body is not wanted. Its first bytes may become part of an error.
-        case sampling
-        /// The sink is full.
-        case paused
-        /// A closure of the user's decides how to continue; if it does not, the transfer fails with the error.
-        case asking(Decision, orElse: DataSourceError)
-        case verifying
-        /// The outcome is decided.
-        case ending(Result<HTTPURLResponse, any Error>)
-        case over
-    }
-
-    enum Event {
-        case start
-        case prepared
-        /// The form, the body stream, the stage or the sink has failed.
-        case failed(any Error, FailureCause)
-        case sinkReplied(Reply)
-        case head(HTTPURLResponse)
-        case bytes(Data)
-        /// So many bytes of the request's body have been sent.
-        case sent(Int64)
-        /// The task has ended.
-        case completed((any Error)?)
-        case validated((any Error)?)
-        /// The stage is empty.
-        case flushed
-        /// The sink has no room for more.
-        case full
-        case room
-        indirect case answered(Answered)
-        case verified((any Error)?)
-        /// An eighth of the silence that is allowed has passed. It does not count while a session's limit
-        /// delays delivery.
-        case tick(isHeldUp: Bool)
-        case limitPassed(Duration)
-        case stop
-        /// The queue that ends the transfer has come to it.
-        case concluded
-    }
-
     enum Action {
         case consult(Question)
         case send(URLRequest)
@@ -91,57 +38,6 @@ struct TransferStateMachine: ~Copyable {
         /// Move what the sink has into place, or remove it.
         case close(Result<HTTPURLResponse, any Error>)
         case discard
-    }
-
-    /// What the sink is asked.
-    indirect enum Question {
-        /// For the first request.
-        case prepare
-        case begin(Answer)
-        /// What is missing, after an answer that was complete in itself, or after a pause.
-        case completed
-        /// A 416.
-        case unsatisfiable(HTTPURLResponse, orElse: DataSourceError)
-        case failed(any Error, FailureCause)
-    }
-
-    /// What the sink replies.
-    indirect enum Reply {
-        /// Receives the body. `before` bytes of the whole were received earlier; `total` is the expected length.
-        case body(before: Int64, total: Int64?)
-        case request(URLRequest)
-        /// The whole is to be checked, without a lock.
-        case verify(@Sendable () throws -> Void)
-        case complete
-        case nothing
-        case failed(any Error)
-    }
-
-    /// What the user is asked.
-    enum Decision {
-        case redirect(URLRequest)
-        case credentials
-    }
-
-    enum Answered: Sendable {
-        case redirect(TransferRedirect.Decision)
-        case credentials(URLRequest?)
-        case failed(any Error)
-    }
-
-    /// The answer to the present request.
-    struct Answer {
-        let response: HTTPURLResponse
-        /// Which part of the resource the body is, if it is a 206 with one range.
-        var part: ContentRange?
-        /// How long the body is to be, if that is known.
-        var announced: Int64?
-        var received: Int64 = 0
-        /// Whether the body was kept apart, and how it has ended meanwhile: `.some(nil)` if it is complete.
-        var isStaged = false
-        var end: (any Error)??
-        /// The first bytes of a body that is not wanted.
-        var sample = Data()
     }
 
     private(set) var state = State.idle
@@ -218,7 +114,10 @@ struct TransferStateMachine: ~Copyable {
             actions.append(.report)
         case .completed(let error): endTask(error)
         case .validated(let error): endValidation(error)
-        case .flushed: accept()
+        case .flushed:
+            // What has arrived meanwhile was counted, and no report of it has been made.
+            actions.append(.report)
+            accept()
         case .full: pause()
         case .room: unpause()
         case .answered(let answer): use(answer)
@@ -483,7 +382,8 @@ struct TransferStateMachine: ~Copyable {
         actions.append(.resume)
     }
 
-    /// Whether it is the server's turn: the time of the consumer and of most closures is not silence.
+    /// Whether the transfer waits for the server, or for `onRedirect`. The time that the consumer or another closure
+    /// takes does not count as silence.
     private var countsSilence: Bool {
         switch state {
         case .requesting, .staging, .flushing, .receiving, .sampling, .asking(.redirect, _): true
@@ -497,16 +397,4 @@ struct TransferStateMachine: ~Copyable {
         guard silentTicks >= Self.silenceTicks, let silence else { return }
         fail(DataSourceError.timedOut(url, .silence(silence)))
     }
-}
-
-/// What has failed.
-enum FailureCause {
-    /// The transfer itself.
-    case transfer
-    /// The answer, before the sink has received any of it: `validateResponse` has refused it.
-    case refusal
-    /// The check of the whole.
-    case verification
-    /// A closure of the user's, or the body to send: no other server is asked.
-    case closure
 }

@@ -38,7 +38,7 @@ public struct MultipartForm: Sendable {
 
     /// Adds a field.
     public mutating func add(_ name: String, _ value: String) {
-        append(name, nil, nil, .data(Data(value.utf8)))
+        append(name, nil, nil, .data(value.asUTF8))
     }
 
     /// Adds bytes as a file.
@@ -95,14 +95,14 @@ public struct MultipartForm: Sendable {
     func write(to target: PartFile, for request: URL, unless isCancelled: () -> Bool) throws {
         for part in parts {
             if isCancelled() { throw CancellationError() }
-            try target.write(Data("--\(boundary)\r\n\(part.head)\r\n\r\n".utf8))
+            try target.write("--\(boundary)\r\n\(part.head)\r\n\r\n".asUTF8)
             switch part.content {
             case .data(let data): try target.write(data)
             case .file(let file): try copy(file, to: target, request, isCancelled)
             }
-            try target.write(Data("\r\n".utf8))
+            try target.write("\r\n".asUTF8)
         }
-        try target.write(Data("--\(boundary)--\r\n".utf8))
+        try target.write("--\(boundary)--\r\n".asUTF8)
     }
 
     private func copy(_ file: URL, to target: PartFile, _ request: URL, _ isCancelled: () -> Bool) throws {
@@ -119,4 +119,9 @@ public struct MultipartForm: Sendable {
                 request, reason: "\(file.path) cannot be read for the upload: \(error.localizedDescription)")
         }
     }
+}
+
+extension String {
+    /// Its bytes. `Data(utf8)` would compile a copy of the generic initialiser into each program, of 3 kB.
+    var asUTF8: Data { data(using: .utf8) ?? Data() }
 }

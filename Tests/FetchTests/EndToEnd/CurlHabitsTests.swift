@@ -118,20 +118,6 @@ struct CurlHabitsTests {
         #expect(fetch.files("new") == ["a.txt"] && fetch.files("a/b/c") == ["a.txt"])
     }
 
-    @Test("Header lines that end with a line feed alone are an error, because Foundation refuses them")
-    func lineFeeds() async throws {
-        server.route(
-            "/lf",
-            Answer {
-                try $0.send("HTTP/1.1 200 OK\nContent-Length: 2\n\nok")
-                try $0.hangUp()
-            })
-        let outcome = try await fetch.run(server.url("/lf"))
-        #expect(outcome.status == 1)
-        #expect(outcome.errors.contains("/lf: the answer is not proper HTTP"), "\(outcome.errors)")
-        #expect(fetch.files().isEmpty)
-    }
-
     @Test("--cacert and --insecure are named as impossible, before anything is fetched")
     func certificates() async throws {
         for options in [["--cacert", "ca.pem"], ["--insecure"], ["-k"]] {
@@ -165,11 +151,14 @@ struct CurlHabitsTests {
         let program = try fetch.start(["-j", "40"] + urls, preparation: "ulimit -n 64")
         await program.waitForErrors(containing: "oo many open files")
         program.send(SIGINT)
-        // Not all: another connection may have given a descriptor back when a failure is looked at. And either a
-        // connection or a part file is what is one too many.
-        let errors = await program.outcome.errorLines
-        #expect(
-            errors.contains { $0.hasPrefix("fetch: ") && $0.contains("oo many open files") }, "\(errors)")
+        // Either a connection or a part file is what is one too many. Not all connections: others may have given
+        // descriptors back when a failure is looked at.
+        let errors = await program.outcome.errorLines.filter { $0.hasPrefix("fetch: ") }
+        for kind in ["cannot be written: ", "onnect"] {
+            let lines = errors.filter { $0.contains(kind) }
+            #expect(lines.isEmpty || lines.contains { $0.contains("oo many open files") }, "\(errors)")
+        }
+        #expect(!errors.isEmpty)
     }
 
     @Test("What a killed run has left is removed by the next one for the same files, and nothing else")

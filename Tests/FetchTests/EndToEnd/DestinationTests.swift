@@ -70,9 +70,6 @@ struct DestinationTests {
             fetch.files() == ["home"] + (names + ["~d", "~f", "~list", "~o", "~t.json", "~w.svg"]).sorted())
         // Foundation creates hidden folders of its own there.
         #expect(fetch.files("home").allSatisfy { $0.hasPrefix(".") })
-        let demo = try await fetch.start(["--demo", "-d", "~demo"], environment: environment).outcome
-        #expect(demo.status == 0, "\(demo.errors)")
-        #expect(fetch.files("~demo").count == 7)
     }
 
     @Test(

@@ -274,23 +274,6 @@ struct FetchingTests {
         #expect(fetch.files() == ["f"])
     }
 
-    @Test("--continue keeps a part file when a transfer breaks, and resumes it in the next run")
-    func resume() async throws {
-        let head = ("ETag", "\"v1\"")
-        server.route(
-            "/r", .resource(100_000, etag: head.1, breakingOffAfter: 40_000), .resource(100_000, etag: head.1)
-        )
-        #expect(try await fetch.run("--continue", server.url("/r")).status == 1)
-        #expect(fetch.files().contains("r.part"))
-        #expect(!fetch.files().contains("r"))
-        let outcome = try await fetch.run("--continue", server.url("/r"))
-        #expect(outcome.status == 0)
-        #expect(server.requests.last?[header: "Range"] == "bytes=40000-")
-        #expect(fetch.files() == ["r"])
-        #expect(Pattern.matches(try #require(fetch.contents("r")), at: 0))
-        #expect(outcome.errors.contains("1 of 1 fetched, 60.0 kB"), "\(outcome.errors)")
-    }
-
     @Test("--json prints an object for each URL, and --quiet shows only errors")
     func json() async throws {
         let outcome = try await fetch.run(
@@ -343,24 +326,6 @@ struct FetchingTests {
         let text = try #require(fetch.text(name))
         let whole = try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         return try #require(whole["traceEvents"] as? [[String: Any]])
-    }
-
-    @Test("A URL may have a scheme in upper case, spaces around it, and an IPv6 host")
-    func spellings() async throws {
-        let address = server.url("/a.txt")
-        for (index, url) in [
-            address.replacing("http", with: "HTTP"), address.replacing("http", with: "Http"),
-            "  \(address)\n",
-        ].enumerated() {
-            let outcome = try await fetch.run("-o", "\(index)", url)
-            #expect(outcome.status == 0, "\(outcome.errors)")
-            #expect(fetch.text("\(index)") == "first\n")
-        }
-        guard let other = try? LoopbackServer(family: .ipv6) else { return }
-        other.route("/six.txt", .text("six\n"))
-        let outcome = try await fetch.run(other.url("/six.txt"))
-        #expect(outcome.status == 0, "\(outcome.errors)")
-        #expect(fetch.text("six.txt") == "six\n")
     }
 
     @Test("Invalid usage is named, exits with 2, and nothing is fetched")

@@ -2,8 +2,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@testable import fetch
-
 /// `--mirrors`: several addresses of one file, which continue each other.
 @Suite(.timeLimit(.minutes(5)))
 struct MirrorRunTests {
@@ -68,19 +66,6 @@ struct MirrorRunTests {
         #expect(server.requests.last?[header: "Range"] == "bytes=30000-")
         expectWhole("f")
         #expect(fetch.files() == ["f"])
-    }
-
-    @Test("--mirrors: a mirror whose file has the wrong checksum is followed by the next one, from nothing")
-    func wrongChecksum() async throws {
-        server.route("/bad/f", .text("something else"))
-        var hash = PortableSHA256()
-        Pattern.bytes(100_000).withUnsafeBytes { hash.update($0) }
-        let sum = "sha256=" + Checksum(bytes: hash.finalized()).digits
-        let outcome = try await fetch.run(
-            "--mirrors", "--checksum", sum, server.url("/bad/f"), server.url("/three/f"))
-        #expect(outcome.status == 0, "\(outcome.errors)")
-        expectWhole("f")
-        #expect(server.requests.last?[header: "Range"] == nil)
     }
 
     @Test("--mirrors: under --continue, a file that exists is compared with the first mirror that answers")
