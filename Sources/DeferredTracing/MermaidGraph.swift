@@ -23,11 +23,10 @@ struct MermaidGraph {
     }
 
     private func node(_ number: Int, _ item: RecordedRun.Item) -> String {
-        let file = item.made.fileID.split(separator: "/").last.map(String.init) ?? item.made.fileID
-        let site = "\(Self.escaped("\(item.origin) \(file)")):\(item.made.line)"
+        let site = "\(Self.escaped(item.code)):\(item.made.line)"
         let label = "\"\(site) <br/> \(Self.escaped(ending(of: item)))\""
         let shape =
-            switch item.origin {
+            switch item.made.origin {
             case .list: "{{\(label)}}"
             case .source, .resolver, .settled, .task, .after: "([\(label)])"
             default: "[\(label)]"
@@ -44,10 +43,11 @@ struct MermaidGraph {
 
     private func ending(of item: RecordedRun.Item) -> String {
         let span = Self.span((item.end ?? run.end) - item.first)
+        let time = item.hadFired ? "" : " after \(span)"
         switch item.outcome {
-        case .value: return item.hadFired ? "value" : "value after \(span)"
-        case .failure(let text): return item.hadFired ? "failure: \(text)" : "failure after \(span): \(text)"
-        case .cancelled: return item.hadFired ? "cancelled" : "cancelled after \(span)"
+        case .value: return "value\(time)"
+        case .failure(let text): return "failure\(time): \(text)"
+        case .cancelled: return "cancelled\(time)"
         case nil: break
         }
         if item.hadFired { return "had fired" }
