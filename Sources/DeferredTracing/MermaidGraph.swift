@@ -82,13 +82,8 @@ struct MermaidGraph {
         let rounded = (nanoseconds + step / 2) / step * step
         // It may have come to a greater unit.
         guard rounded == nanoseconds else { return span(rounded) }
-        let hundredths = String(nanoseconds % size / (size / 100))
-        let fraction = String(repeating: "0", count: 2 - hundredths.count) + hundredths
-        switch (fraction, fraction.hasSuffix("0")) {
-        case ("00", _): return "\(whole) \(unit)"
-        case (_, true): return "\(whole).\(fraction.dropLast()) \(unit)"
-        case (_, false): return "\(whole).\(fraction) \(unit)"
-        }
+        let number = "\(Double(nanoseconds) / Double(size))"
+        return "\(number.hasSuffix(".0") ? String(number.dropLast(2)) : number) \(unit)"
     }
 
     private static let units: [(name: String, size: UInt64)] = [
