@@ -80,7 +80,7 @@ struct MermaidGraph {
         let whole = nanoseconds / size
         let step = size / (whole >= 100 ? 1 : whole >= 10 ? 10 : 100)
         let rounded = (nanoseconds + step / 2) / step * step
-        // It may have come to a greater unit.
+        // Rounding may have reached the next unit, such as 1,000 ms.
         guard rounded == nanoseconds else { return span(rounded) }
         let number = "\(Double(nanoseconds) / Double(size))"
         return "\(number.hasSuffix(".0") ? String(number.dropLast(2)) : number) \(unit)"
@@ -90,8 +90,8 @@ struct MermaidGraph {
         ("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000),
     ]
 
-    /// For a label in quotes. Whatever might mean something to Mermaid, to Markdown or to HTML goes by its
-    /// number.
+    /// For a label in quotes. Characters with a meaning in Mermaid, Markdown or HTML are written as their
+    /// numbers.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

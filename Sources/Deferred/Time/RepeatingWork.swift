@@ -146,7 +146,7 @@ final class RepeatingSchedule: Sendable {
                 due = last + 1
                 return time
             }
-            // Never the last one again: a timer may expire a little early.
+            // Never the interval that has just run: a timer may expire a little early.
             due = max(last, (time - start).attosecondCount / length) + 1
             return start + Duration(attosecondCount: due * length)
         }

@@ -3,8 +3,8 @@ internal import Deferred
 /// A record, on the stack of a thread, of a ``ReadersWriterLock`` that the thread holds.
 ///
 /// With it, what would otherwise be an occasional deadlock fails the same way every time. A read inside a
-/// read takes no lock, since this thread already excludes writers. (Taking it again could mean to wait for a
-/// writer that waits for this thread.) A write inside a read, and anything inside a write, stops the program
+/// read takes no lock, since this thread already excludes writers. (A second read lock could wait for a writer that
+/// waits for the first one.) A write inside a read, and anything inside a write, stops the program
 /// with a message that names both places (`fatalError`, as optimised builds drop a precondition's message).
 /// The closures that run inside are synchronous, so a record never moves to another thread.
 @usableFromInline
@@ -34,7 +34,9 @@ struct ReentrancyRecord {
     static func begin(_ record: UnsafeMutablePointer<ReentrancyRecord>, of lock: ReadersWriterLock) {
         record.pointee.outer = innermost.value?.assumingMemoryBound(to: ReentrancyRecord.self)
         var candidate = record.pointee.outer
-        while let found = candidate, found.pointee.lock != record.pointee.lock { candidate = found.pointee.outer }
+        while let found = candidate, found.pointee.lock != record.pointee.lock {
+            candidate = found.pointee.outer
+        }
         if let found = candidate {
             if record.pointee.isWriting || found.pointee.isWriting {
                 record.pointee.stop(inside: found.pointee)
