@@ -62,6 +62,8 @@ struct DeferredCacheTests {
         #expect(try failureResult(of: first) is CancellationError)
         try expectNoResult(second)
         try expectNoResult(server.requests[0])
+        cache.value(for: "a") { server.request() }.cancel()
+        #expect(server.requests.count == 1, "Q7: it is shared by who asks later, too")
         second.cancel()
         #expect(try failureResult(of: server.requests[0]) is CancellationError)
         #expect(try failureResult(of: second) is CancellationError)
