@@ -111,7 +111,7 @@ public final class RepeatingWork: DeferredConvertible {
     public func reset() { schedule.reset() }
 
     /// Ends the work without a failure: lets the run in progress end, starts no further one, and resolves ``deferred``,
-    /// which this returns: at once, if no run is in progress.
+    /// which this returns: at once, if no run is in progress and no other thread is in ``reset()`` just now.
     @discardableResult
     public func stop() -> Deferred<Void> {
         schedule.stop()
