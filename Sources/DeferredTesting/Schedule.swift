@@ -1,6 +1,6 @@
 import Deferred
 
-/// The work of a ``ManualClock`` and when it is due: a heap of tickets by due time. The work is kept beside it, so that
+/// The work of a ``ManualClock`` and when it is due: tickets by due time. The work is kept beside them, so that
 /// cancelled work is released at once; its ticket is skipped later.
 struct Schedule {
     /// Scheduled work. Released outside of the lock, since its captures are a user's.
@@ -25,7 +25,9 @@ struct Schedule {
 
     private(set) var now = Duration.zero
     var watchers: [(count: Int, resolver: Resolver<Void>)] = []
-    private var heap: [Ticket] = []
+    /// What is due first is last. Sorted when it is next read: in one pass, where little was added since.
+    private var tickets: [Ticket] = []
+    private var isSorted = true
     private var work: [Ticket: Work] = [:]
     private var lastNumber: UInt64 = 0
 
@@ -44,26 +46,24 @@ struct Schedule {
         lastNumber += 1
         let ticket = Ticket(due: due, number: lastNumber)
         work[ticket] = item
-        heap.append(ticket)
-        siftUp(heap.count - 1)
+        if let next = tickets.last, next < ticket { isSorted = false }
+        tickets.append(ticket)
         return ticket
     }
 
     mutating func remove(_ ticket: Ticket) -> Work? {
         let removed = work.removeValue(forKey: ticket)
-        if heap.count > 64 && heap.count > 2 * work.count {
-            // A sorted array is a heap.
-            heap = work.keys.sorted()
-        }
+        if tickets.count > 64 && tickets.count > 2 * work.count { tickets.removeAll { work[$0] == nil } }
         return removed
     }
 
     /// When the next work is due; nil if there is none.
     var nextDue: Duration? {
         mutating get {
-            while let first = heap.first {
-                if work[first] != nil { return max(first.due, now) }
-                removeFirst()
+            sort()
+            while let next = tickets.last {
+                if work[next] != nil { return max(next.due, now) }
+                tickets.removeLast()
             }
             return nil
         }
@@ -72,8 +72,9 @@ struct Schedule {
     /// Removes and returns the next work due by `target`, and moves the time on to when it is due. If there is none,
     /// moves the time on to `target`.
     mutating func takeDue(by target: Duration) -> Work? {
-        while let next = heap.first, next.due <= target {
-            removeFirst()
+        sort()
+        while let next = tickets.last, next.due <= target {
+            tickets.removeLast()
             guard let item = work.removeValue(forKey: next) else { continue }
             now = max(now, next.due)
             return item
@@ -90,27 +91,8 @@ struct Schedule {
         return ready.map(\.resolver)
     }
 
-    private mutating func removeFirst() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < heap.count && heap[child] < heap[least] {
-                least = child
-            }
-            if least == parent { return }
-            heap.swapAt(parent, least)
-            parent = least
-        }
-    }
-
-    private mutating func siftUp(_ start: Int) {
-        var child = start
-        while child > 0, case let parent = (child - 1) / 2, heap[child] < heap[parent] {
-            heap.swapAt(child, parent)
-            child = parent
-        }
+    private mutating func sort() {
+        if !isSorted { tickets.sort(by: >) }
+        isSorted = true
     }
 }

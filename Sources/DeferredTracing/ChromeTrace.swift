@@ -51,34 +51,15 @@ struct ChromeTrace {
         var name = "\(slice.activity) \(item.name)"
         if slice.activity == .callback { name = item.name }
         if let place = slice.activity.place { arguments.append(("fired", "\(place)")) }
-        let duration = max(slice.end, slice.start + 1) - slice.start
-        events.append(
-            (
-                slice.start,
-                Self.event(
-                    [("name", name), ("cat", "\(slice.activity)"), ("ph", "X")], args: arguments,
-                    numbers: [("pid", 1), ("tid", slice.thread)],
-                    times: [("ts", slice.start), ("dur", duration)])
-            ))
+        add(
+            [("name", name), ("cat", "\(slice.activity)"), ("ph", "X")], slice.start, slice.thread,
+            lasting: max(slice.end, slice.start + 1) - slice.start, arguments)
         guard let cause = slice.cause else { return }
         let origin = run.slices[cause.slice]
         let start = max(origin.start, min(cause.time, max(origin.end, origin.start + 1) - 1))
         let names = [("name", "fires"), ("cat", "flow")]
-        events.append(
-            (
-                start,
-                Self.event(
-                    names + [("ph", "s")], numbers: [("pid", 1), ("tid", origin.thread), ("id", index + 1)],
-                    times: [("ts", start)])
-            ))
-        events.append(
-            (
-                slice.start,
-                Self.event(
-                    names + [("ph", "f"), ("bp", "e")],
-                    numbers: [("pid", 1), ("tid", slice.thread), ("id", index + 1)],
-                    times: [("ts", slice.start)])
-            ))
+        add(names + [("ph", "s")], start, origin.thread, id: index + 1)
+        add(names + [("ph", "f"), ("bp", "e")], slice.start, slice.thread, id: index + 1)
     }
 
     // MARK: Spans
@@ -86,14 +67,10 @@ struct ChromeTrace {
     private mutating func add(deferred number: Int) {
         let item = run.item(number)
         for pause in item.pauses {
-            events.append(
-                (
-                    pause.time,
-                    Self.event(
-                        [("name", "\(pause.isEnd ? "unpause" : "pause") \(item.name)"), ("cat", "pause")]
-                            + [("ph", "i"), ("s", "t")], args: [("deferred", "\(number)")],
-                        numbers: [("pid", 1), ("tid", pause.thread)], times: [("ts", pause.time)])
-                ))
+            let name = "\(pause.isEnd ? "unpause" : "pause") \(item.name)"
+            add(
+                [("name", name), ("cat", "pause"), ("ph", "i"), ("s", "t")], pause.time, pause.thread,
+                [("deferred", "\(number)")])
         }
         if item.hadFired { return }
         var arguments = [("deferred", "\(number)"), ("made", "\(item.made)")]
@@ -132,16 +109,20 @@ struct ChromeTrace {
         _ name: String, _ number: Int, _ phase: String, _ time: UInt64, _ thread: Int,
         _ arguments: [(String, String)]
     ) {
-        events.append(
-            (
-                time,
-                Self.event(
-                    [("name", name), ("cat", "deferred"), ("ph", phase)], args: arguments,
-                    numbers: [("pid", 1), ("tid", thread), ("id", number)], times: [("ts", time)])
-            ))
+        add(
+            [("name", name), ("cat", "deferred"), ("ph", phase)], time, thread, id: number, arguments)
     }
 
     // MARK: JSON
+
+    private mutating func add(
+        _ texts: [(String, String)], _ time: UInt64, _ thread: Int, id: Int? = nil,
+        lasting duration: UInt64? = nil, _ arguments: [(String, String)] = []
+    ) {
+        let numbers = [("pid", 1), ("tid", thread)] + (id.map { [("id", $0)] } ?? [])
+        let times = [("ts", time)] + (duration.map { [("dur", $0)] } ?? [])
+        events.append((time, Self.event(texts, args: arguments, numbers: numbers, times: times)))
+    }
 
     private static func event(
         _ texts: [(String, String)], args: [(String, String)] = [], numbers: [(String, Int)],

@@ -52,61 +52,35 @@ extension DeferredRecording {
             public static let unpaused = Kind("unpaused")
         }
 
-        package enum Step: Sendable, Hashable {
-            case made
-            case attached(to: Int)
-            case began(Activity, queue: String)
-            case ended
-            case dispatched(to: String)
-            case waits(for: Int)
-            case follows(Int)
-            case bypassed(by: Int)
-            case fired(Outcome)
-            case paused
-            case unpaused
-        }
-
-        package let step: Step
-
         /// What happened.
-        public var kind: Kind {
-            switch step {
-            case .made: .made
-            case .attached: .attached
-            case .began: .began
-            case .ended: .ended
-            case .dispatched: .dispatched
-            case .waits: .waits
-            case .follows: .follows
-            case .bypassed: .bypassed
-            case .fired: .fired
-            case .paused: .paused
-            case .unpaused: .unpaused
-            }
-        }
-
+        public private(set) var kind: Kind
         /// The number of the other Deferred, where there is one.
-        public var other: Int? {
-            switch step {
-            case .attached(let other), .waits(let other), .follows(let other), .bypassed(let other): other
-            default: nil
-            }
-        }
-
+        public private(set) var other: Int?
         /// What began to run.
-        public var activity: Activity? { if case .began(let activity, _) = step { activity } else { nil } }
-
+        public private(set) var activity: Activity?
         /// The label of the Dispatch queue on which it runs ("" if there is none), or to which it was submitted; for
         /// another dispatcher, its type.
-        public var queue: String? {
-            switch step {
-            case .began(_, let queue), .dispatched(let queue): queue
-            default: nil
+        public private(set) var queue: String?
+        /// With which outcome the Deferred was settled.
+        public private(set) var outcome: Outcome?
+
+        /// - Parameter failure: The description of the error with which the Deferred failed.
+        init(_ event: Recording.Event<Int>, failure: String?) {
+            switch event {
+            case .created: kind = .made
+            case .attached(let upstream): (kind, other) = (.attached, upstream)
+            case .began(let activity, let label):
+                (kind, self.activity, queue) = (.began, Activity(activity), label)
+            case .ended: kind = .ended
+            case .dispatched(let name): (kind, queue) = (.dispatched, name)
+            case .waits(let inner): (kind, other) = (.waits, inner)
+            case .follows(let followed): (kind, other) = (.follows, followed)
+            case .bypassed(let waiter): (kind, other) = (.bypassed, waiter)
+            case .settled(let outcome): (kind, self.outcome) = (.fired, Outcome(outcome, failure))
+            case .paused: kind = .paused
+            case .unpaused: kind = .unpaused
             }
         }
-
-        /// With which outcome the Deferred was settled.
-        public var outcome: Outcome? { if case .fired(let outcome) = step { outcome } else { nil } }
     }
 
     /// What runs on a thread for a Deferred, from its start to its end. Further ones may be added: a `switch` needs a
@@ -136,6 +110,17 @@ extension DeferredRecording {
         public static func firing(at place: DeferredDiagnostic.Location) -> Activity {
             Activity("fire", at: place)
         }
+
+        init(_ activity: Recording.Activity) {
+            switch activity {
+            case .callback: self = .callback
+            case .canceller: self = .canceller
+            case .finalizer: self = .finalizer
+            case .completing(let place): self = .firing(at: place)
+            case .cancelling: self = .cancelling
+            case .unpausing: self = .unpausing
+            }
+        }
     }
 
     /// The outcome of a Deferred.
@@ -146,6 +131,15 @@ extension DeferredRecording {
         case failure(String)
         /// `CancellationError`.
         case cancelled
+
+        /// - Parameter failure: The description of the error, which follows when the error's own code has run.
+        init(_ outcome: Recording.Outcome, _ failure: String?) {
+            switch outcome {
+            case .value: self = .value
+            case .failure: self = .failure(failure ?? "")
+            case .cancelled: self = .cancelled
+            }
+        }
     }
 
     /// How a Deferred was created.

@@ -10,12 +10,11 @@ package final class EventRecorder: Recording.Recorder {
         let time: UInt64
         let deferred: Int32
         let thread: UInt32
-        let action: DeferredRecording.Action.Step
+        let event: Recording.Event<Int>
     }
 
     /// A Deferred that has occurred in the recording.
     struct Known {
-        let origin: DeferredRecording.Origin
         let made: DeferredDiagnostic.Location
         /// Whether it was settled when it first occurred.
         let hadFired: Bool
@@ -35,21 +34,28 @@ package final class EventRecorder: Recording.Recorder {
         fileprivate(set) var failures: [Int32: String] = [:]
         fileprivate var threads: [UInt32: String] = [:]
 
-        /// The action of an event, with the description of a failure.
-        func action(of entry: Entry) -> DeferredRecording.Action.Step {
-            guard case .fired(.failure) = entry.action else { return entry.action }
-            return .fired(.failure(failures[entry.deferred] ?? ""))
-        }
-
         var threadNames: [Int: String] {
             Dictionary(
                 uniqueKeysWithValues: threads.map { number, name in
                     (Int(number), name.isEmpty ? "thread \(number)" : name)
                 })
         }
+
+        fileprivate mutating func append(_ entry: Entry) {
+            count += 1
+            if pieces.last.map({ $0.count == Self.pieceSize }) ?? true {
+                pieces.append([])
+                pieces[pieces.count - 1].reserveCapacity(Self.pieceSize)
+            }
+            pieces[pieces.count - 1].append(entry)
+        }
+        private static let pieceSize = 4096
     }
 
     private struct State {
+        let limit: Int
+        /// Modules and files; only Deferreds created there are recorded. Empty: all.
+        let places: [String]
         var contents = Contents()
         var numbers: [UInt32: Int32] = [:]
         /// Whether Deferreds created in a file are recorded.
@@ -59,23 +65,84 @@ package final class EventRecorder: Recording.Recorder {
         var open: [UInt32: Int] = [:]
         var lastTime: UInt64 = 0
         var isStopped = false
+
+        /// Records an event. Returns whether it is the first one on its thread.
+        mutating func add(
+            _ event: Recording.Event<Recording.Subject>, of subject: Recording.Subject, on thread: UInt32,
+            at time: (_ last: UInt64) -> UInt64
+        ) -> Bool {
+            guard !isStopped, isNoted(subject) else { return false }
+            if case .ended = event {
+                guard let open = open[thread], open > 0 else { return false }
+                self.open[thread] = open - 1
+            }
+            guard contents.count < limit, subject.number != 0 else {
+                contents.dropped += 1
+                return false
+            }
+            if case .began = event { open[thread, default: 0] += 1 }
+            // The Deferred that existed first gets the lower number.
+            if case .attached(let upstream) = event { _ = other(upstream) }
+            let deferred = number(of: subject)
+            guard let event = numbered(event) else { return false }
+            lastTime = time(lastTime)
+            contents.append(Entry(time: lastTime, deferred: deferred, thread: thread, event: event))
+            return contents.threads[thread] == nil
+        }
+
+        /// Returns nil if the event concerns another Deferred that is not recorded.
+        private mutating func numbered(
+            _ event: Recording.Event<Recording.Subject>
+        ) -> Recording.Event<Int>? {
+            switch event {
+            case .created: .created
+            case .attached(let upstream): other(upstream).map { .attached(to: $0) } ?? .created
+            case .waits(let inner): other(inner).map { .waits(for: $0) }
+            case .follows(let followed): other(followed).map { .follows($0) }
+            case .bypassed(let waiter): other(waiter).map { .bypassed(by: $0) }
+            case .began(let activity, let queue): .began(activity, queue: queue)
+            case .ended: .ended
+            case .dispatched(let name): .dispatched(to: name)
+            case .settled(let outcome): .settled(outcome)
+            case .paused: .paused
+            case .unpaused: .unpaused
+            }
+        }
+
+        private mutating func other(_ subject: Recording.Subject) -> Int? {
+            guard subject.number != 0, isNoted(subject) else { return nil }
+            return Int(number(of: subject)) + 1
+        }
+
+        private mutating func number(of subject: Recording.Subject) -> Int32 {
+            if let number = numbers[subject.number] { return number }
+            let number = Int32(contents.known.count)
+            contents.known.append(Known(made: subject.made, hadFired: subject.isSettled))
+            numbers[subject.number] = number
+            return number
+        }
+
+        private mutating func isNoted(_ subject: Recording.Subject) -> Bool {
+            if places.isEmpty { return true }
+            if let isNoted = files[subject.made.file] { return isNoted }
+            let fileID = subject.made.fileID
+            let isNoted = places.contains { $0 == fileID || fileID.hasPrefix($0 + "/") }
+            files[subject.made.file] = isNoted
+            return isNoted
+        }
     }
 
-    private let limit: Int
-    private let places: [String]
     private let now: @Sendable () -> UInt64
     private let start: UInt64
-    private let state = SpinLocked(State())
-    private static let pieceSize = 4096
+    private let state: SpinLocked<State>
 
     /// - Parameters:
     ///   - places: Modules and files; only Deferreds created there are recorded. Empty: all.
     ///   - now: Returns nanoseconds since a fixed moment.
     init(limit: Int, places: [String], now: @escaping @Sendable () -> UInt64) {
-        self.limit = max(limit, 0)
-        self.places = places
         self.now = now
         start = now()
+        state = SpinLocked(State(limit: max(limit, 0), places: places))
     }
 
     func stop() {
@@ -96,29 +163,9 @@ package final class EventRecorder: Recording.Recorder {
 
     private func nextTime(after last: UInt64) -> UInt64 { max(last + 1, now() &- start) }
 
-    package func record(_ event: Recording.Event, of subject: Recording.Subject) {
+    package func record(_ event: Recording.Event<Recording.Subject>, of subject: Recording.Subject) {
         let thread = Platform.threadNumber
-        let isNewThread = state.withLock { state in
-            guard !state.isStopped, isNoted(subject, &state) else { return false }
-            if case .ended = event {
-                guard let open = state.open[thread], open > 0 else { return false }
-                state.open[thread] = open - 1
-            }
-            guard state.contents.count < limit, subject.number != 0 else {
-                state.contents.dropped += 1
-                return false
-            }
-            if case .began = event { state.open[thread, default: 0] += 1 }
-            // The Deferred that existed first gets the lower number.
-            if case .attached(let upstream) = event, upstream.number != 0, isNoted(upstream, &state) {
-                _ = number(of: upstream, &state)
-            }
-            let deferred = number(of: subject, &state)
-            guard let action = action(event, &state) else { return false }
-            state.lastTime = nextTime(after: state.lastTime)
-            add(Entry(time: state.lastTime, deferred: deferred, thread: thread, action: action), &state)
-            return state.contents.threads[thread] == nil
-        }
+        let isNewThread = state.withLock { $0.add(event, of: subject, on: thread, at: nextTime) }
         guard isNewThread else { return }
         let name = Platform.currentThreadName
         state.withLock { $0.contents.threads[thread] = name }
@@ -130,81 +177,5 @@ package final class EventRecorder: Recording.Recorder {
             guard let number = state.numbers[subject.number] else { return }
             state.contents.failures[number] = text
         }
-    }
-
-    private func add(_ entry: Entry, _ state: inout State) {
-        state.contents.count += 1
-        if state.contents.pieces.last.map({ $0.count == EventRecorder.pieceSize }) ?? true {
-            var piece: [Entry] = []
-            piece.reserveCapacity(EventRecorder.pieceSize)
-            state.contents.pieces.append(piece)
-        }
-        state.contents.pieces[state.contents.pieces.count - 1].append(entry)
-    }
-
-    private func number(of subject: Recording.Subject, _ state: inout State) -> Int32 {
-        if let number = state.numbers[subject.number] { return number }
-        let number = Int32(state.contents.known.count)
-        state.contents.known.append(
-            Known(origin: subject.made.origin, made: subject.made, hadFired: subject.isSettled))
-        state.numbers[subject.number] = number
-        return number
-    }
-
-    private func isNoted(_ subject: Recording.Subject, _ state: inout State) -> Bool {
-        if places.isEmpty { return true }
-        if let isNoted = state.files[subject.made.file] { return isNoted }
-        let fileID = subject.made.fileID
-        let isNoted = places.contains { $0 == fileID || fileID.hasPrefix($0 + "/") }
-        state.files[subject.made.file] = isNoted
-        return isNoted
-    }
-
-    /// Returns nil if the event concerns another Deferred that is not recorded.
-    private func action(_ event: Recording.Event, _ state: inout State) -> DeferredRecording.Action.Step? {
-        func other(_ subject: Recording.Subject) -> Int? {
-            guard subject.number != 0, isNoted(subject, &state) else { return nil }
-            return Int(number(of: subject, &state)) + 1
-        }
-        switch event {
-        case .created: return .made
-        case .attached(let upstream): return other(upstream).map { .attached(to: $0) } ?? .made
-        case .waits(let inner): return other(inner).map { .waits(for: $0) }
-        case .follows(let followed): return other(followed).map { .follows($0) }
-        case .bypassed(let waiter): return other(waiter).map { .bypassed(by: $0) }
-        case .began(let activity, let queue):
-            return .began(DeferredRecording.Activity(activity), queue: queue)
-        case .ended: return .ended
-        case .dispatched(let name): return .dispatched(to: name)
-        case .settled(let outcome): return .fired(DeferredRecording.Outcome(outcome))
-        case .paused: return .paused
-        case .unpaused: return .unpaused
-        }
-    }
-}
-
-extension DeferredRecording.Activity {
-    fileprivate init(_ activity: Recording.Activity) {
-        self =
-            switch activity {
-            case .callback: .callback
-            case .canceller: .canceller
-            case .finalizer: .finalizer
-            case .completing(let place): .firing(at: place)
-            case .cancelling: .cancelling
-            case .unpausing: .unpausing
-            }
-    }
-}
-
-extension DeferredRecording.Outcome {
-    /// The description of a failure follows when the error's own code has run.
-    fileprivate init(_ outcome: Recording.Outcome) {
-        self =
-            switch outcome {
-            case .value: .value
-            case .failure: .failure("")
-            case .cancelled: .cancelled
-            }
     }
 }

@@ -23,11 +23,10 @@ struct MermaidGraph {
     }
 
     private func node(_ number: Int, _ item: RecordedRun.Item) -> String {
-        let file = item.made.fileID.split(separator: "/").last.map(String.init) ?? item.made.fileID
-        let site = "\(Self.escaped("\(item.origin) \(file)")):\(item.made.line)"
+        let site = "\(Self.escaped(item.code)):\(item.made.line)"
         let label = "\"\(site) <br/> \(Self.escaped(ending(of: item)))\""
         let shape =
-            switch item.origin {
+            switch item.made.origin {
             case .list: "{{\(label)}}"
             case .source, .resolver, .settled, .task, .after: "([\(label)])"
             default: "[\(label)]"
@@ -44,10 +43,11 @@ struct MermaidGraph {
 
     private func ending(of item: RecordedRun.Item) -> String {
         let span = Self.span((item.end ?? run.end) - item.first)
+        let time = item.hadFired ? "" : " after \(span)"
         switch item.outcome {
-        case .value: return item.hadFired ? "value" : "value after \(span)"
-        case .failure(let text): return item.hadFired ? "failure: \(text)" : "failure after \(span): \(text)"
-        case .cancelled: return item.hadFired ? "cancelled" : "cancelled after \(span)"
+        case .value: return "value\(time)"
+        case .failure(let text): return "failure\(time): \(text)"
+        case .cancelled: return "cancelled\(time)"
         case nil: break
         }
         if item.hadFired { return "had fired" }
@@ -80,23 +80,18 @@ struct MermaidGraph {
         let whole = nanoseconds / size
         let step = size / (whole >= 100 ? 1 : whole >= 10 ? 10 : 100)
         let rounded = (nanoseconds + step / 2) / step * step
-        // It may have come to a greater unit.
+        // Rounding may have reached the next unit, such as 1,000 ms.
         guard rounded == nanoseconds else { return span(rounded) }
-        let hundredths = String(nanoseconds % size / (size / 100))
-        let fraction = String(repeating: "0", count: 2 - hundredths.count) + hundredths
-        switch (fraction, fraction.hasSuffix("0")) {
-        case ("00", _): return "\(whole) \(unit)"
-        case (_, true): return "\(whole).\(fraction.dropLast()) \(unit)"
-        case (_, false): return "\(whole).\(fraction) \(unit)"
-        }
+        let number = "\(Double(nanoseconds) / Double(size))"
+        return "\(number.hasSuffix(".0") ? String(number.dropLast(2)) : number) \(unit)"
     }
 
     private static let units: [(name: String, size: UInt64)] = [
         ("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000),
     ]
 
-    /// For a label in quotes. Whatever might mean something to Mermaid, to Markdown or to HTML goes by its
-    /// number.
+    /// For a label in quotes. Characters with a meaning in Mermaid, Markdown or HTML are written as their
+    /// numbers.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -35,7 +35,6 @@ struct RecordedRun {
     }
 
     struct Item {
-        let origin: DeferredRecording.Origin
         let made: DeferredDiagnostic.Location
         /// It was settled before the recording first saw it.
         let hadFired: Bool
@@ -54,11 +53,13 @@ struct RecordedRun {
         fileprivate(set) var end: UInt64?
         fileprivate(set) var cause: Cause?
 
-        /// `then File.swift:12`
-        var name: String {
-            let file = made.fileID.split(separator: "/").last.map(String.init) ?? made.fileID
-            return "\(origin) \(file):\(made.line)"
+        /// `then File.swift`
+        var code: String {
+            "\(made.origin) \(made.fileID.split(separator: "/").last.map(String.init) ?? made.fileID)"
         }
+
+        /// `then File.swift:12`
+        var name: String { "\(code):\(made.line)" }
     }
 
     /// The Deferreds, the one with the number 1 first.
@@ -75,21 +76,21 @@ struct RecordedRun {
         end = contents.end
         droppedEventCount = contents.dropped
         threadNames = contents.threadNames
-        items = contents.known.map { Item(origin: $0.origin, made: $0.made, hadFired: $0.hadFired) }
-        for entry in contents.pieces.joined() { take(entry, contents.action(of: entry)) }
+        items = contents.known.map { Item(made: $0.made, hadFired: $0.hadFired) }
+        for entry in contents.pieces.joined() { take(entry, failure: contents.failures[entry.deferred]) }
         for index in slices.indices where !slices[index].isFinished { slices[index].end = end }
     }
 
     /// The Deferred with this number.
     func item(_ number: Int) -> Item { items[number - 1] }
 
-    private mutating func take(_ entry: EventRecorder.Entry, _ action: DeferredRecording.Action.Step) {
+    private mutating func take(_ entry: EventRecorder.Entry, failure: String?) {
         let time = entry.time
         let index = Int(entry.deferred)
         let thread = Int(entry.thread)
         meet(index, entry)
-        switch action {
-        case .made:
+        switch entry.event {
+        case .created:
             break
         case .attached(let upstream):
             meet(upstream - 1, entry)
@@ -112,13 +113,13 @@ struct RecordedRun {
             items[index].pauses.append((time, thread, false))
         case .unpaused:
             items[index].pauses.append((time, thread, true))
-        case .fired(let outcome):
+        case .settled(let outcome):
             items[index].finish(entry)
-            items[index].outcome = outcome
+            items[index].outcome = DeferredRecording.Outcome(outcome, failure)
             items[index].cause = cause(of: items[index], index + 1, thread)
                 .map { Cause(slice: $0, time: time) }
         case .began(let activity, let queue):
-            begin(activity, queue, entry)
+            begin(DeferredRecording.Activity(activity), queue, entry)
         case .ended:
             end(entry)
         }
@@ -130,8 +131,7 @@ struct RecordedRun {
         let index = Int(entry.deferred)
         var slice = Slice(
             activity: activity, queue: queue, deferred: index + 1, thread: Int(entry.thread),
-            start: entry.time,
-            end: entry.time)
+            start: entry.time, end: entry.time)
         if activity == .callback {
             slice.cause = trigger(of: items[index])
             items[index].callback = slices.count

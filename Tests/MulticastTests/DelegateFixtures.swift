@@ -1,3 +1,4 @@
+import Deferred
 import Multicast
 import TestSupport
 
@@ -103,4 +104,53 @@ final class LoggingAnswerer: AnsweringDelegate, Sendable {
 
 struct Refusal: Error, Equatable {
     var number = 0
+}
+
+/// Delegates that answer, and a log of what they answered. It retains them, since references to delegates are weak.
+final class Panel: Sendable {
+    let delegates = MulticastDelegate<any AnsweringDelegate>()
+    let log = SharedLog<String>()
+    private let retained = SharedLog<LoggingAnswerer>()
+
+    /// Adds a delegate for each answer, all on `place`.
+    @discardableResult
+    func add(_ answers: [Int], on place: (any Dispatcher)? = nil) -> [LoggingAnswerer] {
+        add(answers, each: answers.map { _ in place })
+    }
+
+    /// Adds a delegate for each answer, each on a dispatcher of its own.
+    @discardableResult
+    func add(_ answers: [Int], each places: [(any Dispatcher)?]) -> [LoggingAnswerer] {
+        let answerers = answers.map { LoggingAnswerer(log, $0) }
+        for (answerer, place) in zip(answerers, places) {
+            retained.add(answerer)
+            delegates.add(answerer, on: place)
+        }
+        return answerers
+    }
+}
+
+/// Delegates that log what they hear. It retains them, since references to delegates are weak.
+final class Audience: Sendable {
+    let delegates = MulticastDelegate<any HearingDelegate>()
+    let log = SharedLog<String>()
+    private let retained = SharedLog<any HearingDelegate & Sendable>()
+
+    /// Adds a delegate for each name.
+    @discardableResult
+    func add(_ names: String..., on place: (any Dispatcher)? = nil) -> [LoggingDelegate] {
+        names.map { add(LoggingDelegate($0, log), on: place) }
+    }
+
+    /// Adds a delegate.
+    @discardableResult
+    func add<Delegate: HearingDelegate & Sendable>(
+        _ delegate: Delegate, on place: (any Dispatcher)? = nil
+    ) -> Delegate {
+        retained.add(delegate)
+        delegates.add(delegate, on: place)
+        return delegate
+    }
+
+    func notify(_ text: String) { delegates.notify { $0.hear(text) } }
 }

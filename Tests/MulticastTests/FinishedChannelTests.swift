@@ -7,6 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FinishedChannelTests {
     private let log = SharedLog<String>()
+    private let owner = Owner()
 
     @Test("Channel finish: sequences end at once, after what they have buffered; later ones are empty")
     func sequences() async {
@@ -38,7 +39,6 @@ struct FinishedChannelTests {
     @Test("Channel finish: listeners get what was posted before, and nothing later; others are not added")
     func listeners() {
         let channel = Channel<Int>()
-        let owner = Owner()
         let queue = HeldDispatcher()
         channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
         channel.post(1)
@@ -50,7 +50,6 @@ struct FinishedChannelTests {
         #expect(channel.post(3, retained: true) == 0)
         queue.run()
         #expect(log.all == ["1"])
-        withExtendedLifetime(owner) {}
     }
 
     @Test(
@@ -58,7 +57,6 @@ struct FinishedChannelTests {
         arguments: ["owner", "owner on its queue", "token", "all", "not"])
     func removedAfterFinish(means: String) {
         let channel = Channel<Int>()
-        let owner = Owner()
         let queue = HeldDispatcher()
         let token = channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
         channel.post(1)
@@ -77,7 +75,6 @@ struct FinishedChannelTests {
     @Test("Q-h: finish releases the listeners' closures and dispatchers, though a handle and the owners live")
     func releasesClosures() {
         let channel = Channel<Int>()
-        let owner = Owner()
         weak var dispatcher: HeldDispatcher?
         do {
             let held = HeldDispatcher()
@@ -91,13 +88,11 @@ struct FinishedChannelTests {
         #expect(log.all == ["released", "released", "released"])
         #expect(dispatcher == nil)
         #expect(channel.isFinished && channel.post(1) == 0)
-        withExtendedLifetime(owner) {}
     }
 
     @Test("Q-h: a closure that has a delivery queued is released after that")
     func releasesAfterDelivery() {
         let channel = Channel<Int>()
-        let owner = Owner()
         let queue = HeldDispatcher()
         do {
             let witness = ReleaseProbe(log)
@@ -110,7 +105,6 @@ struct FinishedChannelTests {
         #expect(log.all == [])
         queue.run()
         #expect(log.all == ["1", "released"])
-        withExtendedLifetime(owner) {}
     }
 
     @Test("ListenerToken: isListening is false after finish, also while a post has the listener")
@@ -136,7 +130,6 @@ struct FinishedChannelTests {
         let new = Channel<Int>("x", in: directory)
         old.finish()
         #expect(old.isFinished && !new.isFinished)
-        let owner = Owner()
         new.listen(owner) { [log] in log.add("\($0)") }
         Channel<Int>("x", in: directory).post(1)
         #expect(log.all == ["1"])
@@ -149,7 +142,6 @@ struct FinishedChannelTests {
         .ownThreads)
     func removedDuringPost() async {
         let channel = Channel<Int>()
-        let owner = Owner()
         let messages = channel.messages(priority: -1)
         let ended = SharedLog<[Int]>()
         channel.listen(owner) { [channel] _ in

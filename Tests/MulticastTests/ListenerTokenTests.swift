@@ -7,11 +7,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ListenerTokenTests {
     private let log = SharedLog<String>()
+    private let owner = Owner()
 
     @Test("ListenerToken: it removes one of an owner's listeners, and what was queued for it")
     func removesOne() {
         let channel = Channel<Int>()
-        let owner = Owner()
         let queue = HeldDispatcher()
         let tokens = ["a", "b", "c"].map { name in
             channel.listen(owner, on: queue) { [log] in log.add("\(name) \($0)") }

@@ -10,6 +10,7 @@ struct MulticastClosuresTests {
     private struct Refusal: Error {}
     private let askers = MulticastClosures<Int, any Error>()
     private let log = SharedLog<String>()
+    private let owner = Owner()
 
     @discardableResult
     private func add(_ owner: AnyObject, _ name: String, on dispatcher: (any Dispatcher)? = nil) -> Bool {
@@ -23,7 +24,6 @@ struct MulticastClosuresTests {
 
     @Test("MulticastClosures: completing calls each pair's success or failure once, in the order added")
     func completing() {
-        let owner = Owner()
         add(owner, "a")
         add(owner, "b")
         askers.complete(with: .success(1))
@@ -32,12 +32,10 @@ struct MulticastClosuresTests {
         add(owner, "c")
         askers.complete(with: .failure(Refusal()))
         #expect(log.all.last == "c failed with Refusal()")
-        withExtendedLifetime(owner) {}
     }
 
     @Test("MulticastClosures: only the first to ask returns true, until the pairs are taken")
     func firstAsker() {
-        let owner = Owner()
         #expect(add(owner, "a"))
         #expect(!add(owner, "b"))
         askers.remove(owner)
@@ -46,14 +44,12 @@ struct MulticastClosuresTests {
         #expect(add(owner, "d"))
         askers.removeAll()
         #expect(add(owner, "e"))
-        withExtendedLifetime(owner) {}
     }
 
     @Test("MulticastClosures: of many threads that ask at once, one is the first, and each is answered once")
     func askingFromThreads() {
         for _ in 0..<50 {
             let askers = MulticastClosures<Int, any Error>()
-            let owner = Owner()
             let firsts = SharedLog<Int>()
             let answers = SharedLog<Int>()
             onThreads(4) { thread in
@@ -65,13 +61,11 @@ struct MulticastClosuresTests {
             askers.complete(with: .success(1))
             #expect(firsts.all.count == 1)
             #expect(answers.all.sorted() == [0, 1, 2, 3])
-            withExtendedLifetime(owner) {}
         }
     }
 
     @Test("MulticastClosures: pairs that are read stay, pairs that are taken don't")
     func readAndTake() {
-        let owner = Owner()
         add(owner, "a")
         for pair in askers.pairs() { pair.succeed(1) }
         for pair in askers.pairs() { pair.fail(Refusal()) }
@@ -86,7 +80,6 @@ struct MulticastClosuresTests {
 
     @Test("MulticastClosures: each pair is called on its dispatcher")
     func dispatchers() {
-        let owner = Owner()
         let queue = HeldDispatcher()
         add(owner, "a", on: queue)
         add(owner, "b")
@@ -94,7 +87,6 @@ struct MulticastClosuresTests {
         #expect(log.all == ["b got 1"])
         queue.run()
         #expect(log.all == ["b got 1", "a got 1"])
-        withExtendedLifetime(owner) {}
     }
 
     @Test(
@@ -134,14 +126,12 @@ struct MulticastClosuresTests {
 
     @Test("MulticastClosures: removing all reaches pairs that were taken")
     func removedAll() {
-        let owner = Owner()
         let queue = HeldDispatcher()
         add(owner, "a", on: queue)
         askers.complete(with: .success(1))
         askers.removeAll()
         queue.run()
         #expect(log.all == [])
-        withExtendedLifetime(owner) {}
     }
 
     @Test("MulticastClosures: the owner is given to closures that want it, and kept alive while they run")
@@ -170,7 +160,6 @@ struct MulticastClosuresTests {
         "MulticastClosures: closures are released when delivered, removed, dropped after taking, or with their owner"
     )
     func letGo() {
-        let owner = Owner()
         func addProbe(_ owner: AnyObject) {
             let witness = ReleaseProbe(log)
             askers.add(owner, success: { _ in _ = witness }, failure: { _ in _ = witness })
@@ -188,12 +177,10 @@ struct MulticastClosuresTests {
         #expect(askers.count == 0)
         #expect(log.all.count == 4)
         #expect(askers.registry.indexedCount == 0)
-        withExtendedLifetime(owner) {}
     }
 
     @Test("MulticastClosures: a closure may ask again; that waits for the next job")
     func askAgain() {
-        let owner = Owner()
         askers.add(
             owner,
             success: { [askers, log] owner, value in
@@ -206,6 +193,5 @@ struct MulticastClosuresTests {
         #expect(log.all == ["first 1"])
         askers.complete(with: .success(2))
         #expect(log.all == ["first 1", "second 2"])
-        withExtendedLifetime(owner) {}
     }
 }

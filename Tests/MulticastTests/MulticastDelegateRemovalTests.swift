@@ -7,29 +7,27 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct MulticastDelegateRemovalTests {
-    private let delegates = MulticastDelegate<any HearingDelegate>()
-    private let log = SharedLog<String>()
+    private let audience = Audience()
+    private var delegates: MulticastDelegate<any HearingDelegate> { audience.delegates }
+    private var log: SharedLog<String> { audience.log }
 
     @Test("MulticastDelegate: removing a delegate removes it as often as it was added, and no other")
     func removeOne() {
-        let hearers = ["a", "b"].map { LoggingDelegate($0, log) }
-        for hearer in hearers + hearers { delegates.add(hearer, on: nil) }
+        let hearers = audience.add("a", "b")
+        for hearer in hearers { delegates.add(hearer, on: nil) }
         delegates.remove(hearers[0])
-        delegates.notify { $0.hear("1") }
+        audience.notify("1")
         #expect(log.all == ["b 1", "b 1"])
         #expect(delegates.count == 2)
-        withExtendedLifetime(hearers) {}
     }
 
     @Test("MulticastDelegate: removing with a dispatcher leaves the delegate on its other ones")
     func removeFromDispatcher() {
-        let hearer = LoggingDelegate("a", log)
-        let first = HeldDispatcher()
-        let second = HeldDispatcher()
-        let dispatchers: [(any Dispatcher)?] = [first, second, nil]
-        for dispatcher in dispatchers { delegates.add(hearer, on: dispatcher) }
+        let (first, second) = (HeldDispatcher(), HeldDispatcher())
+        let hearer = audience.add("a")[0]
+        for dispatcher in [first, second] { delegates.add(hearer, on: dispatcher) }
         delegates.remove(hearer, on: first)
-        delegates.notify { $0.hear("1") }
+        audience.notify("1")
         #expect(first.count == 0)
         #expect(second.count == 1)
         #expect(log.all == ["a 1"])
@@ -38,9 +36,8 @@ struct MulticastDelegateRemovalTests {
 
     @Test("MulticastDelegate: a dispatcher that is a value is known by ==")
     func removeFromEqualDispatcher() {
-        let hearer = LoggingDelegate("a", log)
         let queue = HeldDispatcher()
-        delegates.add(hearer, on: Numbered(number: 1, queue: queue))
+        let hearer = audience.add("a", on: Numbered(number: 1, queue: queue))[0]
         delegates.remove(hearer, on: Numbered(number: 2, queue: queue))
         #expect(delegates.count == 1)
         delegates.remove(hearer, on: Numbered(number: 1, queue: queue))
@@ -62,8 +59,7 @@ struct MulticastDelegateRemovalTests {
 
     @Test("MulticastDelegate: removing one who isn't there does nothing")
     func removeStranger() {
-        let hearer = LoggingDelegate("a", log)
-        delegates.add(hearer, on: nil)
+        let hearer = audience.add("a")[0]
         delegates.remove(LoggingDelegate("b", log))
         delegates.remove(hearer, on: HeldDispatcher())
         #expect(delegates.count == 1)
@@ -71,28 +67,25 @@ struct MulticastDelegateRemovalTests {
 
     @Test("MulticastDelegate: removing all leaves nobody, and later ones are called")
     func removeAll() {
-        let hearers = ["a", "b"].map { LoggingDelegate($0, log) }
         let queue = HeldDispatcher()
-        for hearer in hearers { delegates.add(hearer, on: queue) }
-        delegates.notify { $0.hear("1") }
+        let hearers = audience.add("a", "b", on: queue)
+        audience.notify("1")
         delegates.removeAll()
         queue.run()
         #expect(log.all == [])
         delegates.add(hearers[1], on: nil)
-        delegates.notify { $0.hear("2") }
+        audience.notify("2")
         #expect(log.all == ["b 2"])
-        withExtendedLifetime(hearers) {}
     }
 
     @Test("M2: calls queued before a removal are not made after it, though it was added again")
     func queuedBeforeRemoval() {
-        let hearer = LoggingDelegate("a", log)
         let queue = HeldDispatcher()
-        delegates.add(hearer, on: queue)
-        delegates.notify { $0.hear("1") }
+        let hearer = audience.add("a", on: queue)[0]
+        audience.notify("1")
         delegates.remove(hearer)
         delegates.add(hearer, on: queue)
-        delegates.notify { $0.hear("2") }
+        audience.notify("2")
         queue.run()
         #expect(log.all == ["a 2"])
     }
@@ -103,13 +96,11 @@ struct MulticastDelegateRemovalTests {
             log.add("once \(text)")
             delegates.remove(itself)
         }
-        let hearer = LoggingDelegate("a", log)
+        audience.add(once)
         delegates.add(once, on: nil)
-        delegates.add(once, on: nil)
-        delegates.add(hearer, on: nil)
-        for number in 1...2 { delegates.notify { $0.hear("\(number)") } }
+        audience.add("a")
+        for number in 1...2 { audience.notify("\(number)") }
         #expect(log.all == ["once 1", "a 1", "a 2"])
-        withExtendedLifetime((once, hearer)) {}
     }
 
     @Test(
@@ -124,9 +115,9 @@ struct MulticastDelegateRemovalTests {
         }
         delegates.add(first, on: nil)
         delegates.add(victim, on: nil)
-        delegates.notify { $0.hear("1") }
+        audience.notify("1")
         #expect(log.all == [])
-        delegates.notify { $0.hear("2") }
+        audience.notify("2")
         #expect(log.all == ["newcomer 2"])
         withExtendedLifetime(first) {}
     }
@@ -148,7 +139,7 @@ struct MulticastDelegateRemovalTests {
             expectSignal(done)
         }
         delegates.add(delegate, on: nil)
-        delegates.notify { $0.hear("1") }
+        audience.notify("1")
         #expect(log.all == ["other nested"])
         withExtendedLifetime((delegate, other)) {}
     }

@@ -8,53 +8,38 @@ import Testing
 struct ReleaseTests {
     private let log = SharedLog<String>()
 
-    @Test("MulticastDelegate: a dispatcher released with pending calls is deallocated, with their captures")
-    func delegateCalls() {
+    enum Kind: CaseIterable { case delegates, channel, closures }
+
+    @Test(
+        "a dispatcher released with pending calls is deallocated, with their captures",
+        arguments: Kind.allCases)
+    func pendingCalls(kind: Kind) {
         weak var dispatcher: HeldDispatcher?
         weak var registry: ListenerRegistry?
         do {
-            let delegates = MulticastDelegate<any HearingDelegate>()
-            let held = HeldDispatcher()
-            let hearer = LoggingDelegate("a", log)
-            delegates.add(hearer, on: held)
-            let witness = ReleaseProbe(log)
-            delegates.notify { _ in _ = witness }
+            let (held, owner, witness) = (HeldDispatcher(), LoggingDelegate("a", log), ReleaseProbe(log))
             dispatcher = held
-            registry = delegates.registry
+            switch kind {
+            case .delegates:
+                let delegates = MulticastDelegate<any HearingDelegate>()
+                registry = delegates.registry
+                delegates.add(owner, on: held)
+                delegates.notify { _ in _ = witness }
+            case .channel:
+                let channel = Channel<ReleaseProbe>()
+                registry = channel.storage.registry
+                channel.listen(owner, on: held) { _ in }
+                channel.post(witness)
+            case .closures:
+                let askers = MulticastClosures<ReleaseProbe, any Error>()
+                registry = askers.registry
+                askers.add(owner, on: held, success: { _ in }, failure: { _ in })
+                askers.complete(with: .success(witness))
+            }
+            #expect(held.count == 1)
         }
         #expect(dispatcher == nil)
         #expect(registry == nil)
-        #expect(log.all == ["released"])
-    }
-
-    @Test("Channel: a dispatcher released with pending deliveries is deallocated, with their captures")
-    func channelDeliveries() {
-        weak var dispatcher: HeldDispatcher?
-        do {
-            let channel = Channel<ReleaseProbe>()
-            let held = HeldDispatcher()
-            let owner = Owner()
-            channel.listen(owner, on: held) { _ in }
-            channel.post(ReleaseProbe(log))
-            dispatcher = held
-        }
-        #expect(dispatcher == nil)
-        #expect(log.all == ["released"])
-    }
-
-    @Test(
-        "MulticastClosures: a dispatcher released with pending pairs is deallocated, with their captures")
-    func pairCalls() {
-        weak var dispatcher: HeldDispatcher?
-        do {
-            let askers = MulticastClosures<ReleaseProbe, any Error>()
-            let held = HeldDispatcher()
-            let owner = Owner()
-            askers.add(owner, on: held, success: { _ in }, failure: { _ in })
-            askers.complete(with: .success(ReleaseProbe(log)))
-            dispatcher = held
-        }
-        #expect(dispatcher == nil)
         #expect(log.all == ["released"])
     }
 

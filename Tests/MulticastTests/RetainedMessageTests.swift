@@ -9,6 +9,7 @@ import Testing
 struct RetainedMessageTests {
     private let channel = Channel<Int>()
     private let log = SharedLog<String>()
+    private let owner = Owner()
 
     private func listen(_ owner: AnyObject, _ name: String, on dispatcher: (any Dispatcher)? = nil) {
         channel.listen(owner, on: dispatcher) { [log] in log.add("\(name) \($0)") }
@@ -16,7 +17,6 @@ struct RetainedMessageTests {
 
     @Test("Retained message: a later listener receives the last one first, before listen returns")
     func lateListener() {
-        let owner = Owner()
         channel.post(1)
         #expect(channel.retainedMessage == nil)
         channel.post(2, retained: true)
@@ -36,7 +36,6 @@ struct RetainedMessageTests {
         "Retained message: on a dispatcher it comes there, before what is posted later, and not after removal"
     )
     func onDispatcher() {
-        let owner = Owner()
         let queue = HeldDispatcher()
         channel.post(1, retained: true)
         listen(owner, "a", on: queue)
@@ -59,7 +58,6 @@ struct RetainedMessageTests {
             func dispatch(_ work: @escaping @Sendable () -> Void) { held.add(work) }
             func run() { for work in held.all.reversed() { work() } }
         }
-        let owner = Owner()
         let queue = Reversing()
         channel.post(1, retained: true)
         listen(owner, "a", on: queue)
@@ -70,7 +68,6 @@ struct RetainedMessageTests {
 
     @Test("Retained message: removing all listeners leaves it for later ones")
     func staysAfterRemoveAll() {
-        let owner = Owner()
         channel.post(1, retained: true)
         listen(owner, "a")
         channel.removeAll()
@@ -81,7 +78,6 @@ struct RetainedMessageTests {
 
     @Test("Retained message: what another thread posts while it is being delivered comes after it")
     func postedMeanwhile() {
-        let owner = Owner()
         let begun = DispatchSemaphore(value: 0)
         let posted = DispatchSemaphore(value: 0)
         let ended = DispatchSemaphore(value: 0)
@@ -103,12 +99,10 @@ struct RetainedMessageTests {
         expectSignal(ended)
         channel.post(4)
         #expect(log.all == ["1", "2", "3", "4"])
-        withExtendedLifetime(owner) {}
     }
 
     @Test("Retained message: what its listener posts comes after it, and not after its removal")
     func postedInside() {
-        let owner = Owner()
         channel.post(1, retained: true)
         channel.listen(owner) { [channel, log] number in
             log.add("\(number) begins")
@@ -164,7 +158,6 @@ struct RetainedMessageTests {
         Channel<Int>("status", in: directory).post(7, retained: true)
         for number in 0..<200 { Channel<Int>("room \(number)", in: directory).post(1) }
         #expect(directory.listing.map(\.name) == ["status"])
-        let owner = Owner()
         Channel<Int>("status", in: directory).listen(owner) { [log] in log.add("\($0)") }
         #expect(log.all == ["7"])
         Channel<Int>("status", in: directory).remove(owner)

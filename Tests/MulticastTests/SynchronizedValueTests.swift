@@ -133,23 +133,6 @@ struct SynchronizedValueTests {
         #expect(value.lock.readerCount == 0)
     }
 
-    @Test("SynchronizedValue: values nest in one another, in one order")
-    func nestedValues() {
-        let outer = SynchronizedValue(0)
-        let inner = SynchronizedValue(0)
-        onThreads(4) { _ in
-            for _ in 0..<1_000 {
-                outer.write { first in
-                    inner.write { $0 += 1 }
-                    first += inner.read { _ in outer === inner ? 0 : 1 }
-                }
-                _ = outer.read { first in inner.read { $0 == first } }
-            }
-        }
-        #expect(outer.value == 4_000)
-        #expect(inner.value == 4_000)
-    }
-
     #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
     @Test("SynchronizedValue: a write inside a read stops with a message, instead of waiting for itself")
     func writeInsideRead() async {

@@ -22,34 +22,6 @@ struct ThreadsTests {
     }
 
     @Test(
-        "MulticastDelegate: one who stays hears each of many threads' notifies once, while others come and go"
-    )
-    func comingAndGoing() {
-        let delegates = MulticastDelegate<any HearingDelegate>()
-        let queue = SerialDispatcher()
-        let (atOnce, queued) = (Counter(), Counter())
-        delegates.add(atOnce, on: nil)
-        delegates.add(queued, on: queue)
-        onThreads(6) { thread in
-            for round in 0..<300 {
-                if thread < 3 {
-                    delegates.notify { $0.hear("") }
-                } else {
-                    let passing = Counter()
-                    delegates.add(passing, on: round.isMultiple(of: 2) ? nil : queue)
-                    delegates.add(passing, on: queue)
-                    if round.isMultiple(of: 3) { delegates.remove(passing) }
-                    if round.isMultiple(of: 50) { _ = delegates.count }
-                }
-            }
-        }
-        queue.drain()
-        #expect(atOnce.heard.load(ordering: .relaxed) == 900)
-        #expect(queued.heard.load(ordering: .relaxed) == 900)
-        #expect(delegates.count == 2)
-    }
-
-    @Test(
         "MulticastDelegate: removed on its own queue, a delegate is not called again, however many threads notify"
     )
     func removedOnOwnQueue() {
@@ -113,27 +85,6 @@ struct ThreadsTests {
         for vote in votes.all { #expect(try await vote.value == true) }
         #expect(votes.all.count == 200)
         withExtendedLifetime(stays) {}
-    }
-
-    @Test("MulticastClosures: many jobs with many askers, each asker is answered once")
-    func jobs() {
-        let askers = MulticastClosures<Int, any Error>()
-        let queue = SerialDispatcher()
-        let owner = Owner()
-        let log = SharedLog<Int>()
-        onThreads(4) { thread in
-            for round in 0..<200 {
-                let isFirst = askers.add(
-                    owner, on: round.isMultiple(of: 2) ? queue : nil, success: { log.add($0) },
-                    failure: { _ in })
-                if isFirst { askers.complete(with: .success(thread)) }
-            }
-        }
-        askers.complete(with: .success(9))
-        queue.drain()
-        #expect(log.all.count == 800)
-        #expect(askers.registry.indexedCount == 0)
-        withExtendedLifetime(owner) {}
     }
 
     @Test("Channel: listeners come and go by priority while many threads post; one who stays gets everything")

@@ -23,7 +23,6 @@ extension Deferred {
     /// Attaches `callback` and returns a Deferred with the value that it returns. Runs on the main actor;
     /// otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func map<U: Sendable>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -35,7 +34,6 @@ extension Deferred {
     /// that the one that runs returns. Runs on the main actor; otherwise behaves as the form with a
     /// ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func map<U: Sendable>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
         recover errback: @escaping @MainActor @Sendable (any Error) throws -> U,
@@ -49,7 +47,6 @@ extension Deferred {
     /// Attaches `callback`, which returns a Deferred, and returns a Deferred with that one's outcome. Runs
     /// on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func then<R: DeferredConvertible>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -61,7 +58,6 @@ extension Deferred {
     /// Deferred with the outcome of the one that is returned. Runs on the main actor; otherwise behaves as
     /// the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func then<R: DeferredConvertible>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
         orElse errback: @escaping @MainActor @Sendable (any Error) throws -> R,
@@ -75,7 +71,6 @@ extension Deferred {
     /// Attaches `callback`, which returns nothing, and returns a Deferred that is resolved when it has run.
     /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     @discardableResult
     public func done(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
@@ -88,7 +83,6 @@ extension Deferred {
     /// Deferred that is resolved when one of them has run. Runs on the main actor; otherwise behaves as the
     /// form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     @discardableResult
     public func done(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
@@ -103,7 +97,6 @@ extension Deferred {
     /// Attaches `errback` and returns a Deferred with the value that it returns in place of the failure.
     /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func recover(
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -114,7 +107,6 @@ extension Deferred {
     /// Attaches `errback`, which returns a Deferred, and returns a Deferred with that one's outcome in
     /// place of the failure. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func orElse<R: DeferredConvertible>(
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -126,7 +118,6 @@ extension Deferred {
     /// or when `errback` has run. Runs on the main actor; otherwise behaves as the form with a
     /// ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     @discardableResult
     public func fail(
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
@@ -138,7 +129,6 @@ extension Deferred {
     /// Attaches `errback` for errors of one type and returns a Deferred with the value that it returns in
     /// place of the failure. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func recover<E: Error>(
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -150,7 +140,6 @@ extension Deferred {
     /// that one's outcome in place of the failure. Runs on the main actor; otherwise behaves as the form
     /// with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func orElse<R: DeferredConvertible, E: Error>(
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -162,7 +151,6 @@ extension Deferred {
     /// resolved when this one is, or when `errback` has run. Runs on the main actor; otherwise behaves as
     /// the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     @discardableResult
     public func fail<E: Error>(
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> Void,
@@ -174,7 +162,6 @@ extension Deferred {
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with the value that it
     /// returns. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func mapResult<U: Sendable>(
         on _: MainActor.Type,
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U,
@@ -187,7 +174,6 @@ extension Deferred {
     /// with that one's outcome. Runs on the main actor; otherwise behaves as the form with a
     /// ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func thenResult<R: DeferredConvertible>(
         on _: MainActor.Type,
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> R,
@@ -200,7 +186,6 @@ extension Deferred {
     /// is resolved when it has run. Runs on the main actor; otherwise behaves as the form with a
     /// ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     @discardableResult
     public func both(
         on _: MainActor.Type,
@@ -213,7 +198,6 @@ extension Deferred {
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with that same outcome.
     /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     @discardableResult
     public func always(
         on _: MainActor.Type,
@@ -226,7 +210,6 @@ extension Deferred {
     /// Attaches `transform` and returns a Deferred that fails with the error that it returns. Runs on the main actor;
     /// otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     public func mapError(
         on _: MainActor.Type, _ transform: @escaping @MainActor @Sendable (any Error) -> any Error,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -239,7 +222,6 @@ extension Deferred {
     /// Adds a finalizer that runs on the main actor, and returns this same handle. Otherwise behaves as
     /// ``finally(on:_:)`` with a ``Dispatcher``.
     @_alwaysEmitIntoClient
-    @inline(__always)
     @discardableResult
     public func finally(
         on _: MainActor.Type, _ finalizer: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void

@@ -182,7 +182,6 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
 /// A request of a ``DeferredCache`` that is in progress, or the value that it returned.
 private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// Returned by what changes it, so that what it retained is released outside of the lock.
     enum State: Sendable {
         /// So many callers asked for the request and have not cancelled. Their Deferreds follow `shared`, before
         /// which the cache has recorded the outcome; nil if no further caller shares the request. `keeper` is a
@@ -210,42 +209,31 @@ private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Senda
         state.withLock { $0 = .inProgress(consumers: 1, shared: shared, keeper: keeper) }
     }
 
-    /// Adds a consumer to a request that may be shared. Returns the state.
+    /// Adds a consumer to a request that may be shared. Returns the state, but for the number of consumers.
     func join() -> State {
-        state.withLock { state in
-            if case .inProgress(let consumers, let shared?, let keeper) = state {
-                state = .inProgress(consumers: consumers + 1, shared: shared, keeper: keeper)
-            }
-            return state
+        state.exchange { state in
+            guard case .inProgress(let consumers, let shared?, let keeper) = state else { return state }
+            return .inProgress(consumers: consumers + 1, shared: shared, keeper: keeper)
         }
     }
 
     /// Removes a consumer. Returns the keeper if it was the last of a request in progress, which has ended thereby.
     func leave() -> Deferred<Value>? {
-        let (isLast, before) = state.withLock { state -> (Bool, State) in
-            let before = state
-            guard case .inProgress(let consumers, let shared, let keeper) = before else {
-                return (false, before)
-            }
-            state =
-                consumers == 1
+        let before = state.exchange { state in
+            guard case .inProgress(let consumers, let shared, let keeper) = state else { return state }
+            return consumers == 1
                 ? .ended : .inProgress(consumers: consumers - 1, shared: shared, keeper: keeper)
-            return (consumers == 1, before)
         }
-        guard isLast, case .inProgress(_, _, let keeper) = before else { return nil }
+        guard case .inProgress(1, _, let keeper) = before else { return nil }
         return keeper
     }
 
     /// Keeps the value of a request that may be shared. Returns false for another.
     func keep(_ value: Value, _ timer: DelayedCall) -> Bool {
-        let (isKept, before) = state.withLock { state -> (Bool, State) in
-            let before = state
-            guard case .inProgress(_, _?, _) = before else { return (false, before) }
-            state = .kept(value, timer)
-            return (true, before)
+        let before = state.exchange { state in
+            if case .inProgress(_, _?, _) = state { .kept(value, timer) } else { state }
         }
-        withExtendedLifetime(before) {}
-        return isKept
+        return if case .inProgress(_, _?, _) = before { true } else { false }
     }
 
     /// Releases a value that is kept; a request in progress is shared no more, and its value not kept.
@@ -263,11 +251,6 @@ private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Senda
     func end() { end { _ in .ended } }
 
     private func end(_ after: (State) -> State) {
-        let before = state.withLock { state in
-            let before = state
-            state = after(before)
-            return before
-        }
-        if case .kept(_, let timer) = before { timer.stop() }
+        if case .kept(_, let timer) = state.exchange(after) { timer.stop() }
     }
 }

@@ -10,9 +10,9 @@ internal import Synchronization
 /// ```
 ///
 /// Permits are granted in the order in which they were asked for. A cancel of a waiting ``acquire(fileID:line:)`` or
-/// `run` removes it from the queue. A permit is granted on the thread that releases one, within that call; except
-/// that a permit released inside a callback of another holder, on a thread that is granting permits further up its
-/// stack, is granted after that callback. So a long queue of work that never waits takes no stack.
+/// `run` removes it from the queue. A permit that is released is granted within that call, unless another thread is
+/// granting permits and takes it. Released inside a callback of another holder, on a thread that is granting permits
+/// further up its stack, it is granted after that callback. So a long queue of work that never waits takes no stack.
 ///
 /// A cancel of several at once admits none of them: who waits leaves before a permit is released. Releasing the
 /// last reference to a semaphore changes nothing for those that wait or have a permit.

@@ -101,13 +101,13 @@ struct LockFile {
         }
         // Up to the last slash and with it: "/" of "/name".
         let folder = slash.map { String(path[...$0]) } ?? "."
-        return (try openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY), name)
+        return (try openFile(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY), name)
     }
 
     /// Opens a regular file without following symbolic links.
     private static func open(_ name: String, in folder: CInt, _ access: CInt) throws(Failure) -> CInt {
         // Without O_NONBLOCK, opening a pipe would wait for its other end.
-        let descriptor = try openat(folder, name, access | O_NOFOLLOW | O_NONBLOCK)
+        let descriptor = try openFile(folder, name, access | O_NOFOLLOW | O_NONBLOCK)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -116,18 +116,10 @@ struct LockFile {
         return descriptor
     }
 
-    private static func openat(_ folder: CInt, _ name: String, _ flags: CInt) throws(Failure) -> CInt {
+    private static func openFile(_ folder: CInt, _ name: String, _ flags: CInt) throws(Failure) -> CInt {
         while true {
             let flags = flags | O_CLOEXEC
-            #if canImport(Darwin)
-            let descriptor = Darwin.openat(folder, name, flags, 0o644)
-            #elseif canImport(Glibc)
-            let descriptor = Glibc.openat(folder, name, flags, 0o644)
-            #elseif canImport(Musl)
-            let descriptor = Musl.openat(folder, name, flags, 0o644)
-            #elseif canImport(Android)
-            let descriptor = Android.openat(folder, name, flags, 0o644)
-            #endif
+            let descriptor = openat(folder, name, flags, 0o644)
             if descriptor >= 0 { return descriptor }
             if errno == ELOOP && flags & O_NOFOLLOW != 0 { throw .unusable("it is a symbolic link") }
             if errno != EINTR { throw .unusable(reason()) }

@@ -103,7 +103,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
         let ticket = state.withLock { $0.elements.reserve() }
         let (deferred, resolver) = Deferred<Void>.withResolver(
             canceller: { [weak self] resolver in
-                // What has been delivered cannot be withdrawn: then it has been sent (Q4).
+                // A call of `send` whose element was delivered succeeds, also if it is cancelled now (Q4).
                 if let self, !withdraw(ticket) { resolver.resolve() }
             }, fileID: fileID, line: line)
         let effects = state.withLock { $0.send((ticket, element), resolver) }
@@ -142,7 +142,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
     /// Fails the calls that wait for an element of a queue that has ended, if none can come any more.
     func refuseWaiting() {
         while let (getter, error) = state.withLock({ $0.nextRefused() }) {
-            // Released, it is abandoned, which is reported only where something waits for it.
+            // A getter that is released here fails with `.abandoned`, reported only if something waits for it.
             if error != .abandoned { getter.reject(error) }
         }
     }
@@ -151,7 +151,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
     func perform(_ first: Effects) {
         var effects = first
         while true {
-            // One that is being cancelled withdraws its element, or finds that it was delivered. Which of the two
+            // One that is being cancelled removes its element, or finds that it was delivered. Which of the two
             // threads it is up to is decided under the lock.
             if let (ticket, resolver) = effects.entered, !resolver.isCancelled,
                 state.withLock({ $0.entering.remove(ticket) != nil })
@@ -277,7 +277,7 @@ extension QueueStorage {
             return true
         }
 
-        /// Whether an element may be put now. One that is sent waits for its turn behind those that wait.
+        /// Whether an element may be put now. One that is sent waits behind those that wait already.
         private var hasRoom: Bool { senders.isEmpty && (elements.count < size || !getters.isEmpty) }
 
         /// Delivers the first element if a call waits for it, and lets the next one enter where there is room. One

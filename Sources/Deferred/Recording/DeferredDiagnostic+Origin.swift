@@ -68,37 +68,13 @@ extension DeferredDiagnostic.Location {
     /// How a Deferred was created, in the bits of a location that no line number needs, so that storing it costs a link
     /// nothing.
     @usableFromInline
-    struct OriginBits: Equatable {
-        @usableFromInline let bits: UInt32
-
-        @inlinable
-        init(_ number: UInt32) { bits = number << 26 }
-
-        @inlinable static var other: OriginBits { OriginBits(0) }
-        @inlinable static var source: OriginBits { OriginBits(1) }
-        @inlinable static var resolver: OriginBits { OriginBits(2) }
-        @inlinable static var settled: OriginBits { OriginBits(3) }
-        @inlinable static var map: OriginBits { OriginBits(4) }
-        @inlinable static var recover: OriginBits { OriginBits(5) }
-        @inlinable static var both: OriginBits { OriginBits(6) }
-        @inlinable static var pair: OriginBits { OriginBits(7) }
-        @inlinable static var task: OriginBits { OriginBits(8) }
-        @inlinable static var after: OriginBits { OriginBits(9) }
-        @inlinable static var timeout: OriginBits { OriginBits(10) }
-        @inlinable static var shielded: OriginBits { OriginBits(11) }
-        @inlinable static var list: OriginBits { OriginBits(12) }
-        @inlinable static var awaiting: OriginBits { OriginBits(13) }
-        @inlinable static var blocking: OriginBits { OriginBits(14) }
-        @inlinable static var then: OriginBits { OriginBits(15) }
-        @inlinable static var done: OriginBits { OriginBits(16) }
-        @inlinable static var orElse: OriginBits { OriginBits(17) }
-        @inlinable static var fail: OriginBits { OriginBits(18) }
-        @inlinable static var mapResult: OriginBits { OriginBits(19) }
-        @inlinable static var thenResult: OriginBits { OriginBits(20) }
-        @inlinable static var always: OriginBits { OriginBits(21) }
-        @inlinable static var mapError: OriginBits { OriginBits(22) }
+    enum OriginBits: UInt32 {
+        case other, source, resolver, settled, map, recover, both, pair, task, after, timeout, shielded, list
+        case awaiting, blocking, then, done, orElse, fail, mapResult, thenResult, always, mapError
         /// No position of a chain: a link that works for another one.
-        @inlinable static var hidden: OriginBits { OriginBits(31) }
+        case hidden = 31
+
+        @inlinable var bits: UInt32 { rawValue << 26 }
     }
 
     static let lineBits: UInt32 = 1 << 26 - 1

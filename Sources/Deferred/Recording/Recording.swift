@@ -13,18 +13,18 @@ package enum Recording {
     /// Receives what happens to Deferreds, on any thread, some of it under a link's lock: it must not call into
     /// the library.
     package protocol Recorder: AnyObject, Sendable {
-        func record(_ event: Event, of subject: Subject)
+        func record(_ event: Event<Subject>, of subject: Subject)
         /// Adds the description of a failure that was recorded as `settled`. Not called under a lock.
         func describeFailure(of subject: Subject, _ text: String)
     }
 
-    /// Something that happens to a subject.
-    package enum Event {
+    /// Something that happens to a Deferred. `Other` identifies another one: a subject, or its number in a recording.
+    package enum Event<Other: Sendable>: Sendable {
         case created
-        case attached(to: Subject)
-        case waits(for: Subject)
-        case follows(Subject)
-        case bypassed(by: Subject)
+        case attached(to: Other)
+        case waits(for: Other)
+        case follows(Other)
+        case bypassed(by: Other)
         case began(Activity, queue: String)
         case ended
         case dispatched(to: String)
@@ -34,12 +34,12 @@ package enum Recording {
     }
 
     /// What runs on a thread for a Deferred, from its start to its end.
-    package enum Activity {
+    package enum Activity: Sendable {
         case callback, canceller, finalizer, cancelling, unpausing
         case completing(at: DeferredDiagnostic.Location)
     }
 
-    package enum Outcome {
+    package enum Outcome: Sendable {
         case value, failure, cancelled
     }
 
@@ -77,7 +77,7 @@ package enum Recording {
     }
 
     /// A Deferred, as recorders identify it.
-    package struct Subject {
+    package struct Subject: Sendable {
         /// Unique in the process. 0 if no number was left.
         package let number: UInt32
         /// Whether it has its outcome by now.
@@ -98,11 +98,11 @@ package enum Recording {
         }
     }
 
-    private static func note(_ subject: Subject, _ event: Event) {
+    private static func note(_ subject: Subject, _ event: Event<Subject>) {
         for recorder in recorders.withLock({ $0 }) { recorder.record(event, of: subject) }
     }
 
-    private static func note(_ link: Link, _ event: Event) {
+    private static func note(_ link: Link, _ event: Event<Subject>) {
         if let subject = Subject(link) { note(subject, event) }
     }
 }

@@ -122,7 +122,7 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
     func attempt(_ number: Int) -> Deferred<Value> {
         let made = Deferred(following: { () throws -> Deferred<Value> in try body(number) })
         guard made.link.peekIfIdle() else { return made.orElse { try next(after: number, $0) } }
-        // No link is left for an attempt that fails at once.
+        // An attempt that fails at once leaves no link in the chain.
         guard case .failure(let error) = made.currentResult else { return made }
         return Deferred(following: { () throws -> Deferred<Value> in try next(after: number, error) })
     }

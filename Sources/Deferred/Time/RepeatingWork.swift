@@ -111,7 +111,7 @@ public final class RepeatingWork: DeferredConvertible {
     public func reset() { schedule.reset() }
 
     /// Ends the work without a failure: lets the run in progress end, starts no further one, and resolves ``deferred``,
-    /// which this returns: at once, if no run is in progress.
+    /// which this returns: at once, if no run is in progress and no other thread is in ``reset()`` just now.
     @discardableResult
     public func stop() -> Deferred<Void> {
         schedule.stop()
@@ -146,7 +146,7 @@ final class RepeatingSchedule: Sendable {
                 due = last + 1
                 return time
             }
-            // Never the last one again: a timer may expire a little early.
+            // Never the interval that has just run: a timer may expire a little early.
             due = max(last, (time - start).attosecondCount / length) + 1
             return start + Duration(attosecondCount: due * length)
         }

@@ -4,7 +4,7 @@
 /// timer, and the timer retains the scheduled work; that cycle ends when the timer expires or is stopped. Whatever
 /// owns a timer stops it when it needs it no longer, at the latest in its `deinit`.
 final class DelayedCall: Sendable {
-    private enum State {
+    private enum State: Sendable {
         case new
         case set(any DelayedWork)
         case stopped
@@ -34,12 +34,7 @@ final class DelayedCall: Sendable {
     /// Stops the timer and releases its work. Returns false if it has expired.
     @discardableResult
     func stop() -> Bool {
-        let before = state.withLock { state in
-            let before = state
-            if case .expired = before {} else { state = .stopped }
-            return before
-        }
-        switch before {
+        switch state.exchange({ if case .expired = $0 { .expired } else { .stopped } }) {
         case .set(let scheduled): scheduled.cancel()
         case .expired: return false
         case .new, .stopped: break
@@ -48,12 +43,9 @@ final class DelayedCall: Sendable {
     }
 
     private func expire() -> Bool {
-        let before = state.withLock { state in
-            let before = state
-            if case .stopped = before {} else { state = .expired }
-            return before
+        switch state.exchange({ if case .stopped = $0 { .stopped } else { .expired } }) {
+        case .stopped: false
+        case .new, .set, .expired: true
         }
-        if case .stopped = before { return false }
-        return true
     }
 }

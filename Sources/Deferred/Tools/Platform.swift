@@ -104,17 +104,17 @@ package enum Platform {
 /// A pointer of which each thread has its own; `nil` until the thread sets it.
 ///
 /// Sound: nothing is dereferenced here. The code that sets a pointer keeps its memory valid while it is set.
-struct ThreadSlot: Sendable {
+package struct ThreadSlot: Sendable {
     private let key: pthread_key_t
 
-    init() {
+    package init() {
         var key = pthread_key_t()
         let failure = pthread_key_create(&key, nil)
         precondition(failure == 0, "no room for one more value of a thread's own")
         self.key = key
     }
 
-    var value: UnsafeMutableRawPointer? {
+    package var value: UnsafeMutableRawPointer? {
         get { pthread_getspecific(key) }
         nonmutating set { pthread_setspecific(key, newValue) }
     }

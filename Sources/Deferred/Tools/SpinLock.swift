@@ -31,6 +31,18 @@ package final class SpinLocked<Value>: @unchecked Sendable {
     }
 }
 
+extension SpinLocked where Value: Sendable {
+    /// Replaces the value by what `change` returns for it, and returns the value before, which is therefore not
+    /// released under the lock.
+    package func exchange(_ change: (Value) -> Value) -> Value {
+        withLock { value in
+            let before = value
+            value = change(before)
+            return before
+        }
+    }
+}
+
 /// Keeps the optimiser from moving a retain past the store that releases a lock.
 ///
 /// It moves retains down past stores, atomic ones included: an object found under the lock would be retained

@@ -9,24 +9,11 @@ public final class ChannelDirectory: Sendable {
     /// The directory that `Channel("name")` uses.
     public static let shared = ChannelDirectory()
 
-    /// The channels in no particular order, and the place of each.
     struct State {
-        var channels: [ChannelStorage] = []
-        var places: [ChannelKey: Int] = [:]
-        /// The place of the next channel that is checked for whether it is still used.
-        var hand = 0
-
-        /// Removes a channel; the last one takes its place.
-        mutating func remove(at place: Int) -> ChannelStorage {
-            let removed = channels[place]
-            places[removed.key] = nil
-            let last = channels.removeLast()
-            if last.key != removed.key {
-                channels[place] = last
-                places[last.key] = place
-            }
-            return removed
-        }
+        var channels: [ChannelKey: ChannelStorage] = [:]
+        /// How many channels there are when the unused ones are next searched for and removed.
+        var sweepAt = smallestSweep
+        fileprivate static let smallestSweep = 64
     }
 
     let state = SpinLocked(State())
@@ -36,8 +23,8 @@ public final class ChannelDirectory: Sendable {
 
     /// Every channel that has a listener, a retained message or a handle (a ``Channel``), sorted by name.
     public var listing: [ChannelListing] {
-        for key in state.withLock({ $0.channels.map(\.key) }) { removeIfUnused(key) }
-        let channels = state.withLock { state in state.channels.withUnsafeBufferPointer { Array($0) } }
+        sweep()
+        let channels = state.withLock { Array($0.channels.values) }
         return channels.map(\.listing).sorted { first, second in
             let names = (first.name ?? "", second.name ?? "")
             return names.0 != names.1 ? names.0 < names.1 : "\(first.messageType)" < "\(second.messageType)"
@@ -46,30 +33,25 @@ public final class ChannelDirectory: Sendable {
 
     func storage(named name: String, of type: any Any.Type) -> ChannelStorage {
         let key = ChannelKey(name: name, messageType: ObjectIdentifier(type))
-        let (channel, isNew) = state.withLock { state in
-            if let place = state.places[key] { return (state.channels[place], false) }
+        let (channel, isSweepDue) = state.withLock { state in
+            if let channel = state.channels[key] { return (channel, false) }
             let channel = ChannelStorage(name, type, in: self)
-            state.places[key] = state.channels.count
-            state.channels.append(channel)
-            return (channel, true)
+            state.channels[key] = channel
+            return (channel, state.channels.count >= state.sweepAt)
         }
-        if isNew { removeSomeUnused() }
+        if isSweepDue { sweep() }
         return channel
     }
 
-    /// Checks two channels for every one that is added. Unused channels therefore never outnumber the others
-    /// for long, and adding one takes constant time.
-    private func removeSomeUnused() {
-        for _ in 0..<2 {
-            let key = state.withLock { state -> ChannelKey? in
-                // The channel that was added may have been finished since, and have been the last.
-                guard !state.channels.isEmpty else { return nil }
-                state.hand = state.hand + 1 < state.channels.count ? state.hand + 1 : 0
-                return state.channels[state.hand].key
-            }
-            guard let key else { return }
-            removeIfUnused(key)
+    /// Removes the unused channels. They therefore never outnumber the others for long, and each channel that is added
+    /// costs a constant share of the sweeps.
+    private func sweep() {
+        let keys = state.withLock { state in
+            state.sweepAt = .max
+            return Array(state.channels.keys)
         }
+        for key in keys { removeIfUnused(key) }
+        state.withLock { $0.sweepAt = max(State.smallestSweep, 2 * $0.channels.count) }
     }
 
     /// Removes a channel that has no listener, no retained message and no handle.
@@ -77,24 +59,22 @@ public final class ChannelDirectory: Sendable {
     /// Searches for a listener outside the lock. While the lock is held, a channel that only the directory
     /// refers to can't get another reference.
     private func removeIfUnused(_ key: ChannelKey) {
-        let registry = state.withLock { state in state.places[key].map { state.channels[$0].registry } }
+        let registry = state.withLock { $0.channels[key]?.registry }
         guard let registry, !registry.hasLivingListener() else { return }
         let removed = state.withLock { state -> ChannelStorage? in
-            guard let place = state.places[key], isKnownUniquelyReferenced(&state.channels[place]),
-                state.channels[place].registry.isUnused
+            guard let place = state.channels.index(forKey: key),
+                isKnownUniquelyReferenced(&state.channels.values[place]),
+                state.channels.values[place].registry.isUnused
             else { return nil }
-            return state.remove(at: place)
+            return state.channels.remove(at: place).value
         }
         withExtendedLifetime(removed) {}
     }
 
     /// Removes a channel that was finished, and leaves one that was since made by the same name.
     func remove(_ channel: ChannelStorage) {
-        let removed = state.withLock { state -> ChannelStorage? in
-            guard let place = state.places[channel.key], state.channels[place] === channel else {
-                return nil
-            }
-            return state.remove(at: place)
+        let removed = state.withLock { state in
+            state.channels[channel.key] === channel ? state.channels.removeValue(forKey: channel.key) : nil
         }
         withExtendedLifetime(removed) {}
     }

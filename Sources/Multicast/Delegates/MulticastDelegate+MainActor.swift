@@ -18,7 +18,7 @@ extension MulticastDelegate {
         let dispatcher = MainActorDispatcher()
         for case let registration? in registry.snapshot() {
             Registration(registration.listener, on: dispatcher).deliver(from: registry) { object, listener in
-                let delegate = UncheckedDelegate(value: Self.delegate(of: listener, object))
+                let delegate = UncheckedArguments(value: Self.delegate(of: listener, object))
                 MainActor.assumeIsolated { body(delegate.value) }
             }
         }
@@ -46,7 +46,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        ballot(order, fileID, line).decide(by: false, onMainActor(body))
+        ballot(order, fileID, line).decide(by: false, onMainActor(body), Vote.cast)
     }
 
     /// Returns whether all delegates, asked on the main actor, say yes, and waits for the Deferreds that they return.
@@ -55,7 +55,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        ballot(order, fileID, line).decidePromised(by: false, onMainActor(body))
+        ballot(order, fileID, line).decide(by: false, onMainActor(body), Vote.promise)
     }
 
     /// Returns whether any delegate, asked on the main actor, says yes: the first yes decides.
@@ -64,7 +64,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        ballot(order, fileID, line).decide(by: true, onMainActor(body))
+        ballot(order, fileID, line).decide(by: true, onMainActor(body), Vote.cast)
     }
 
     /// Returns whether any delegate, asked on the main actor, says yes, and waits for the Deferreds that they return.
@@ -73,7 +73,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        ballot(order, fileID, line).decidePromised(by: true, onMainActor(body))
+        ballot(order, fileID, line).decide(by: true, onMainActor(body), Vote.promise)
     }
 
     /// Asks one delegate after the other, on the main actor, until one ends the question, and passes each the result
@@ -108,7 +108,7 @@ extension MulticastDelegate {
         return reduce(
             into: consume initial, on: MainActorDispatcher(),
             { answer, delegate in
-                let delegate = UncheckedDelegate(value: delegate)
+                let delegate = UncheckedArguments(value: delegate)
                 try MainActor.assumeIsolated { try body(&answer, delegate.value) }
             }, site)
     }
@@ -125,7 +125,7 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
-        ballot(order, fileID, line).find(onMainActor(body))
+        ballot(order, fileID, line).find(onMainActor(body), Vote.cast)
     }
 
     /// Returns the delegate whose Deferred said yes first, or nil if none did; asks on the main actor.
@@ -134,33 +134,23 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {
-        ballot(order, fileID, line).findPromised(onMainActor(body))
+        ballot(order, fileID, line).find(onMainActor(body), Vote.promise)
     }
 }
 
-/// A delegate on its way to a closure that runs on the main actor.
+/// Arguments on their way to a closure that runs on the main actor.
 ///
 /// Sound as `@unchecked Sendable`: created where the main actor's executor is current, and used there at once.
-private struct UncheckedDelegate<Delegate>: @unchecked Sendable {
-    let value: Delegate
+private struct UncheckedArguments<Arguments>: @unchecked Sendable {
+    let value: Arguments
 }
 
 /// Returns `body` as a closure that may be called wherever the main actor's executor is current.
-private func onMainActor<Delegate, Answer: Sendable>(
-    _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer
-) -> @Sendable (Delegate) throws -> Answer {
-    { delegate in
-        let delegate = UncheckedDelegate(value: delegate)
-        return try MainActor.assumeIsolated { try body(delegate.value) }
-    }
-}
-
-/// The same for a closure that receives the result so far as well.
-private func onMainActor<Answer: Sendable, Delegate, Turn: Sendable>(
-    _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Turn
-) -> @Sendable (Answer, Delegate) throws -> Turn {
-    { answer, delegate in
-        let delegate = UncheckedDelegate(value: delegate)
-        return try MainActor.assumeIsolated { try body(answer, delegate.value) }
+private func onMainActor<each Argument, Answer: Sendable>(
+    _ body: @escaping @MainActor @Sendable (repeat each Argument) throws -> Answer
+) -> @Sendable (repeat each Argument) throws -> Answer {
+    { (argument: repeat each Argument) in
+        let arguments = UncheckedArguments(value: (repeat each argument))
+        return try MainActor.assumeIsolated { try body(repeat each arguments.value) }
     }
 }

@@ -29,7 +29,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        Ballot(self, order, fileID, line).decide(by: false, body)
+        Ballot(self, order, fileID, line).decide(by: false, body, Vote.cast)
     }
 
     /// Returns whether all delegates say yes, and waits for the Deferreds that they return: the first no
@@ -39,7 +39,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        Ballot(self, order, fileID, line).decidePromised(by: false, body)
+        Ballot(self, order, fileID, line).decide(by: false, body, Vote.promise)
     }
 
     /// Returns whether any delegate says yes: the first yes decides. False without delegates.
@@ -55,7 +55,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        Ballot(self, order, fileID, line).decide(by: true, body)
+        Ballot(self, order, fileID, line).decide(by: true, body, Vote.cast)
     }
 
     /// Returns whether any delegate says yes, and waits for the Deferreds that they return: the first yes
@@ -65,7 +65,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        Ballot(self, order, fileID, line).decidePromised(by: true, body)
+        Ballot(self, order, fileID, line).decide(by: true, body, Vote.promise)
     }
 }
 
@@ -85,7 +85,7 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
-        Ballot(self, order, fileID, line).find(body)
+        Ballot(self, order, fileID, line).find(body, Vote.cast)
     }
 
     /// Returns the delegate whose Deferred said yes first, or nil if none did.
@@ -96,7 +96,18 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {
-        Ballot(self, order, fileID, line).findPromised(body)
+        Ballot(self, order, fileID, line).find(body, Vote.promise)
+    }
+}
+
+/// An answer with yes or no.
+enum Vote: Sendable {
+    case cast(Bool)
+    case promised(Deferred<Bool>)
+
+    @Sendable
+    static func promise<Answer: DeferredConvertible>(_ answer: Answer) -> Vote where Answer.Value == Bool {
+        .promised(answer.deferred)
     }
 }
 
@@ -118,48 +129,41 @@ struct Ballot<Delegate> {
         site = CallSite(fileID: fileID, line: line)
     }
 
-    func decide(by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Bool) -> Deferred<Bool> {
-        vote { try body($0) == decisive ? decisive : nil }.map(at: site) { $0 ?? !decisive }
+    /// Returns `decisive` if a delegate votes so, and the opposite if none does.
+    func decide<Answer>(
+        by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Answer,
+        _ vote: @escaping @Sendable (Answer) -> Vote
+    ) -> Deferred<Bool> {
+        put(body, vote) { _ in { $0 == decisive ? decisive : nil } }.map(at: site) { $0 ?? !decisive }
     }
 
-    func decidePromised<Answer: DeferredConvertible>(
-        by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Answer
-    ) -> Deferred<Bool> where Answer.Value == Bool {
-        put { [site] _, delegate in
-            .wait(try body(delegate).deferred.map(at: site) { $0 == decisive ? .stop(decisive) : .next(nil) })
-        }
-        .map(at: site) { $0 ?? !decisive }
+    /// Returns the delegate that says yes; nil if none does.
+    func find<Answer>(
+        _ body: @escaping @Sendable (Delegate) throws -> Answer,
+        _ vote: @escaping @Sendable (Answer) -> Vote
+    ) -> Deferred<Delegate?> where Delegate: Sendable {
+        put(body, vote) { delegate in { $0 ? delegate : nil } }
     }
 
-    func find(_ body: @escaping @Sendable (Delegate) throws -> Bool) -> Deferred<Delegate?>
-    where Delegate: Sendable {
-        vote { try body($0) ? $0 : nil }
-    }
-
-    func findPromised<Answer: DeferredConvertible>(
-        _ body: @escaping @Sendable (Delegate) throws -> Answer
-    ) -> Deferred<Delegate?> where Answer.Value == Bool, Delegate: Sendable {
-        put { [site] _, delegate in
-            .wait(try body(delegate).deferred.map(at: site) { $0 ? .stop(delegate) : .next(nil) })
-        }
-    }
-
-    private func vote<Choice: Sendable>(
-        _ choose: @escaping @Sendable (Delegate) throws -> Choice?
+    /// Asks until a vote is a choice, which is the result; nil if none is.
+    private func put<Answer, Choice: Sendable>(
+        _ body: @escaping @Sendable (Delegate) throws -> Answer,
+        _ vote: @escaping @Sendable (Answer) -> Vote,
+        _ choice: @escaping @Sendable (Delegate) -> @Sendable (Bool) -> Choice?
     ) -> Deferred<Choice?> {
-        put { choice, delegate in
-            choice = try choose(delegate)
-            return choice == nil ? .next : .stop
+        let question: Question<Delegate, Choice?>.Body = { [site] answer, delegate in
+            let choice = choice(delegate)
+            switch vote(try body(delegate)) {
+            case .cast(let isYes):
+                answer = choice(isYes)
+                return answer == nil ? .next : .stop
+            case .promised(let promise):
+                return .wait(promise.map(at: site) { isYes in choice(isYes).map { .stop($0) } ?? .next(nil) })
+            }
         }
-    }
-
-    /// Asks until an answer is not nil, which is the result; nil if none is.
-    private func put<Choice: Sendable>(
-        _ body: @escaping Question<Delegate, Choice?>.Body
-    ) -> Deferred<Choice?> {
-        switch order {
-        case .sequentially: Question<Delegate, Choice?>.ask(registry, on: place, nil, site, body)
-        case .concurrently: race(body)
+        return switch order {
+        case .sequentially: Question<Delegate, Choice?>.ask(registry, on: place, nil, site, question)
+        case .concurrently: race(question)
         }
     }
 

@@ -213,3 +213,29 @@ private final class Submission: Sendable {
         state.exchange(Self.ended, ordering: .acquiringAndReleasing) == Self.passed
     }
 }
+
+/// A delegate that a question is put to: its listener, and the dispatcher that it is called on.
+struct Respondent: Sendable {
+    let listener: Listener
+    /// Nil for a delegate that is called at once.
+    let dispatcher: DispatcherReference?
+
+    /// The delegates of a registry, in the order added; all on `place`, if there is one. Those with one dispatcher
+    /// share a reference if they are asked by one question, and have one each otherwise.
+    static func all(
+        in registry: ListenerRegistry, on place: (any Dispatcher)?, sharing isShared: Bool
+    ) -> [Respondent] {
+        var references: [ObjectIdentifier: DispatcherReference] = [:]
+        return registry.snapshot().compactMap { registration in
+            guard let registration else { return nil }
+            guard let dispatcher = place ?? registration.dispatcher else {
+                return Respondent(listener: registration.listener, dispatcher: nil)
+            }
+            let isObject = isShared && type(of: dispatcher) is AnyClass
+            let identity = isObject ? ObjectIdentifier(dispatcher as AnyObject) : nil
+            let reference = identity.flatMap { references[$0] } ?? DispatcherReference(dispatcher)
+            if let identity { references[identity] = reference }
+            return Respondent(listener: registration.listener, dispatcher: reference)
+        }
+    }
+}

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A lock that many readers or one writer can hold at a time, and that starves neither kind.
+/// A lock that many readers or one writer can have at a time, and that starves neither kind.
 ///
 /// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a writer
 /// holds it or waits for it. So a reader that adds one and finds it negative must wait for that writer, and a reader

@@ -1,5 +1,5 @@
-// Sound as `@unchecked Sendable`: `storage` is read only between beginReading and endReading and changed only between
-// beginWriting and endWriting, which exclude each other; the lock is Sendable itself. That exclusion is also the one
+// Sound as `@unchecked Sendable`: `storage` is read and changed only between the begin and the end of a
+// record for reading or writing, which exclude each other; the lock is Sendable itself. That exclusion is also the one
 // that `@exclusivity(unchecked)` relies on: the run-time check would only find again what the lock and its records
 // have made sure of.
 
@@ -49,10 +49,10 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
         _ body: (Value) throws(Failure) -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(Failure) -> Result {
-        var record = ReentrancyRecord(of: lock, fileID, line)
+        var record = ReentrancyRecord(of: lock, isWriting: false, fileID, line)
         return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in
-            ReentrancyRecord.beginReading(record, of: lock)
-            defer { ReentrancyRecord.endReading(record, of: lock) }
+            ReentrancyRecord.begin(record, of: lock)
+            defer { ReentrancyRecord.end(record, of: lock) }
             return try body(storage)
         }
     }
@@ -67,10 +67,10 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
         _ body: (inout Value) throws(Failure) -> Result,
         fileID: StaticString = #fileID, line: UInt = #line
     ) throws(Failure) -> Result {
-        var record = ReentrancyRecord(of: lock, fileID, line)
+        var record = ReentrancyRecord(of: lock, isWriting: true, fileID, line)
         return try withUnsafeMutablePointer(to: &record) { record throws(Failure) in
-            ReentrancyRecord.beginWriting(record, of: lock)
-            defer { ReentrancyRecord.endWriting(record, of: lock) }
+            ReentrancyRecord.begin(record, of: lock)
+            defer { ReentrancyRecord.end(record, of: lock) }
             return try body(&storage)
         }
     }

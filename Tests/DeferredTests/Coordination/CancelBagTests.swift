@@ -141,8 +141,4 @@ struct CancelBagTests {
         }
         await #expect(throws: Wrapped.self) { try await onMain.value }
     }
-
-    private func diagnostics(_ body: () -> Void) -> [DeferredDiagnostic] {
-        DeferredTesting.diagnostics(reportedDuring: body)
-    }
 }

@@ -68,8 +68,4 @@ struct CompletionHandlerTests {
         #expect(seen.count == 1)
         #expect(seen.first?.description.contains("CompletionHandlerTests.swift") == true)
     }
-
-    private func diagnostics(_ body: () -> Void) -> [DeferredDiagnostic] {
-        DeferredTesting.diagnostics(reportedDuring: body)
-    }
 }

@@ -84,19 +84,6 @@ struct DeferredQueueTests {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test("C4: a cancel of run cancels the Deferred that its body returned")
-    func cancelRun() throws {
-        let queue = DeferredQueue<Int>()
-        let work = Deferred<Void>()
-        let worker = queue.run { _ in work }
-        try queue.put(1)
-        worker.cancel()
-        #expect(try failureResult(of: work) is CancellationError)
-        #expect(try failureResult(of: worker) is CancellationError)
-        try queue.put(2)
-        #expect(queue.count == 1)
-    }
-
     @Test("C5: a worker that never waits stops when it is cancelled from inside")
     func cancelBusyRun() throws {
         let queue = DeferredQueue<Int>()
@@ -112,18 +99,6 @@ struct DeferredQueueTests {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test("an asynchronous body is waited for")
-    func asynchronousRun() async throws {
-        let (queue, done) = (DeferredQueue<Int>(), DeferredQueue<Int>())
-        let worker = queue.asyncRun { number in
-            await Task.yield()
-            try done.put(number)
-        }
-        for number in 0..<100 { try queue.put(number) }
-        for number in 0..<100 { #expect(try await done.get().value == number) }
-        worker.cancel()
-    }
-
     @Test(
         "F6, L6: a hundred thousand elements, there before or one by one, take no stack",
         .timeLimit(.minutes(5)))
@@ -137,40 +112,5 @@ struct DeferredQueueTests {
             worker.cancel()
         }
         #expect(sum.withLock { $0 } == 100_000)
-    }
-
-    @Test("T1: every element is taken once, in order for each thread that puts, whatever threads race")
-    func threads() async throws {
-        let queue = DeferredQueue<(putter: Int, number: Int)>()
-        let taken = SpinLocked<[(putter: Int, number: Int)]>([])
-        let (putters, each) = (4, 2000)
-        await withTaskGroup(of: Void.self) { group in
-            for putter in 0..<putters {
-                group.addTask {
-                    for number in 0..<each {
-                        try? queue.put((putter, number))
-                        if number % 5 == 0 { queue.get().cancelIfPending(putBackInto: queue) }
-                    }
-                }
-            }
-            group.addTask {
-                for _ in 0..<putters * each {
-                    guard let element = try? await queue.get().value else { return }
-                    taken.withLock { $0.append(element) }
-                }
-            }
-        }
-        let all = taken.withLock { $0 }
-        #expect(all.count == putters * each)
-        #expect(Set(all.map { $0.putter * each + $0.number }).count == putters * each)
-        #expect(queue.count == 0 && queue.waitingCount == 0)
-    }
-}
-
-extension Deferred where Value == (putter: Int, number: Int) {
-    /// Cancels at once; puts an element back that was delivered nevertheless.
-    fileprivate func cancelIfPending(putBackInto queue: DeferredQueue<Value>) {
-        cancel()
-        if case .success(let element) = currentResult { try? queue.put(element) }
     }
 }

@@ -1,6 +1,7 @@
 import Deferred
 import DeferredTesting
 import Dispatch
+import Foundation
 import TestSupport
 import Testing
 
@@ -63,14 +64,6 @@ struct DeferredSemaphoreTests {
         gate.resolve(1)
         #expect(try await first.value == 1)
         #expect(try await second.value == 2)
-    }
-
-    @Test("the result of syncRun may be left unused")
-    func void() {
-        let lock = DeferredLock()
-        lock.syncRun { log.add("ran") }
-        DeferredSemaphore(2).syncRun { log.add("and ran") }
-        #expect(log.all == ["ran", "and ran"])
     }
 
     @Test("the permit is released before callbacks further down run")
@@ -193,19 +186,6 @@ struct DeferredSemaphoreTests {
         try successResult(of: runs[99_999])
     }
 
-    @Test("a hundred thousand cancelled in the middle of the queue leave it in order")
-    func manyLeave() throws {
-        let lock = DeferredLock()
-        let gate = Deferred<Int>()
-        let first = lock.run { gate }
-        let runs = (0..<100_000).map { number in lock.syncRun { log.add("\(number)") } }
-        for number in runs.indices where number % 1000 != 7 { runs[number].cancel() }
-        #expect(lock.waitingCount == 100)
-        gate.resolve(1)
-        #expect(log.all == (0..<100).map { "\($0 * 1000 + 7)" })
-        try successResult(of: first)
-    }
-
     @Test(
         "T1: the number of permits in use never exceeds the limit, whatever threads acquire, release and cancel"
     )
@@ -273,4 +253,16 @@ struct DeferredSemaphoreTests {
         }
         #expect(watched == nil)
     }
+}
+
+/// Runs `body` on a thread with a stack of 512 KiB.
+func onSmallStack(_ body: @escaping @Sendable () -> Void) async throws {
+    let done = Deferred<Void>()
+    let thread = Thread {
+        body()
+        done.resolve()
+    }
+    thread.stackSize = 512 << 10
+    thread.start()
+    try await done.value
 }

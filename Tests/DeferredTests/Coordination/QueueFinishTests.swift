@@ -157,29 +157,4 @@ struct QueueFinishTests {
         }
         #expect(queue.count == 1)
     }
-
-    @Test("T1: each element is delivered or refused, once, while threads put and another finishes")
-    func finishRace() async {
-        for _ in 0..<50 {
-            let queue = DeferredQueue<Int>()
-            let (delivered, accepted) = (SpinLocked(0), SpinLocked(0))
-            let worker = queue.run { _ in delivered.withLock { $0 += 1 } }
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<3 {
-                    group.addTask {
-                        for number in 0..<20 where (try? queue.put(number)) != nil {
-                            accepted.withLock { $0 += 1 }
-                        }
-                    }
-                }
-                group.addTask { queue.finish() }
-            }
-            _ = await worker.result
-            #expect(delivered.withLock { $0 } == accepted.withLock { $0 })
-        }
-    }
-
-    private func diagnostics(_ body: () throws -> Void) -> [DeferredDiagnostic] {
-        (try? DeferredTesting.diagnostics(reportedDuring: body)) ?? []
-    }
 }

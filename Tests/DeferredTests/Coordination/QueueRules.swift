@@ -57,20 +57,6 @@ struct QueueRules {
         #expect(queue.waitingCount == 0)
     }
 
-    @Test("T1, Q2: while threads put and cancel workers, each element is performed once or stays, in order")
-    func cancelledWorkers() async throws {
-        for _ in 0..<50 {
-            let queue = DeferredQueue<Int>()
-            let performed = SharedLog<Int>()
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { for number in 0..<40 { try? queue.put(number) } }
-                group.addTask { for _ in 0..<40 { queue.run { performed.add($0) }.cancel() } }
-            }
-            #expect(performed.all + queue.elements == Array(0..<40))
-            #expect(queue.waitingCount == 0)
-        }
-    }
-
     @Test("elements can be inspected, in order, and stay in the queue")
     func inspected() throws {
         let queue = DeferredQueue<Int>(size: 3)

@@ -27,23 +27,30 @@ enum Recorded {
 
     /// Describes an event in a few words: `1 made`, `2 attached to 1`.
     static func words(_ event: DeferredRecording.Event) -> String {
+        let action = event.action
         let text =
-            switch event.action.step {
+            switch action.kind {
             case .made: "made by \(event.origin)"
-            case .attached(let upstream): "\(event.origin) of \(upstream)"
-            case .began(let activity, _): "\(activity) begins"
+            case .attached: "\(event.origin) of \(action.other ?? 0)"
+            case .began: "\(action.activity?.description ?? "") begins"
             case .ended: "ends"
-            case .dispatched(let name): "to \(name)"
-            case .waits(let inner): "waits for \(inner)"
-            case .follows(let other): "follows \(other)"
-            case .bypassed(let waiter): "bypassed by \(waiter)"
-            case .fired(.value): "value"
-            case .fired(.failure(let text)): "failure \(text)"
-            case .fired(.cancelled): "cancelled"
-            case .paused: "paused"
-            case .unpaused: "unpaused"
+            case .dispatched: "to \(action.queue ?? "")"
+            case .waits: "waits for \(action.other ?? 0)"
+            case .follows: "follows \(action.other ?? 0)"
+            case .bypassed: "bypassed by \(action.other ?? 0)"
+            case .fired: words(action.outcome)
+            default: action.kind.description
             }
         return "\(event.deferred) \(text)"
+    }
+
+    private static func words(_ outcome: DeferredRecording.Outcome?) -> String {
+        switch outcome {
+        case .failure(let text): "failure \(text)"
+        case .cancelled: "cancelled"
+        case .value: "value"
+        case nil: "no outcome"
+        }
     }
 
     /// Checks the invariants of every recording.
@@ -57,7 +64,7 @@ enum Recorded {
             time = event.time
             #expect(places[event.deferred, default: event.made] == event.made, comment)
             places[event.deferred] = event.made
-            switch event.action.step {
+            switch event.action.kind {
             case .began: open[event.thread, default: []].append(event.deferred)
             case .ended:
                 let begun = open[event.thread]?.popLast()

@@ -114,8 +114,8 @@ struct RecordingBoundsTests {
                 "1 made by Deferred()", "1 fire begins", "1 value", "1 ends",
             ])
         let own = second.events().filter { $0.made.fileID == #fileID }
-        #expect(own.map(\.action.step).contains { if case .attached = $0 { true } else { false } })
-        #expect(!own.map(\.action.step).contains(.made))
+        #expect(own.contains { $0.action.kind == .attached })
+        #expect(!own.contains { $0.action.kind == .made })
         #expect(nothing.events().isEmpty)
     }
 

@@ -124,8 +124,8 @@ struct RecordingTests {
             _ = try? pending.wait(timeout: .zero)
             pending.resolve(1)
         }
-        #expect(events.contains { $0.action.step == .dispatched(to: "recorded") })
-        #expect(events.contains { $0.action.step == .began(.callback, queue: "recorded") })
+        #expect(events.contains { $0.action.kind == .dispatched && $0.action.queue == "recorded" })
+        #expect(events.contains { $0.action.activity == .callback && $0.action.queue == "recorded" })
         #expect(events.contains { $0.origin == .blocking })
     }
 
@@ -220,8 +220,8 @@ struct RecordingTests {
         }
         Recorded.check(events)
         let consumer = try #require(events.first { $0.origin == .awaiting })
-        #expect(consumer.action.step == .attached(to: 2))
-        #expect(events.contains { $0.deferred == consumer.deferred && $0.action.step == .fired(.value) })
+        #expect(consumer.action.kind == .attached && consumer.action.other == 2)
+        #expect(events.contains { $0.deferred == consumer.deferred && $0.action.outcome == .value })
     }
 
     @Test("Recording: a finalizer is noted when it runs")
@@ -256,8 +256,8 @@ struct RecordingTests {
             source.reject(Told(log: log))
         }
         #expect(log.all == ["described", "errback"])
-        #expect(events.contains { $0.action.step == .fired(.failure(String(repeating: "x", count: 300))) })
-        #expect(events.contains { $0.deferred == 2 && $0.action.step == .fired(.cancelled) })
+        #expect(events.contains { $0.action.outcome == .failure(String(repeating: "x", count: 300)) })
+        #expect(events.contains { $0.deferred == 2 && $0.action.outcome == .cancelled })
     }
 
     @Test("Recording: an asynchronous callback, a delay, a timeout and a shield say what they are")

@@ -60,19 +60,6 @@ struct DeferredLatestTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("debounce: a call cancels what the one before has started")
-    func cancelsStarted() throws {
-        let latest = DeferredLatest(debounce: .seconds(1), on: clock)
-        let source = Deferred<Int>()
-        let first = latest.run { source }
-        clock.advance(by: .seconds(1))
-        let second = latest.syncRun { 2 }
-        #expect(try failureResult(of: source) is CancellationError)
-        #expect(try failureResult(of: first) is CancellationError)
-        clock.advance(by: .seconds(1))
-        #expect(try successResult(of: second) == 2)
-    }
-
     @Test("U1: calls that were replaced are not reported, a failure of the latest is")
     func reports() {
         let latest = DeferredLatest()
@@ -82,10 +69,6 @@ struct DeferredLatestTests {
             latest.syncRun { throw TestError() }
         }
         #expect(seen.count == 1)
-    }
-
-    private func diagnostics(_ body: () -> Void) -> [DeferredDiagnostic] {
-        DeferredTesting.diagnostics(reportedDuring: body)
     }
 
     @Test("a call from inside the body, or the canceller, of the one before is the latest")
@@ -153,7 +136,7 @@ struct DeferredLatestTests {
     @Test("Q5: work that the dispatcher releases fails with .abandoned")
     func dispatcherReleased() throws {
         var clock: ManualClock? = ManualClock()
-        let latest = DeferredLatest(debounce: .seconds(1), on: RepeatingWorkTests.Unowned(clock: clock!))
+        let latest = DeferredLatest(debounce: .seconds(1), on: UnownedClock(clock: clock!))
         let result = latest.syncRun { 1 }
         clock = nil
         #expect(try failureResult(of: result) as? DeferredError == .abandoned)
@@ -169,28 +152,5 @@ struct DeferredLatestTests {
             latest.syncRun { object }
         }
         #expect(watched == nil)
-    }
-
-    @Test("T1: of calls on many threads, each is settled, and at most one has run to its end undisturbed")
-    func threads() async {
-        let latest = DeferredLatest()
-        let wrong = SpinLocked(0)
-        await withTaskGroup(of: Void.self) { group in
-            for worker in 0..<4 {
-                group.addTask {
-                    for number in 0..<200 {
-                        let value = worker * 1000 + number
-                        switch await latest.asyncRun({
-                            await Task.yield(); return value
-                        }).result {
-                        case .success(let found): if found != value { wrong.withLock { $0 += 1 } }
-                        case .failure(let error):
-                            if !(error is CancellationError) { wrong.withLock { $0 += 1 } }
-                        }
-                    }
-                }
-            }
-        }
-        #expect(wrong.withLock { $0 } == 0)
     }
 }

@@ -24,14 +24,6 @@ struct IdleTimerTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("its Deferred is resolved on the dispatcher, and may stand in a chain")
-    func inChain() throws {
-        let idle = IdleTimer(after: .seconds(1), on: clock)
-        let closed = Deferred.resolved().then { idle }.map { "closed" }
-        clock.advance(by: .seconds(1))
-        #expect(try successResult(of: closed) == "closed")
-    }
-
     @Test("a cancel stops the timer, whichever way", arguments: [true, false])
     func cancel(byTimer: Bool) throws {
         let idle = IdleTimer(after: .seconds(1), on: clock)
@@ -63,7 +55,7 @@ struct IdleTimerTests {
     @Test("Q5: where the dispatcher releases the timer, it is abandoned", arguments: [true, false])
     func dispatcherReleased(isPostponed: Bool) throws {
         var clock: ManualClock? = ManualClock()
-        let idle = IdleTimer(after: .seconds(1), on: RepeatingWorkTests.Unowned(clock: clock!))
+        let idle = IdleTimer(after: .seconds(1), on: UnownedClock(clock: clock!))
         if isPostponed {
             clock?.advance(by: .milliseconds(500))
             idle.postpone()
@@ -93,51 +85,26 @@ struct IdleTimerTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C1: a timer that is cancelled just as it is set is stopped", arguments: [1, 2])
-    func cancelledWhileSet(timer: Int) throws {
-        let dispatcher = CancellingDispatcher(clock: clock, timer: timer)
+    @Test("C1: a timer that is cancelled just as it is set is stopped")
+    func cancelledWhileSet() throws {
+        let dispatcher = ObservedClock(clock: clock)
         let idle = IdleTimer(after: .seconds(1), on: dispatcher)
-        dispatcher.deferred.withLock { $0 = idle.deferred }
+        dispatcher.at(dispatcher.beforeTimer) { idle.cancel() }
         idle.postpone(.milliseconds(500))
-        #expect(clock.scheduled.isEmpty == (timer == 2))
-        idle.cancel()
         #expect(clock.scheduled.isEmpty)
     }
 
     @Test("C1: a timer that is cancelled just before it is set anew does not stay set")
     func cancelledBeforeSet() throws {
-        let dispatcher = RepeatingWorkTests.ObservedDispatcher(clock: clock)
+        let dispatcher = ObservedClock(clock: clock)
         let idle = IdleTimer(after: .seconds(1), on: dispatcher)
         clock.advance(by: .milliseconds(500))
         idle.postpone()
         // The timer has expired too early, and another is about to be set.
-        dispatcher.afterElapsed(1) { idle.cancel() }
+        dispatcher.at(dispatcher.afterElapsed) { idle.cancel() }
         clock.advance(by: .milliseconds(500))
         #expect(clock.scheduled.isEmpty)
         #expect(try failureResult(of: idle.deferred) is CancellationError)
-    }
-
-    /// Cancels a Deferred while its timer of that number is being set.
-    final class CancellingDispatcher: DelayedDispatcher {
-        let deferred = SpinLocked<Deferred<Void>?>(nil)
-        private let clock: ManualClock
-        private let rest: SpinLocked<Int>
-
-        init(clock: ManualClock, timer: Int) {
-            self.clock = clock
-            rest = SpinLocked(timer)
-        }
-
-        var elapsed: Duration { clock.elapsed }
-        func dispatch(_ work: @escaping @Sendable () -> Void) { clock.dispatch(work) }
-        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-            let isThis = rest.withLock { rest in
-                rest -= 1
-                return rest == 0
-            }
-            if isThis { deferred.withLock { $0 }?.cancel() }
-            return clock.dispatch(after: delay, work)
-        }
     }
 
     @Test("an interval of zero expires as soon as the dispatcher gets to it")

@@ -19,14 +19,6 @@ struct RepeatingTests {
         repeating.cancel()
     }
 
-    @Test("with startsNow false the first run is after one interval")
-    func startsLater() {
-        let repeating = Deferred.repeating(every: .seconds(2), on: clock, startsNow: false) { note() }
-        clock.advance(by: .seconds(5))
-        #expect(log.all == ["2", "4"])
-        repeating.cancel()
-    }
-
     @Test("runs that fall due during a run are skipped, and the next one is at a whole interval again")
     func skipsMissed() {
         let first = Deferred<Void>()
@@ -42,47 +34,22 @@ struct RepeatingTests {
         repeating.cancel()
     }
 
-    @Test("a run that ends just when the next is due skips that one")
-    func endsOnTick() {
-        let first = Deferred<Void>()
-        let repeating = Deferred.repeating(every: .seconds(2), on: clock) { () -> Deferred<Void> in
-            note()
-            return log.all.count == 1 ? first : .resolved()
-        }
-        clock.advance(by: .seconds(4))
-        first.resolve()
-        #expect(log.all == ["0"])
-        clock.advance(by: .seconds(2))
-        #expect(log.all == ["0", "6"])
-        repeating.cancel()
-    }
-
     @Test(
         "a timer that is early does not make a run happen twice, and one that is late does not shift the next"
     )
     func inaccurateTimers() {
-        let early = Inaccurate(clock: clock, error: .milliseconds(-1))
+        let early = ObservedClock(clock: clock, lateness: .milliseconds(-1))
         let repeating = Deferred.repeating(every: .seconds(2), on: early) { note() }
         clock.advance(by: .seconds(9))
         #expect(log.all == ["0", "1", "3", "5", "7"])
         repeating.cancel()
 
         let (lateClock, lateLog) = (ManualClock(), SharedLog<String>())
-        let late = Inaccurate(clock: lateClock, error: .milliseconds(300))
+        let late = ObservedClock(clock: lateClock, lateness: .milliseconds(300))
         let other = Deferred.repeating(every: .seconds(2), on: late) { lateLog.add("\(lateClock.elapsed)") }
         lateClock.advance(by: .seconds(7))
         #expect(lateLog.all == ["0.0 seconds", "2.3 seconds", "4.3 seconds", "6.3 seconds"])
         other.cancel()
-    }
-
-    private struct Inaccurate: DelayedDispatcher {
-        let clock: ManualClock
-        let error: Duration
-        var elapsed: Duration { clock.elapsed }
-        func dispatch(_ work: @escaping @Sendable () -> Void) { clock.dispatch(work) }
-        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-            clock.dispatch(after: delay + error, work)
-        }
     }
 
     @Test("a failure ends it, thrown or returned, and is its outcome")
@@ -162,26 +129,6 @@ struct RepeatingTests {
         #expect(
             try failureResult(of: refused) as? DeferredError
                 == .invalidArgument("repeating: the interval must not be negative, is -1.0 seconds"))
-    }
-
-    @Test("A2: nothing is retained once it has failed or was cancelled")
-    func lifetime() {
-        for ending in 0..<2 {
-            weak var watched: SharedLog<String>?
-            do {
-                let object = SharedLog<String>()
-                watched = object
-                let clock = ManualClock()
-                let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
-                    object.add("ran")
-                    if ending == 0 && object.all.count == 2 { throw TestError() }
-                }
-                clock.advance(by: .seconds(2))
-                if ending == 1 { repeating.cancel() }
-                repeating.fail { _ in }
-            }
-            #expect(watched == nil, "ending \(ending)")
-        }
     }
 
     @Test("repeats on a real queue")

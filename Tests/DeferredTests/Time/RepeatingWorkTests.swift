@@ -87,47 +87,13 @@ struct RepeatingWorkTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("reset again and again: the work never runs, and one timer is set")
-    func resetOften() {
-        let work = RepeatingWork(every: .seconds(10), on: clock, startsNow: false) { note(0) }
-        for _ in 0..<20 {
-            clock.advance(by: .seconds(9))
-            work.reset()
-            #expect(clock.scheduled.count == 1)
-        }
-        #expect(log.all.isEmpty)
-        clock.advance(by: .seconds(10))
-        #expect(log.all == ["0 at 190"])
-        work.cancel()
-    }
-
-    @Test("reset during a run lets it finish; the next is due one interval after the reset")
-    func resetInside() throws {
-        let holder = SpinLocked<RepeatingWork?>(nil)
-        let run = Deferred<Void>()
-        let work = RepeatingWork(every: .seconds(10), on: clock, startsNow: false) { () -> Deferred<Void> in
-            note(0)
-            holder.withLock { $0 }?.reset()
-            return log.all.count == 1 ? run : .resolved()
-        }
-        holder.withLock { $0 = work }
-        clock.advance(by: .seconds(14))
-        #expect(log.all == ["0 at 10"])
-        work.reset()
-        clock.advance(by: .seconds(3))
-        run.resolve()
-        #expect(clock.scheduled == [.seconds(7)])
-        work.cancel()
-        holder.withLock { $0 = nil }
-    }
-
     @Test("reset after the timer expired, before the run begins: the next is due one interval later")
     func resetBeforeRunBegins() {
-        let dispatcher = ObservedDispatcher(clock: clock)
+        let dispatcher = ObservedClock(clock: clock)
         let work = RepeatingWork(
             every: .seconds(10), on: dispatcher, startsNow: false, withCount: { count in note(count) })
         clock.advance(by: .seconds(20))
-        dispatcher.beforeNextElapsed.withLock { $0 = { work.reset() } }
+        dispatcher.at(dispatcher.beforeElapsed) { work.reset() }
         clock.advance(by: .seconds(10))
         #expect(log.all == ["1 at 10", "1 at 20", "1 at 30"])
         #expect(clock.scheduled == [.seconds(10)])
@@ -138,16 +104,14 @@ struct RepeatingWorkTests {
 
     @Test("Q-f: of two resets on different threads, the later one counts, though it is noted first")
     func racingResets() {
-        let dispatcher = ObservedDispatcher(clock: clock)
+        let dispatcher = ObservedClock(clock: clock)
         let work = RepeatingWork(
             every: .seconds(10), on: dispatcher, startsNow: false, withCount: { count in note(count) })
         clock.advance(by: .seconds(5))
         // After the first reset has read the time 5, and before it uses that.
-        dispatcher.afterNextElapsed.withLock {
-            $0 = {
-                clock.advance(by: .seconds(1))
-                work.reset()
-            }
+        dispatcher.at(dispatcher.afterElapsed) {
+            clock.advance(by: .seconds(1))
+            work.reset()
         }
         work.reset()
         clock.advance(by: .milliseconds(9999))
@@ -161,13 +125,13 @@ struct RepeatingWorkTests {
     func resetWhileSettingTimer() {
         for read in 1...3 {
             let (clock, ran) = (ManualClock(), SharedLog<String>())
-            let dispatcher = ObservedDispatcher(clock: clock)
+            let dispatcher = ObservedClock(clock: clock)
             let work = RepeatingWork(every: .seconds(10), on: dispatcher, startsNow: false) {
                 ran.add("\(clock.elapsed.components.seconds)")
             }
             clock.advance(by: .seconds(9))
             // In the work of the timer that expires, after it has read the time so often.
-            dispatcher.afterElapsed(read) {
+            dispatcher.at(dispatcher.afterElapsed, read) {
                 clock.advance(by: .seconds(1))
                 work.reset()
             }
@@ -245,38 +209,12 @@ struct RepeatingWorkTests {
 
     @Test("C1: repeating work that is cancelled just as its timer is set stops that")
     func cancelledWhileSet() throws {
-        let dispatcher = IdleTimerTests.CancellingDispatcher(clock: clock, timer: 2)
+        let dispatcher = ObservedClock(clock: clock)
         let work = RepeatingWork(every: .seconds(1), on: dispatcher, startsNow: false) { note(0) }
-        dispatcher.deferred.withLock { $0 = work.deferred }
+        dispatcher.at(dispatcher.beforeTimer) { work.cancel() }
         clock.advance(by: .seconds(1))
         #expect(clock.scheduled.isEmpty)
         #expect(try failureResult(of: work.deferred) is CancellationError)
-    }
-
-    /// Calls a closure before its time is next read, or after that and before the caller has the time: as another
-    /// thread may do at that moment.
-    struct ObservedDispatcher: DelayedDispatcher {
-        let clock: ManualClock
-        let beforeNextElapsed = SpinLocked<(@Sendable () -> Void)?>(nil)
-        let afterNextElapsed = SpinLocked<(@Sendable () -> Void)?>(nil)
-        var elapsed: Duration {
-            let observer = beforeNextElapsed.withLock { $0.take() }
-            observer?()
-            let time = clock.elapsed
-            let other = afterNextElapsed.withLock { $0.take() }
-            other?()
-            return time
-        }
-        /// Calls `body` after the time was read `count` more times.
-        func afterElapsed(_ count: Int, _ body: @escaping @Sendable () -> Void) {
-            afterNextElapsed.withLock {
-                $0 = count == 1 ? body : { afterElapsed(count - 1, body) }
-            }
-        }
-        func dispatch(_ work: @escaping @Sendable () -> Void) { clock.dispatch(work) }
-        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-            clock.dispatch(after: delay, work)
-        }
     }
 
     @Test("reset after the end does nothing; a failure ends the work, which stands for its Deferred")
@@ -298,23 +236,13 @@ struct RepeatingWorkTests {
             let object = SharedLog<String>()
             watched = object
             var clock: ManualClock? = ManualClock()
-            let dispatcher = Unowned(clock: clock!)
+            let dispatcher = UnownedClock(clock: clock!)
             let work = RepeatingWork(every: .seconds(1), on: dispatcher) { object.add("ran") }
             work.reset()
             clock = nil
             #expect(try failureResult(of: work.deferred) as? DeferredError == .abandoned)
         }
         #expect(watched == nil)
-    }
-
-    /// A dispatcher that does not retain its clock: repeating work retains its dispatcher.
-    struct Unowned: DelayedDispatcher {
-        weak var clock: ManualClock?
-        var elapsed: Duration { clock?.elapsed ?? .zero }
-        func dispatch(_ work: @escaping @Sendable () -> Void) { clock?.dispatch(work) }
-        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-            clock?.dispatch(after: delay, work) ?? EarlyTimerTests.EarlyDispatcher.Done()
-        }
     }
 
     @Test("A2: a cancel or a failure frees the body, also after a reset", arguments: [true, false])

@@ -1,10 +1,43 @@
 internal import Deferred
 import Dispatch
 
-/// The location of a caller, for diagnostics and for messages that stop the program.
-struct CallSite: Sendable {
-    let fileID: StaticString
-    let line: UInt
+/// A dispatcher of a question, which is not retained by the work that is submitted to it.
+///
+/// The work retains the question, which retains the dispatchers of the delegates that are still to be asked. A
+/// dispatcher that retains its work would therefore retain itself, and neither would ever be released. So the
+/// reference is weak from before the work is submitted until it runs: a dispatcher that is released with its
+/// work in it releases the question, which then fails with `DeferredError.abandoned`. (The registry retains
+/// its delegates' dispatchers, as long as there is a registry.)
+///
+/// There is no weak reference to a dispatcher that is a value. A `DispatchQueue` is always retained: it runs
+/// its work even when it has no other reference, and off Darwin the object is one of several wrappers.
+///
+/// Sound as `@unchecked Sendable`: used by the owner of the question alone; see ``Question``.
+final class DispatcherReference: @unchecked Sendable {
+    private var dispatcher: (any Dispatcher)?
+    /// The same one, if it is referred to weakly while it has work.
+    private weak var object: AnyObject?
+    private let isWeakWhileWorking: Bool
+
+    init(_ dispatcher: any Dispatcher) {
+        self.dispatcher = dispatcher
+        isWeakWhileWorking = type(of: dispatcher) is AnyClass && !(dispatcher is DispatchQueue)
+        if isWeakWhileWorking { object = dispatcher as AnyObject }
+    }
+
+    /// Submits work; if the dispatcher has been released, releases it.
+    func submit(_ work: @escaping @Sendable () -> Void) {
+        guard isWeakWhileWorking else {
+            dispatcher?.dispatch(work)
+            return
+        }
+        guard let target = dispatcher ?? object as? any Dispatcher else { return }
+        dispatcher = nil
+        target.dispatch { [self] in
+            dispatcher = object as? any Dispatcher
+            work()
+        }
+    }
 }
 
 /// Returns whether two dispatchers are the same: objects by identity, values by `==`.
