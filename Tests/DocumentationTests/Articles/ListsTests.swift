@@ -131,6 +131,31 @@ import Testing
         #expect(eventLog.all == ["/b was first, with 2 characters", "a cancelled"])
     }
 
+    @Test("Lists: a failure stops a limited list, unless another result is waited for")
+    func limitedFailure() throws {
+        for isAskedForResults in [true, false] {
+            let (started, inputs) = (SharedLog<Int>(), (0..<4).map { _ in Deferred<Int>() })
+            let list = DeferredList(0..<4, limit: 2) { number in
+                started.add(number)
+                return inputs[number]
+            }
+            let (values, results) = (list.values(), isAskedForResults ? list.results() : nil)
+            inputs[0].reject(Refused())
+            #expect(try failureResult(of: values) is Refused)
+            #expect(started.all == (isAskedForResults ? [0, 1, 2] : [0, 1]))
+            let later = results ?? list.results()
+            for input in inputs.dropFirst() { input.resolve(1) }
+            let outcomes = try successResult(of: later)
+            #expect(throws: Refused.self) { try outcomes[0].get() }
+            #expect(try outcomes[1].get() == 1)
+            if isAskedForResults {
+                #expect(try outcomes[3].get() == 1)
+            } else {
+                #expect(throws: CancellationError.self) { try outcomes[3].get() }
+            }
+        }
+    }
+
     @Test("Lists: at most so many at once")
     func limited() throws {
         let eventLog = eventLog
