@@ -84,7 +84,8 @@ import Testing
         let rows = try Self.rows()
         #expect(rows.count >= 160)
         #expect(rows.count { !$0.isEmpty } >= 150)
-        #expect(try await errors(about: rows) == [])
+        let errors = try await errors(about: rows)
+        #expect(errors.isEmpty, "\(errors)")
     }
 
     @Test("Coming from elsewhere: the first to settle, and the first value")
