@@ -119,14 +119,28 @@ import Testing
                     override func load() throws -> Int { 1 }
                 }
                 """),
+        Mistake(
+            article: "OneEventManyListeners",
+            message: """
+                call to main actor-isolated instance method 'show' in a synchronous nonisolated context
+                """,
+            source: """
+                import Multicast
+                @MainActor final class Window { func show(_ line: String) {} }
+                @MainActor func listen(_ window: Window) {
+                    Channel<String>().listen(window) { window, line in window.show(line) }
+                }
+                """),
     ]
 
     /// The text of an article, with single spaces.
     private func text(of article: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let file = root.appending(path: "Sources/Deferred/Deferred.docc/\(article).md")
-        return try String(contentsOf: file, encoding: .utf8)
+        let modules = root.appending(path: "Sources")
+        let files = FileManager.default.enumerator(at: modules, includingPropertiesForKeys: nil)
+        let file = files?.compactMap { $0 as? URL }.first { $0.lastPathComponent == "\(article).md" }
+        return try String(contentsOf: #require(file), encoding: .utf8)
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 

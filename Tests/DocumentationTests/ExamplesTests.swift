@@ -41,23 +41,6 @@ import Testing
         }
     }
 
-    @Test("Documents: the code in every row of a migration table occurs in the tests")
-    func migrationTablesAreTested() throws {
-        let table = "Sources/Deferred/Deferred.docc/ComingFromElsewhere.md"
-        let rows = try Self.text(of: table).split(separator: "\n").filter { $0.hasPrefix("| ") }
-        #expect(rows.count >= 160)
-        for row in rows {
-            // The second cell is this library's code.
-            let cell = row.split(separator: "|", omittingEmptySubsequences: true).dropFirst().first ?? ""
-            let codes = cell.split(separator: "`", omittingEmptySubsequences: false)
-                .enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
-            for code in codes {
-                let isTested = Self.tested.contains(code.filter { !$0.isWhitespace })
-                #expect(isTested, "not in the tests: \(code)")
-            }
-        }
-    }
-
     @Test("Documents: what a document links to exists", arguments: pages)
     func links(page: String) throws {
         let folder = Self.root.appending(path: page).deletingLastPathComponent()

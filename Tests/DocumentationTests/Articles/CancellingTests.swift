@@ -104,16 +104,6 @@ import Testing
         #expect(try failureResult(of: pages[2]) is CancellationError)
     }
 
-    @Test("Cancelling: what is stored in a bag after cancelAll() continues")
-    func bagAfterCancelAll() throws {
-        let (bag, page) = (CancelBag(), Deferred<String>())
-        bag.cancelAll()
-        page.store(in: bag)
-        try expectNoResult(page)
-        bag.cancelAll()
-        #expect(try failureResult(of: page) is CancellationError)
-    }
-
     @Test("Cancelling: shielded() keeps a cancellation from upstream")
     func shield() throws {
         struct Store: Sendable {

@@ -9,10 +9,15 @@ import Testing
 @Suite struct OneEventManyListenersTests {
     let eventLog = SharedLog<String>()
 
-    private final class Window: Sendable {
+    private final class Archive: Sendable {
         let eventLog: SharedLog<String>
         init(_ eventLog: SharedLog<String>) { self.eventLog = eventLog }
-        func show(_ text: String) { eventLog.add(text) }
+        func add(_ text: String) { eventLog.add(text) }
+    }
+
+    @MainActor private final class Window {
+        private(set) var lines: [String] = []
+        func show(_ line: String) { lines.append(line) }
     }
 
     @Test("Multicast: delegates are notified")
@@ -84,52 +89,41 @@ import Testing
         withExtendedLifetime(views) {}
     }
 
-    @Test("Multicast: channels")
-    func channels() async {
-        let window = Window(eventLog)
+    @Test("Multicast: channels, and a listener on the main actor")
+    @MainActor func channels() async {
+        let (window, archive) = (Window(), Archive(eventLog))
         let chat = Channel<String>("chat")
-        chat.listen(window, priority: 1) { window, line in window.show(line) }
+        chat.listen(window, on: MainActor.self) { window, line in window.show(line) }
+        chat.listen(archive, priority: 1) { archive, line in archive.add(line) }
         chat.post("hello")
         #expect(eventLog.all == ["hello"])
-        chat.remove(window)
-    }
-
-    @MainActor private final class Screen {
-        private(set) var lines: [String] = []
-        func show(_ line: String) { lines.append(line) }
-    }
-
-    @Test("Multicast: a listener on the main actor")
-    @MainActor func mainActor() async {
-        let (screen, chat) = (Screen(), Channel<String>())
-        chat.listen(screen, on: MainActor.self) { screen, line in screen.show(line) }
-        chat.post("hello")
         await drainMainActor()
-        #expect(screen.lines == ["hello"])
+        #expect(window.lines == ["hello"])
+        chat.removeAll()
     }
 
     @Test("Multicast: one listener removed, and a retained message")
     func tokens() {
-        let window = Window(eventLog)
+        let archive = Archive(eventLog)
         let chat = Channel<String>()
-        let token = chat.listen(window) { window, line in window.show(line) }
+        let token = chat.listen(archive) { archive, line in archive.add(line) }
         token.remove()
         #expect(chat.post("hello") == 0)
         let topic = Channel<String>("topic")
         topic.post("multicasting", retained: true)
-        topic.listen(window) { window, topic in window.show(topic) }
+        topic.listen(archive) { archive, topic in archive.add(topic) }
         #expect(eventLog.all == ["multicasting"])
         topic.finish()
     }
 
     @Test("Multicast: a poster that listens later receives its own retained message")
     func ownRetainedMessage() {
-        let (window, other) = (Window(eventLog), Window(eventLog))
+        let (archive, other) = (Archive(eventLog), Archive(eventLog))
         let topic = Channel<String>()
-        topic.listen(other) { _, topic in other.show("other: \(topic)") }
-        topic.listen(window) { window, topic in window.show(topic) }
-        topic.post("listening", from: window, retained: true)  // not delivered to window
-        topic.listen(window) { window, topic in window.show(topic) }  // receives "listening"
+        topic.listen(other) { _, topic in other.add("other: \(topic)") }
+        topic.listen(archive) { archive, topic in archive.add(topic) }
+        topic.post("listening", from: archive, retained: true)  // not delivered to archive
+        topic.listen(archive) { archive, topic in archive.add(topic) }  // receives "listening"
         #expect(eventLog.all == ["other: listening", "listening"])
     }
 

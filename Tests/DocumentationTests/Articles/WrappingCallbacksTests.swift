@@ -194,16 +194,6 @@ final class Requests: Sendable {
         #expect(eventLog.all == ["sends 1", "sends 2", "sends 3", "sends 6"])
     }
 
-    @Test("Wrapping: releasing the last resolver runs callbacks there and then")
-    func releasedResolver() {
-        var resolvers: [Resolver<Int>] = []
-        let (count, resolver) = Deferred<Int>.withResolver()
-        resolvers.append(consume resolver)
-        count.fail { eventLog.add("\($0 as? DeferredError == .abandoned)") }
-        resolvers = []
-        #expect(eventLog.all == ["true"])
-    }
-
     /// Its `cancel()` calls the handler.
     private final class EagerUpload: Sendable {
         private let completion = SynchronizedValue<(@Sendable (Result<Int, any Error>) -> Void)?>(nil)
