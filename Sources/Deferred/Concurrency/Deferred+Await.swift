@@ -42,9 +42,10 @@ extension Deferred {
     /// - the callback that this is called from, or one that is notified after that.
     ///
     /// A list is refused if this is so for all of its inputs still pending; inputs that a `limit` has not
-    /// started do not count while all places are taken. A Deferred that may still be completed explicitly, through a handle from
-    /// ``init(fileID:line:)`` or a ``Resolver``, is waited for even if it follows another, and so is one that
-    /// a ``timeout(_:on:_:fileID:line:)`` can end. Possible cancels are not taken into account.
+    /// started do not count while all places are taken. A Deferred that may still be completed explicitly,
+    /// through a handle from ``init(fileID:line:)`` or a ``Resolver``, is waited for even if it follows
+    /// another, and so is one that a ``timeout(_:on:_:fileID:line:)`` can end. Possible cancels are not taken
+    /// into account.
     ///
     /// - Important: The search does not detect other ways to need this thread: a serial queue of your own
     ///   that waits for a callback on itself; a timer on the main queue, or a Task on the main actor, that is

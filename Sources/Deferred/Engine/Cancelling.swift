@@ -57,7 +57,7 @@ extension DrainLoop {
     /// Returns false if it has to begin again at the root, since another thread has changed the chain.
     private mutating func climb(_ request: inout CancelRequest) -> Bool {
         var link = request.root
-        /// How often it has come back to its root.
+        /// How often it has come back to its root. A few times the chain may only have changed meanwhile.
         var returns = 0
         /// The word of `link`, if it is already locked.
         var locked: UInt?
@@ -76,18 +76,12 @@ extension DrainLoop {
                 // The root; any other link was found pending in the critical section that locked it.
                 link.unlock(word)
                 return true
-            case .interrupt:
-                interrupt(link, for: request)
-                link.unlock(word)
-                return true
-            case .leave:
-                return leave(&request, in: link, word)
+            case .interrupt: return interrupt(link, word, for: request)
+            case .leave: return leave(&request, in: link, word)
             case .source: return cancelSource(link, word, &request)
             case .climb:
                 guard let upstream = link.upstream.retained() else {
-                    interrupt(link, for: request)
-                    link.unlock(word)
-                    return true
+                    return interrupt(link, word, for: request)
                 }
                 link.unlock(word)
                 // Another thread has closed a cycle and is about to break it. Rather than follow the cycle,
@@ -147,6 +141,13 @@ extension DrainLoop {
         if link === request.root, link.isInterrupted { return }
         request.end()
         link.interrupt()
+    }
+
+    /// The same for a locked link, which it unlocks: the walk has ended.
+    private func interrupt(_ link: Link, _ word: UInt, for request: CancelRequest) -> Bool {
+        interrupt(link, for: request)
+        link.unlock(word)
+        return true
     }
 
     /// Leaves the request in a locked link in transition, and unlocks it. Returns false if the walk has to

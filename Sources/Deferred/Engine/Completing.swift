@@ -318,14 +318,21 @@ extension DrainLoop {
         var inner = FinalizerScope.join(held, scope)
         if !finalizers.isEmpty { inner = FinalizerScope(finalizers, link.payload.copy(), in: inner) }
         if !consumers.isEmpty { enqueueDrain(link, consumers, inner) }
-        // A cancel of the source reaches all that it followed (C7), unless its canceller has answered it.
-        let isLeft = state.cancelsFollowed || state.marks.contains(.shielded)
-        for follower in following {
-            if isLeft { follower.replaceStepWithNoOp() } else { detach(follower) }
-        }
-        if state.cancelsFollowed { for follower in following { begin(CancelRequest(follower)) } }
+        stopFollowing(following, as: state)
         if !endsRequests { for request in requests { begin(request) } }
         withExtendedLifetime((canceller, list)) {}
+    }
+
+    /// Detaches the links by which a source, now settled, followed others. A cancel of the source reaches all
+    /// that it followed (C7), unless its canceller has answered it.
+    ///
+    /// - Parameter state: What the source was before.
+    private mutating func stopFollowing(_ followers: [Link], as state: LinkState) {
+        let isLeft = state.cancelsFollowed || state.marks.contains(.shielded)
+        for follower in followers {
+            if isLeft { follower.replaceStepWithNoOp() } else { detach(follower) }
+        }
+        if state.cancelsFollowed { for follower in followers { begin(CancelRequest(follower)) } }
     }
 
     /// Keeps the current scope open until `link` is settled and drained.
