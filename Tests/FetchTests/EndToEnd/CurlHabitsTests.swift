@@ -153,12 +153,15 @@ struct CurlHabitsTests {
         program.send(SIGINT)
         // Either a connection or a part file is what is one too many. Not all connections: others may have given
         // descriptors back when a failure is looked at.
-        let errors = await program.outcome.errorLines.filter { $0.hasPrefix("fetch: ") }
+        let reported = await program.outcome.errorLines
+        let errors = reported.filter { $0.hasPrefix("fetch: ") }
         for kind in ["cannot be written: ", "onnect"] {
             let lines = errors.filter { $0.contains(kind) }
             #expect(lines.isEmpty || lines.contains { $0.contains("oo many open files") }, "\(errors)")
         }
         #expect(!errors.isEmpty)
+        // U1: a request that fails while it is cancelled is nobody's unhandled failure.
+        #expect(!reported.contains { $0.contains("unhandled failure") }, "\(reported)")
     }
 
     @Test("What a killed run has left is removed by the next one for the same files, and nothing else")
