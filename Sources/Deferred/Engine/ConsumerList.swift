@@ -278,7 +278,7 @@ extension Link {
     }
 
     /// Unlinks a consumer, which the caller retains, from the list of `word`, unless its thread has yet to
-    /// append it. Under the lock.
+    /// append it. Under the lock. Sound: of the references to the consumer, the list's is not the last.
     private static func unlink(_ consumer: Link, from word: inout UInt) {
         let own = Unmanaged.passUnretained(consumer)
         guard let last = last(in: word), let first = last.next, let next = own.next else { return }
