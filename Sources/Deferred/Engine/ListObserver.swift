@@ -229,15 +229,18 @@ final class ListObserver: Sendable {
     func takeInputsToCancel(in loop: inout DrainLoop) -> [Link] {
         // An input that is in the list twice is cancelled once, at its first place.
         var seen: Set<UInt> = [0]
-        var observers = takeObservers()
-        observers.removeAll { observer in
+        var dropped: Set<ObjectIdentifier> = []
+        // Not changed in place, since a description on another thread may have a copy: in optimised code
+        // ThreadSanitizer does not see the check of uniqueness.
+        let observers = takeObservers()
+        for observer in observers {
             // None for one that is settled, or only waits for the end of a pause.
             let input = observer.locked { observer.phase == .waiting ? observer.upstream.identity : 0 }
-            if seen.insert(input).inserted { return false }
+            if seen.insert(input).inserted { continue }
             if input != 0 { loop.detach(observer) }
-            return true
+            dropped.insert(ObjectIdentifier(observer))
         }
-        return observers
+        return dropped.isEmpty ? observers : observers.filter { !dropped.contains(ObjectIdentifier($0)) }
     }
 
     // MARK: Adding inputs one by one
