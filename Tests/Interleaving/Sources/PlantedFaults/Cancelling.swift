@@ -48,7 +48,7 @@ extension PlantedFault {
         PlantedFault(
             18, "a cancel of a running callback is forgotten", foundBy: "nested",
             change(
-                "            case .leave:\n                return leave(&request, in: link, word)",
+                "            case .leave: return leave(&request, in: link, word)",
                 """
                             case .leave:
                                 if il_is_planted(18) {
