@@ -14,8 +14,8 @@ extension Deferred {
         _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ closure: Closure,
         _ run: @escaping @Sendable (borrowing Closure, borrowing Link.Payload) -> Link.Payload
     ) -> Deferred<U> {
-        // Neither `if let` nor `dispatcher!`, which copy the existential.
-        guard case .none = dispatcher else {
+        // Neither `if let`, `case .none` nor `dispatcher!`, which copy the existential.
+        guard dispatcher == nil else {
             return Deferred<U>(link.attach(.dispatched(to: dispatcher, .step(closure, run)), site))
         }
         if link.beginStepInPlace() {

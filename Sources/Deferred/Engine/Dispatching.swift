@@ -16,9 +16,9 @@ internal import Synchronization
 /// Once the work is submitted, this object no longer retains the dispatcher: one that is released with the
 /// work in it releases that work.
 ///
-/// Sound as `@unchecked Sendable`: `step`, `input`, `scope` and `call` are written before the link is stored
-/// in `submitted`, and then belong to the thread that takes it out. `dispatcher` and `type` are accessed
-/// under the lock of the link whose payload this is.
+/// Sound as `@unchecked Sendable`, and without run-time checks of exclusive access: `step`, `input`, `scope`
+/// and `call` are written before the link is stored in `submitted`, and then belong to the thread that takes
+/// it out. `dispatcher` and `type` are accessed under the lock of the link whose payload this is.
 @usableFromInline
 final class DispatchedStep: @unchecked Sendable {
     /// A call that submits a step, on the stack of its thread, whose slot has the address of the innermost
@@ -34,22 +34,21 @@ final class DispatchedStep: @unchecked Sendable {
 
     /// Where the step is to run, until the work is submitted; then only a `DispatchQueue`, which libdispatch
     /// retains anyway for as long as it has work.
-    private var dispatcher: (any Dispatcher)?
+    @exclusivity(unchecked) private var dispatcher: (any Dispatcher & AnyObject)?
     /// The type of the dispatcher that was here.
-    private var type: Any.Type?
-    private var step: Link.Payload
+    @exclusivity(unchecked) private var type: (any Dispatcher.Type)?
+    @exclusivity(unchecked) private var step: Link.Payload
     /// The outcome that the link waited for.
-    private var input = Link.Payload.none
-    private var scope: FinalizerScope?
+    @exclusivity(unchecked) private var input = Link.Payload.none
+    @exclusivity(unchecked) private var scope: FinalizerScope?
     /// The call that submitted the work. It may have ended.
-    private var call: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var call: UnsafeMutableRawPointer?
     /// A reference to the link from when the work is submitted until it runs or is released; 0 before and
     /// after.
     private let submitted = Atomic<UInt>(0)
 
-    @usableFromInline
-    init(_ dispatcher: any Dispatcher, _ step: consuming Link.Payload) {
-        self.dispatcher = dispatcher.isQueue ? dispatcher : dispatcher.retainedByChains
+    init(_ dispatcher: any Dispatcher & AnyObject, _ step: consuming Link.Payload) {
+        self.dispatcher = dispatcher
         self.step = step
     }
 
@@ -65,7 +64,7 @@ final class DispatchedStep: @unchecked Sendable {
     /// Makes the link `dispatched`, and returns the dispatcher.
     fileprivate func prepare(
         _ link: Link, _ input: consuming Link.Payload, _ scope: FinalizerScope?
-    ) -> any Dispatcher {
+    ) -> any Dispatcher & AnyObject {
         if Recording.isOn { Recording.dispatched(link, to: destination.name) }
         guard let dispatcher else { preconditionFailure("a step is submitted once") }
         self.input = input
@@ -74,7 +73,7 @@ final class DispatchedStep: @unchecked Sendable {
         let requests = link.becomeDispatched()
         link.activeThread = 0
         link.payload = .none(submittedBy: self)
-        if !dispatcher.isQueue {
+        if !(dispatcher is DispatchQueue) {
             type = Swift.type(of: dispatcher)
             self.dispatcher = nil
         }
@@ -88,7 +87,8 @@ final class DispatchedStep: @unchecked Sendable {
     /// link.
     @inline(never)
     fileprivate static func submit(
-        _ step: Unmanaged<DispatchedStep>, _ link: Unmanaged<Link>, to dispatcher: consuming any Dispatcher,
+        _ step: Unmanaged<DispatchedStep>, _ link: Unmanaged<Link>,
+        to dispatcher: consuming any Dispatcher & AnyObject,
         in call: UnsafeMutableRawPointer
     ) {
         let step = step.takeRetainedValue()
@@ -167,7 +167,7 @@ final class DispatchedStep: @unchecked Sendable {
     struct Destination {
         /// Retained for its label; `nil` for a dispatcher of another type.
         let queue: DispatchQueue?
-        let type: Any.Type
+        let type: any Dispatcher.Type
 
         /// The label of a queue that has one, else the type. Runs no code of a user's.
         var name: String {
@@ -178,8 +178,9 @@ final class DispatchedStep: @unchecked Sendable {
 
     /// Where the step runs. Under the lock of the link whose payload this is.
     fileprivate var destination: Destination {
-        let type: Any.Type = dispatcher.map { Swift.type(of: $0) } ?? type ?? Void.self
-        return Destination(queue: dispatcher as? DispatchQueue, type: type)
+        let type = dispatcher.map { Swift.type(of: $0) } ?? type ?? DispatchQueue.self
+        let substituted = (type as? any DispatcherSubstitute.Type)?.base
+        return Destination(queue: dispatcher as? DispatchQueue, type: substituted ?? type)
     }
 }
 
@@ -222,10 +223,4 @@ extension Link.Payload {
         else { return nil }
         return Unmanaged<DispatchedStep>.fromOpaque(address)._withUnsafeGuaranteedRef { $0.destination }
     }
-}
-
-extension Dispatcher {
-    /// Whether it is a `DispatchQueue`.
-    @inline(__always)
-    fileprivate var isQueue: Bool { Self.self == DispatchQueue.self }
 }

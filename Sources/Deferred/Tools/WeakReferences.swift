@@ -14,21 +14,51 @@ package struct WeakReference<Object: AnyObject & Sendable>: Sendable {
 package protocol OwnedDispatcher: Dispatcher, AnyObject {}
 
 extension Dispatcher {
-    /// The dispatcher that chains retain in place of this one until they submit work to it.
-    var retainedByChains: any Dispatcher {
-        if Self.self == DispatchQueue.self { return self }
-        guard let owned = self as? any OwnedDispatcher else { return self }
-        return owned.weakly
+    /// The object that chains retain until they submit work to this dispatcher: one reference, which costs less
+    /// to copy than a dispatcher of unknown size.
+    ///
+    /// Sound: `Self` is `DispatchQueue` where it is read as one. (A cast would cost hundreds of instructions.)
+    var retainedByChains: any Dispatcher & AnyObject {
+        if Self.self == DispatchQueue.self {
+            return withUnsafePointer(to: self) { UnsafeRawPointer($0).load(as: DispatchQueue.self) }
+        }
+        if Self.self == MainActorDispatcher.self { return mainActorDispatcher }
+        if let owned = self as? any OwnedDispatcher { return owned.weakly }
+        if Self.self is AnyClass, let object = self as? any Dispatcher & AnyObject { return object }
+        return ValueDispatcher(base: self)
     }
 }
 
+/// One object for all, so that a hop to the main actor allocates none.
+private let mainActorDispatcher = ValueDispatcher(base: MainActorDispatcher())
+
 extension OwnedDispatcher {
-    fileprivate var weakly: any Dispatcher { WeakDispatcher(base: self) }
+    fileprivate var weakly: any Dispatcher & AnyObject { WeakDispatcher(base: self) }
+}
+
+/// What chains retain in place of a dispatcher.
+protocol DispatcherSubstitute: Dispatcher, AnyObject {
+    associatedtype Base: Dispatcher
+}
+
+extension DispatcherSubstitute {
+    static var base: any Dispatcher.Type { Base.self }
 }
 
 /// Refers to a dispatcher weakly. Work submitted after that one was deallocated is released without running.
-private struct WeakDispatcher<Base: OwnedDispatcher>: Dispatcher {
-    weak var base: Base?
+private final class WeakDispatcher<Base: OwnedDispatcher>: DispatcherSubstitute {
+    private let base: WeakReference<Base>
 
-    func dispatch(_ work: @escaping @Sendable () -> Void) { base?.dispatch(work) }
+    init(base: Base) { self.base = WeakReference(base) }
+
+    func dispatch(_ work: @escaping @Sendable () -> Void) { base.object?.dispatch(work) }
+}
+
+/// Contains a dispatcher that is a value.
+private final class ValueDispatcher<Base: Dispatcher>: DispatcherSubstitute {
+    private let base: Base
+
+    init(base: Base) { self.base = base }
+
+    func dispatch(_ work: @escaping @Sendable () -> Void) { base.dispatch(work) }
 }

@@ -27,8 +27,8 @@ extension PlantedFault {
                 "            self.dispatcher = nil\n",
                 "            if !il_is_planted(73) { self.dispatcher = nil }\n"),
             change(
-                "self.dispatcher = dispatcher.isQueue ? dispatcher",
-                "self.dispatcher = dispatcher.isQueue || il_is_planted(73) ? dispatcher")),
+                "if let owned = self as? any OwnedDispatcher {",
+                "if !il_is_planted(73), let owned = self as? any OwnedDispatcher {")),
         PlantedFault(
             74, "an abandonment that nothing waits for is reported", foundBy: "dispatching",
             change(
