@@ -7,7 +7,10 @@ extension Deferred {
     ///   the source. The error then passes down the chain. If there are other consumers, they continue
     ///   undisturbed, and this link alone receives `CancellationError`, as if from upstream.
     /// - A settled Deferred stays as it is. A running callback is allowed to finish; a pending Deferred that
-    ///   it returns is cancelled at once. If it fails, that is reported only if a consumer takes the failure.
+    ///   it returns is cancelled at once.
+    ///
+    /// A failure of what was cancelled, such as an error with which a canceller rejects its Deferred, is never
+    /// reported as unhandled; one that an errback throws on receiving it is.
     ///
     /// A *consumer* of a Deferred is anything attached to it and not settled: a callback, an `await`, a list,
     /// a chain that waits for it. Cancellers and errbacks run on this thread. Safe from any thread; a second

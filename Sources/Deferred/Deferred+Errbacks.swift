@@ -188,7 +188,7 @@ extension Deferred {
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(.mapError, fileID, line)) { input in
             guard let error = input.error else { return input.copy() }
-            return .failure(transform(error))
+            return .failure(transform(error), mark: input.bits.1)
         }
     }
 }

@@ -123,7 +123,7 @@ extension Link {
 
     @inline(never)
     private func reportUnhandled() {
-        guard let error = payload.error, !(error is CancellationError) else { return }
+        guard let error = payload.error, !payload.isOfCancelledWork, !(error is CancellationError) else { return }
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 

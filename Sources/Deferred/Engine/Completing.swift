@@ -289,10 +289,10 @@ extension DrainLoop {
         let state = link.state
         let isRecorded = Recording.isOn
         if isRecorded { Recording.settled(link, outcome) }
-        link.payload = outcome
         link.state = link.state.settled()
         link.activeThread = thread
         guard let coldState = link.coldState else {
+            link.payload = outcome
             let consumers = ConsumerQueue(takenFrom: word)
             link.unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
             if isRecorded { Recording.describeFailure(of: link) }
@@ -303,8 +303,9 @@ extension DrainLoop {
         let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread
         let endsRequests = isAnswered || isCancellers
         if endsRequests { for request in requests { request.end() } }
-        // Work that was cancelled while it ran: its failure is reported only if a consumer takes it (U1).
-        if !requests.isEmpty && !endsRequests && state.phase == .running { link.state.handle() }
+        let wasCancelledWhileItRan = state.phase == .running && !requests.isEmpty && !endsRequests
+        let wasCancelled = state.marks.contains(.cancelled) || wasCancelledWhileItRan
+        link.payload = wasCancelled ? outcome.ofCancelledWork() : outcome
         // Taken out under the lock and released after it, since these may have a user's deinit.
         let canceller = coldState.canceller.take()
         let list = coldState.list.take()

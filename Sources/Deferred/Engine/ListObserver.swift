@@ -168,7 +168,10 @@ final class ListObserver: Sendable {
         }
         _ = consume replaced
         if decides { decide(in: &loop) }
-        return isInTime || passesEach || consumesErrors
+        // A list with a limit has a link of its own for each input. Once the list is settled, nothing waits for it:
+        // its abandonment is not reported (U1).
+        let isUnawaited = additions != nil && observer.payload.error as? DeferredError == .abandoned
+        return isInTime || passesEach || consumesErrors || isUnawaited
     }
 
     /// Whether the list's value is made of inputs that settled earlier.

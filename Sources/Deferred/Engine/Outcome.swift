@@ -53,9 +53,10 @@ extension Link.Payload {
         return Link.Payload(.existential, bits)
     }
 
+    /// - Parameter mark: Not 0 if no link reports the failure; see `ofCancelledWork()`.
     @inlinable
-    static func failure(_ error: any Error) -> Link.Payload {
-        var bits: Bits = (0, 0, 0, 0)
+    static func failure(_ error: any Error, mark: UInt = 0) -> Link.Payload {
+        var bits: Bits = (0, mark, 0, 0)
         withUnsafeMutablePointer(to: &bits) {
             _ = UnsafeMutableRawPointer($0).initializeMemory(as: (any Error).self, to: error)
         }
@@ -82,6 +83,18 @@ extension Link.Payload {
             UnsafeRawPointer($0).assumingMemoryBound(to: (any Error).self).pointee
         }
     }
+
+    /// Returns the same outcome, a failure with a mark that no link reports it (U1). The mark is in the word after
+    /// the error, and so stays with the failure wherever that is passed on unchanged.
+    consuming func ofCancelledWork() -> Link.Payload {
+        guard isFailure else { return self }
+        let error = bits.0
+        discard self
+        return Link.Payload(.failure, (error, 1, 0, 0))
+    }
+
+    /// Whether this is the failure of work that was cancelled.
+    var isOfCancelledWork: Bool { isFailure && bits.1 != 0 }
 
     /// The value, of an outcome that is one.
     ///
@@ -149,7 +162,11 @@ extension Link.Payload {
                 }
             }
         case .failure:
-            if let error { return .failure(error) }
+            withUnsafeMutablePointer(to: &copy) { copy in
+                if let error {
+                    _ = UnsafeMutableRawPointer(copy).initializeMemory(as: (any Error).self, to: error)
+                }
+            }
         case .none, .bitwiseValue:
             break
         case .adopt, .noOp, .awaiting, .step, .dispatchedStep, .observer, .forward, .wait:
