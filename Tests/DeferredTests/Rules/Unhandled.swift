@@ -201,6 +201,7 @@ extension Rules {
                 resolver.follow(followed)
                 followed.reject(Boom(2))
                 #expect(count.value == 0)
+                keep(deferred as Any)
                 deferred = nil
                 #expect(count.value == 1)
                 keep(resolver)
@@ -209,16 +210,18 @@ extension Rules {
 
         /// Returns a pending Deferred whose canceller fails it with `Boom(1)`.
         private static func failing() -> Deferred<Int> {
-            Deferred<Int>.withResolver(canceller: { $0.reject(Boom(1)) }).deferred
+            Deferred<Int>(canceller: { $0.reject(Boom(1)) })
         }
 
         static let cancels: [Use] = [
             Use("the source") { $0.cancel() },
             Use("its link") { $0.map { $0 }.cancel() },
-            Use("the end of a chain") { $0.map { $0 }.always { _ in }.mapError { _ in Boom(2) }.done { _ in }.cancel() },
+            Use("the end of a chain") {
+                $0.map { $0 }.always { _ in }.mapError { _ in Boom(2) }.done { _ in }.cancel()
+            },
             Use("values of a list") { DeferredList([$0], wrapErrors: true).values().cancel() },
             Use("results of a list") { DeferredList([$0, $0]).results().cancel() },
-            Use("gather") { gather($0, failing()).cancel() },
+            Use("gather") { gather($0, $0).cancel() },
             Use("the rest of a list") { source in
                 DeferredList([.resolved(1), source], cancelsRemaining: true).first().done { _ in }
             },
@@ -283,13 +286,16 @@ extension Rules {
                 follower.follow(source)
                 follower.cancel()
                 #expect(follower.hasFired)
+                keep(source)
             }
             #expect(found.isEmpty)
         }
 
         @Test("U1: an input abandoned after its list has ended is not reported, with a limit or without")
         func abandonedInput() {
-            func unhandled(_ make: (Box<[Deferred<Int>]>) -> DeferredList<Int>, isLate: Bool = true) -> [String] {
+            func unhandled(_ make: (Box<[Deferred<Int>]>) -> DeferredList<Int>, isLate: Bool = true)
+                -> [String]
+            {
                 self.unhandled {
                     let inputs = Box([Deferred<Int>(), Deferred<Int>()])
                     let first = make(inputs).first()
