@@ -33,9 +33,7 @@ extension Deferred {
     /// ``DeferredDiagnostic/unbalancedUnpause(made:at:)``.
     @inlinable
     public func unpause(fileID: StaticString = #fileID, line: UInt = #line) {
-        if !link.unpause() {
-            link.reportUnbalancedUnpause(DeferredDiagnostic.Location(fileID: fileID, line: line))
-        }
+        link.unpause(DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Returns a Deferred with the same outcome, whose `cancel()` never reaches this one.

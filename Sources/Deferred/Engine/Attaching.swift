@@ -33,8 +33,9 @@ extension Link {
         if Link.isIdle(word) {
             var loop = DrainLoop()
             activeThread = loop.thread
+            let consumers = ConsumerQueue(takenFrom: Link.append(consumer, to: word))
             unlock(word | Word.draining)
-            loop.deliverFirst(consumer, of: self)
+            loop.drainRetained(self, consumers)
             loop.run()
         } else {
             // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
@@ -110,31 +111,23 @@ extension Link {
 // MARK: - Reporting
 
 extension Link {
-    /// Reports a failure that nothing handled, when the last handle is released (U1).
-    @inline(__always)
-    func reportIfUnhandled() {
-        if payload.isFailure && !state.marks.contains(.handled) { reportUnhandled() }
-    }
-
     /// Suppresses the unhandled-failure report for this link. Its failure still reaches its consumers.
     func disownFailure() {
         locked { state.handle() }
     }
 
+    /// Reports a failure that nothing handled, when the last handle is released (U1).
     @inline(never)
-    private func reportUnhandled() {
-        guard let error = payload.error, !payload.isOfCancelledWork, !(error is CancellationError) else { return }
+    func reportUnhandled() {
+        guard let error = payload.error, !payload.isOfCancelledWork, !(error is CancellationError) else {
+            return
+        }
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 
     @usableFromInline
     func reportNotFireable(_ site: DeferredDiagnostic.Location) {
         DeferredDiagnostics.report(.notFireable(made: made, at: site))
-    }
-
-    @usableFromInline
-    func reportUnbalancedUnpause(_ site: DeferredDiagnostic.Location) {
-        DeferredDiagnostics.report(.unbalancedUnpause(made: made, at: site))
     }
 }
 
@@ -158,7 +151,8 @@ extension Link {
     ///
     /// | the Task is cancelled | it finds | resumes the Task | cancels upstream |
     /// |---|---|---|---|
-    /// | before the continuation is stored | no continuation | `attach(_:resuming:)` | `attach(_:resuming:)` |
+    /// | before the continuation is stored | no continuation | `attach(_:resuming:)` | `attach(_:resuming:)`
+    /// |
     /// | before the link is attached | the continuation | the cancellation | `attach(_:resuming:)` |
     /// | before the outcome | the continuation, `attached` | the cancellation | the cancellation |
     /// | after the outcome | another phase | the drain loop | nothing |

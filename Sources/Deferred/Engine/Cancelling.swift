@@ -10,13 +10,9 @@ internal import Synchronization
 extension DrainLoop {
     /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
     mutating func cancel(_ roots: [Link]) {
-        if isCancelling {
-            for root in roots { enqueue(CancelRequest(root)) }
-            return
-        }
-        isCancelling = true
+        for root in roots { enqueue(CancelRequest(root)) }
+        if isCancelling { return }
         cancelsSeveral = roots.count > 1
-        for root in roots { walk(CancelRequest(root)) }
         finishCancelling()
     }
 
@@ -36,6 +32,7 @@ extension DrainLoop {
 
     /// Runs requests, and what they claim and detach, until there are none.
     private mutating func finishCancelling() {
+        isCancelling = true
         while true {
             if let request = others?.requests.popFirst() {
                 walk(request)
@@ -47,17 +44,23 @@ extension DrainLoop {
                 break
             }
         }
+        // Releases its memory, which retains the roots.
+        others?.requests = []
         isCancelling = false
         cancelsSeveral = false
     }
 
     // MARK: Climbing
 
+    /// How often a walk may come back to its root before it takes the chain for a cycle: the chain may also
+    /// have changed meanwhile.
+    private static let greatestReturns = 8
+
     /// Moves up from the root until the error has entered the chain or the request has been left in a link.
     /// Returns false if it has to begin again at the root, since another thread has changed the chain.
     private mutating func climb(_ request: inout CancelRequest) -> Bool {
         var link = request.root
-        /// How often it has come back to its root. A few times the chain may only have changed meanwhile.
+        /// How often it has come back to its root.
         var returns = 0
         /// The word of `link`, if it is already locked.
         var locked: UInt?
@@ -68,18 +71,19 @@ extension DrainLoop {
                 link.unlock(word)
                 return true
             }
-            switch link.state.meet(isActiveHere: link.phase == .detached && link.activeThread == thread) {
-            case .join:
+            switch link.phase {
+            case .detached where link.activeThread == thread:
+                // About to run its step with the error.
                 request.end()
                 fallthrough
-            case .end:
+            case .settled, .bypassed:
                 // The root; any other link was found pending in the critical section that locked it.
                 link.unlock(word)
                 return true
-            case .interrupt: return interrupt(link, word, for: request)
-            case .leave: return leave(&request, in: link, word)
+            case .dispatched: return interrupt(link, word, for: request)
+            case .running, .detached: return leave(&request, in: link, word)
             case .source: return cancelSource(link, word, &request)
-            case .climb:
+            case .waiting:
                 guard let upstream = link.upstream.retained() else {
                     return interrupt(link, word, for: request)
                 }
@@ -88,7 +92,7 @@ extension DrainLoop {
                 // this cancel detaches its root. (That is in the cycle: any other link that it comes to a
                 // second time has two consumers.)
                 if upstream === request.root { returns += 1 }
-                let isCyclic = returns > 8
+                let isCyclic = returns > Self.greatestReturns
                 if isCyclic && link !== request.root {
                     link = request.root
                     continue
@@ -127,25 +131,22 @@ extension DrainLoop {
             }
             return leave(&request, in: link, word)
         case .settled:
-            return link.locked {
-                let isSame = link.upstream.isNone || link.upstream.isSame(as: upstream)
-                guard link.phase == .waiting, isSame else { return false }
-                interrupt(link, for: request)
-                return true
-            }
+            let word = link.lock()
+            let isSame = link.upstream.isNone || link.upstream.isSame(as: upstream)
+            if link.phase == .waiting, isSame { return interrupt(link, word, for: request) }
+            link.unlock(word)
+            return false
         }
     }
 
-    /// Marks a link in place of the root, unless it is the root and protected. Under its lock.
-    private func interrupt(_ link: Link, for request: CancelRequest) {
-        if link === request.root, link.isInterrupted { return }
-        request.end()
-        link.interrupt()
-    }
-
-    /// The same for a locked link, which it unlocks: the walk has ended.
+    /// Marks a locked link in place of the root, unless it is the root and protected, and unlocks it: the
+    /// walk has ended. An observer of a list receives the outcome all the same: a list cancels pending
+    /// inputs only.
     private func interrupt(_ link: Link, _ word: UInt, for request: CancelRequest) -> Bool {
-        interrupt(link, for: request)
+        if link !== request.root || !link.isInterrupted {
+            request.end()
+            if link.payload.kind != .observer { link.state.interrupt() }
+        }
         link.unlock(word)
         return true
     }
@@ -180,11 +181,13 @@ extension DrainLoop {
         case .protectRoot:
             return leave(&request, in: source, word)
         case .detachList:
-            source.unlock(word)
-            return cancelList(of: source, &request)
+            // If it cannot be detached, another thread is about to settle it.
+            guard let list = coldState?.list, list.detach() else { return leave(&request, in: source, word) }
+            fail(source, word, request)
+            cancelInputs(of: list)
+            return true
         case .fail:
-            request.end()
-            finish(source, word, .failure(CancellationError()), isAnswered: true)
+            fail(source, word, request)
             return true
         case .runCanceller, .stay, .cancelFollowed:
             break
@@ -200,23 +203,18 @@ extension DrainLoop {
         return true
     }
 
-    private mutating func cancelList(of source: Link, _ request: inout CancelRequest) -> Bool {
-        let list = source.locked { source.coldState?.list }
-        var released: AnyObject?
-        guard let list, list.detach(&released) else {
-            // Another thread is about to settle it.
-            let word = source.lock()
-            if source.state.isSource { return leave(&request, in: source, word) }
-            source.unlock(word)
-            return false
-        }
-        _ = settle(source: source, .failure(CancellationError()), isAnswered: true)
+    private mutating func fail(_ source: Link, _ word: UInt, _ request: CancelRequest) {
         request.end()
-        let inputs = list.takeInputsToCancel(in: &self)
-        // On its own, the list's callbacks precede the cancellers of its inputs (D4).
+        finish(source, word, .failure(CancellationError()), isAnswered: true)
+    }
+
+    /// Cancels the inputs of a list whose Deferred was cancelled. On its own, the list's callbacks precede
+    /// the cancellers of its inputs (D4).
+    private mutating func cancelInputs(of list: ListObserver) {
+        let released = list.stop()
+        let inputs = list.takeObservers()
         if cancelsSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
         enqueue(.cancel(cancelsSeveral ? [] : inputs, thenRelease: released))
-        return true
     }
 
     /// Begins a request for each link by which a locked source follows another, and unlocks it.
@@ -231,7 +229,7 @@ extension DrainLoop {
     /// complete it.
     private mutating func runCanceller(of source: Link) {
         let word = source.lock()
-        guard source.state.isSource, let coldState = source.coldState,
+        guard source.phase == .source, let coldState = source.coldState,
             let canceller = coldState.canceller.take()
         else { return source.unlock(word) }
         coldState.cancellerThread = thread
@@ -241,11 +239,9 @@ extension DrainLoop {
         source.unlock(word)
         do {
             let right = CompletionRight(forCanceller: sourceReference)
-            if Recording.isOn {
-                Recording.during(.canceller, of: source) { canceller(right) }
-            } else {
-                canceller(right)
-            }
+            let recorded = Recording.begin(.canceller, of: source)
+            canceller(right)
+            Recording.end(recorded)
         }
         let newWord = source.lock()
         switch source.state.endCanceller(isFollowing: source.isFollowing) {
@@ -260,40 +256,8 @@ extension DrainLoop {
     /// Runs the step of a detached link with the error, as if that had come from upstream.
     private mutating func runDetached(_ link: Link) {
         let word = link.lock()
-        let payload = link.take(on: thread)
-        link.unlock(word)
-        performCancelled(payload, on: link)
-    }
-
-    /// Detaches a link from what it waits for, without cancelling that. One that is in a list that is being
-    /// drained stays there with nothing to do. Returns false if its step has been taken already.
-    @discardableResult
-    mutating func detach(_ link: Link) -> Bool {
-        detachPending(link) || link.replaceStepWithNoOp()
-    }
-
-    /// Detaches a waiting link from what it waits for, without cancelling that, and settles it: with an empty
-    /// value, or if it has closed a cycle, with that error. Returns false if upstream is settled.
-    @discardableResult
-    mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
-        let upstreamNow: Link? = link.locked { link.phase == .waiting ? link.upstream.retained() : nil }
-        guard let upstream = upstreamNow, case .detached = upstream.removeConsumer(link, always: true) else {
-            return false
-        }
-        defer { withExtendedLifetime(upstream) {} }
-        let linkWord = link.lock()
-        guard link.phase == .waiting else {
-            link.unlock(linkWord)
-            return true
-        }
-        let payload = link.take(on: thread)
-        if isCyclic {
-            finish(link, linkWord, link.failure(.cycle), isAnswered: true)
-        } else {
-            finish(link, linkWord, .value(()))
-        }
-        _ = consume payload
-        return true
+        link.take(on: thread)
+        performCancelled(link, word)
     }
 }
 
@@ -301,7 +265,8 @@ extension Link {
     /// Cancels this link, and runs what follows.
     @usableFromInline
     func cancel() {
-        if Recording.isOn { return Recording.during(.cancelling, of: self) { Link.cancelNow([self]) } }
+        let recorded = Recording.begin(.cancelling, of: self)
+        defer { Recording.end(recorded) }
         Abandonment.finishWaiting()
         var loop = DrainLoop()
         loop.begin(CancelRequest(self))
@@ -310,36 +275,12 @@ extension Link {
 
     /// Cancels several links as one (C7), and runs what follows.
     static func cancel(_ links: [Link]) {
-        if Recording.isOn { return Recording.during(.cancelling, ofEach: links[...]) { cancelNow(links) } }
-        cancelNow(links)
-    }
-
-    private static func cancelNow(_ links: [Link]) {
+        let recorded = Recording.isOn ? links.map { Recording.begin(.cancelling, of: $0) } : []
+        defer { for subject in recorded.reversed() { Recording.end(subject) } }
         Abandonment.finishWaiting()
         var loop = DrainLoop()
         loop.cancel(links)
         loop.run()
-    }
-
-    /// Stops waiting, and cancels nothing. Returns false if the step has been taken, and runs or has run.
-    @discardableResult
-    func detach() -> Bool {
-        var loop = DrainLoop()
-        let detaches = loop.detach(self)
-        loop.run()
-        return detaches
-    }
-
-    /// Replaces the step of this link with a no-op; the link stays queued as a consumer. Returns false if the
-    /// step has been taken already.
-    @discardableResult
-    func replaceStepWithNoOp() -> Bool {
-        var payload = Payload.noOp
-        let word = lock()
-        let isWaiting = phase == .waiting
-        if isWaiting { swap(&payload, &self.payload) }
-        unlock(word)
-        return isWaiting
     }
 }
 
@@ -388,14 +329,13 @@ struct CancelRequest {
         let receivesOutcome = root.locked { root.payload.kind == .observer || root.payload.kind == .noOp }
         let coldState = receivesOutcome ? nil : root.ensureColdState()
         let mark = CancelMark()
-        let protection = root.locked {
-            let protection = root.state.protect(
-                markIsOpen: coldState?.cancelMark?.isOpen ?? false, receivesOutcome: receivesOutcome)
-            if protection == .mark { coldState?.cancelMark = mark }
-            return protection
+        let needsMark: Bool? = root.locked {
+            let needsMark = root.state.protect(markIsOpen: root.isMarkOpen, receivesOutcome: receivesOutcome)
+            if needsMark == true { coldState?.cancelMark = mark }
+            return needsMark
         }
-        if protection == .mark { self.mark = mark }
-        isSecured = protection != .ended
+        if needsMark == true { self.mark = mark }
+        isSecured = needsMark != nil
         return isSecured
     }
 }
@@ -412,23 +352,16 @@ final class CancelMark: Sendable {
 }
 
 extension Link {
-    private var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
+    fileprivate var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
 
     /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.
     var isInterrupted: Bool { state.isInterrupted(markIsOpen: isMarkOpen) }
 
-    /// A failure with `error`, or with `CancellationError` if this link was cancelled. Under the lock.
+    /// A failure with `error`, or with `CancellationError` if this link was cancelled (C5). Under the lock.
     func failure(_ error: DeferredError) -> Payload {
         let hasRequests = coldState.map { !$0.requests.isEmpty } ?? false
-        let wasCancelled = state.wasCancelled(markIsOpen: isMarkOpen, hasRequests: hasRequests)
+        let wasCancelled = isInterrupted || hasRequests || state.marks.contains(.cancelled)
         return .failure(wasCancelled ? CancellationError() : error)
-    }
-
-    /// Marks this link, which has yet to be dequeued or to be run by a dispatcher: it receives
-    /// `CancellationError`. An observer of a list receives the outcome: a list cancels pending inputs only.
-    /// Under the lock.
-    func interrupt() {
-        if payload.kind != .observer { state.interrupt() }
     }
 
     /// Makes a waiting link `detached`, on this thread. Returns false if another thread has its step. Under
@@ -443,7 +376,7 @@ extension Link {
     /// Makes a running link `dispatched`. Requests that were left in it end with a mark. Returns them, to be
     /// released after the lock. Under the lock.
     func becomeDispatched() -> [CancelRequest] {
-        let requests = coldState?.takeRequests() ?? []
+        let requests = coldState?.requests.takeAll() ?? []
         state.dispatch(endingRequests: !requests.isEmpty)
         for request in requests where request.root !== self { request.end() }
         return requests
@@ -451,9 +384,4 @@ extension Link {
 
     /// Whether this source follows others. Under the lock.
     var isFollowing: Bool { coldState.map { !$0.following.isEmpty } ?? false }
-}
-
-extension ColdState {
-    /// The caller releases them after the lock.
-    func takeRequests() -> [CancelRequest] { requests.takeAll() }
 }

@@ -8,34 +8,11 @@ extension Link {
     func complete(
         _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, byCanceller: Bool = false
     ) -> Bool {
-        if Recording.isOn { return completeRecorded(outcome, site, byCanceller) }
-        return completeNow(outcome, site, byCanceller)
-    }
-
-    @inline(never)
-    private func completeRecorded(
-        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, _ byCanceller: Bool
-    ) -> Bool {
-        var outcome = outcome
-        return Recording.during(.completing(at: site), of: self) {
-            var taken = Payload.none
-            swap(&taken, &outcome)
-            return completeNow(taken, site, byCanceller)
-        }
-    }
-
-    @inline(__always)
-    private func completeNow(
-        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, _ byCanceller: Bool
-    ) -> Bool {
+        let recorded = Recording.begin(.completing(at: site), of: self)
+        defer { Recording.end(recorded) }
         let word = lock()
         guard phase == .source else {
-            let isDropped = dropsThisLateResult()
-            let first = completionSite
-            unlock(word)
-            if !isDropped {
-                DeferredDiagnostics.report(.alreadyFired(made: made, firedFirst: first, again: site))
-            }
+            reportLate(word, site)
             return false
         }
         var loop = DrainLoop()
@@ -55,6 +32,19 @@ extension Link {
         }
         loop.run()
         return true
+    }
+
+    /// Reports a late result, or drops it (C2), and unlocks this settled source.
+    @inline(never)
+    private func reportLate(_ word: UInt, _ site: DeferredDiagnostic.Location) {
+        let reference = sourceReference
+        let isDropped = reference == nil && state.dropsThisLateResult()
+        let first = completionSite
+        unlock(word)
+        if let reference { return reference.reportLate(site) }
+        if !isDropped {
+            DeferredDiagnostics.report(.alreadyFired(made: made, firedFirst: first, again: site))
+        }
     }
 
     /// Where a source was completed explicitly. Under its lock.
@@ -107,18 +97,12 @@ extension DrainLoop {
             return false
         }
         let isConsumer = !consumer.onlyObserves
-        let kind = consumer.payload.kind
-        if kind == .adopt || kind == .observer || kind == .awaiting, !consumer.state.mayBeInterrupted {
-            return take(outcome, by: consume consumer, word) && isConsumer
-        }
         let isCancelled = consumer.begin(on: thread)
-        let payload = consumer.takeStep()
-        consumer.unlock(word)
         if isCancelled {
-            performCancelled(payload, on: consume consumer)
+            performCancelled(consume consumer, word)
             return isConsumer
         }
-        return perform(payload, on: consume consumer, with: outcome) && isConsumer
+        return perform(consume consumer, word, with: outcome) && isConsumer
     }
 
     /// Runs the step of an unreachable link, which needs no lock.
@@ -129,32 +113,14 @@ extension DrainLoop {
         let isConsumer = !link.onlyObserves
         _ = link.begin(on: thread)
         let result = link.takeStep().run(outcome)
-        concludeUnreachable(link, result)
-        return isConsumer
-    }
-
-    /// As `conclude`, for an unreachable link.
-    @inline(__always)
-    mutating func concludeUnreachable(_ link: consuming Link, _ result: consuming Link.Payload) {
-        if result.kind == .wait { return conclude(link, result) }
-        link.payload = result
-        link.state = link.state.settled()
-        link.word.store(Word.settled, ordering: .relaxed)
-    }
-
-    /// Settles a locked link that takes the outcome unchanged, in the critical section in which it was found
-    /// waiting.
-    @inline(never)
-    private mutating func take(
-        _ outcome: borrowing Link.Payload, by link: consuming Link, _ word: UInt
-    ) -> Bool {
-        link.upstream = .none
-        if link.payload.kind == .adopt {
-            finish(link, word, outcome.copy())
-            return true
+        if result.kind == .wait {
+            conclude(consume link, result)
+        } else {
+            link.payload = result
+            link.state = link.state.settled()
+            link.word.store(Word.settled, ordering: .relaxed)
         }
-        let payload = link.settleAtEnd(word, with: outcome.copy())
-        return notify(payload, of: link)
+        return isConsumer
     }
 
     /// Notifies the list, or resumes the Task, that a settled link stands for.
@@ -167,55 +133,61 @@ extension DrainLoop {
         return payload.takeReference(as: ListObserver.self).receive(at: index, by: link, in: &self)
     }
 
-    /// Runs the step of a link with the outcome that it waited for. The link is `running`, on this thread.
+    /// Does with the outcome that a link waited for what the link has to. It is locked, and `running` on this
+    /// thread; unlocks it.
     @inline(__always)
     mutating func perform(
-        _ payload: consuming Link.Payload, on link: consuming Link, with outcome: borrowing Link.Payload
+        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
     ) -> Bool {
-        if payload.kind == .step, !Recording.isOn {
-            let result = payload.run(outcome)
-            conclude(link, result)
+        if link.payload.kind == .step, !Recording.isOn {
+            let step = link.takeStep()
+            link.unlock(word)
+            conclude(consume link, step.run(outcome))
             return true
         }
-        return performOther(payload, on: link, with: outcome)
+        return performOther(consume link, word, with: outcome)
     }
 
     /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays
     /// small.
     @inline(never)
     private mutating func performOther(
-        _ payload: consuming Link.Payload, on link: consuming Link, with outcome: borrowing Link.Payload
+        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
     ) -> Bool {
+        switch link.payload.kind {
+        case .adopt:
+            finish(consume link, word, outcome.copy())
+            return true
+        case .observer, .awaiting:
+            return notify(link.settleAtEnd(word, with: outcome.copy()), of: link)
+        default:
+            break
+        }
+        let payload = link.takeStep()
+        link.unlock(word)
         switch payload.kind {
         case .step:
             let result = Recording.run(payload, of: link, outcome)
-            conclude(link, result)
-            return true
-        case .adopt:
-            settle(link, outcome.copy())
+            conclude(consume link, result)
             return true
         case .dispatchedStep:
-            submit(payload.takeReference(as: DispatchedStep.self), of: link, with: outcome.copy())
+            submit(payload.takeReference(as: DispatchedStep.self), of: consume link, with: outcome.copy())
             return true
-        case .observer, .awaiting:
-            let word = link.lock()
-            link.payload = payload
-            return notify(link.settleAtEnd(word, with: outcome.copy()), of: link)
         case .forward:
             return settle(payload.takeReference(as: Link.self), outcome.copy(), through: link)
         case .noOp:
-            settle(link, .value(()))
+            conclude(consume link, .value(()))
             return false
-        case .none, .bitwiseValue, .object, .boxed, .existential, .failure, .wait:
+        default:
             preconditionFailure("a waiting link has a step")
         }
     }
 
     /// As `perform`, with a cancellation in place of the outcome.
     @inline(never)
-    mutating func performCancelled(_ payload: consuming Link.Payload, on link: consuming Link) {
+    mutating func performCancelled(_ link: consuming Link, _ word: UInt) {
         let cancelled = Link.Payload.failure(CancellationError())
-        _ = perform(payload, on: link, with: cancelled)
+        _ = perform(consume link, word, with: cancelled)
     }
 }
 
@@ -229,15 +201,9 @@ extension DrainLoop {
         if result.kind == .wait {
             wait(link, for: result.takeReference(as: Link.self))
         } else {
-            settle(link, result)
+            let word = link.lock()
+            finish(link, word, result)
         }
-    }
-
-    /// Settles a running link.
-    @inline(__always)
-    mutating func settle(_ link: consuming Link, _ outcome: consuming Link.Payload) {
-        let word = link.lock()
-        finish(link, word, outcome)
     }
 
     /// Completes a source on behalf of the engine. Returns false if it was settled before.
@@ -284,44 +250,39 @@ extension DrainLoop {
     private mutating func finishWithColdState(
         _ link: Link, _ word: UInt, _ outcome: consuming Link.Payload, _ isAnswered: Bool
     ) {
+        // What is taken out under the lock is released after it, since it may have a user's deinit.
         let released = link.sourceReference?.end(link, completedAt: link.completionSite)
-        defer { _ = consume released }
         let state = link.state
-        let isRecorded = Recording.isOn
-        if isRecorded { Recording.settled(link, outcome) }
-        link.state = link.state.settled()
-        link.activeThread = thread
-        guard let coldState = link.coldState else {
-            link.payload = outcome
-            let consumers = ConsumerQueue(takenFrom: word)
-            link.unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
-            if isRecorded { Recording.describeFailure(of: link) }
-            if !consumers.isEmpty { enqueueDrain(link, consumers, scope) }
-            return
-        }
-        let requests = coldState.takeRequests()
-        let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread
+        let coldState = link.coldState
+        let requests = coldState?.requests.takeAll() ?? []
+        let isCancellers = state.marks.contains(.cancellerRuns) && coldState?.cancellerThread == thread
         let endsRequests = isAnswered || isCancellers
         if endsRequests { for request in requests { request.end() } }
         let wasCancelledWhileItRan = state.phase == .running && !requests.isEmpty && !endsRequests
         let wasCancelled = state.marks.contains(.cancelled) || wasCancelledWhileItRan
+
+        let isRecorded = Recording.isOn
+        if isRecorded { Recording.settled(link, outcome) }
         link.payload = wasCancelled ? outcome.ofCancelledWork() : outcome
-        // Taken out under the lock and released after it, since these may have a user's deinit.
-        let canceller = coldState.canceller.take()
-        let list = coldState.list.take()
-        let following = coldState.following.takeAll()
-        let finalizers = coldState.finalizers.takeAll()
-        let held = coldState.retainedScope.take()
+        link.state = link.state.settled()
+        link.activeThread = thread
+        let canceller = coldState?.canceller.take()
+        let list = coldState?.list.take()
+        let following = coldState?.following.takeAll() ?? []
+        let finalizers = coldState?.finalizers.takeAll() ?? []
+        let held = coldState?.retainedScope.take()
         let consumers = ConsumerQueue(takenFrom: word)
         link.unlock(Word.settled | (word & Word.paused) | (consumers.isEmpty ? 0 : Word.draining))
 
         if isRecorded { Recording.describeFailure(of: link) }
         var inner = FinalizerScope.join(held, scope)
-        if !finalizers.isEmpty { inner = FinalizerScope(finalizers, link.payload.copy(), in: inner) }
+        if !finalizers.isEmpty {
+            inner = FinalizerScope(finalizers, link.payload.copy(), in: inner.map { [$0] } ?? [])
+        }
         if !consumers.isEmpty { enqueueDrain(link, consumers, inner) }
         stopFollowing(following, as: state)
         if !endsRequests { for request in requests { begin(request) } }
-        withExtendedLifetime((canceller, list)) {}
+        withExtendedLifetime((released, canceller, list)) {}
     }
 
     /// Detaches the links by which a source, now settled, followed others. A cancel of the source reaches all
@@ -340,9 +301,7 @@ extension DrainLoop {
     mutating func retainScope(with link: Link) {
         guard let scope else { return }
         let coldState = link.ensureColdState()
-        let held = link.locked { coldState.retainedScope.take() }
-        let joined = FinalizerScope.join(held, scope)
-        link.locked { coldState.retainedScope = joined }
+        link.locked { coldState.retainedScope = FinalizerScope.join(coldState.retainedScope, scope) }
     }
 }
 
@@ -353,23 +312,22 @@ extension Link {
     func begin(on thread: UInt) -> Bool {
         activeThread = thread
         upstream = .none
-        let interruption = state.run()
-        return interruption != .none && endsMark(interruption)
+        return state.run() && endsMark()
     }
 
     @inline(never)
-    private func endsMark(_ interruption: LinkState.Interruption) -> Bool {
-        let isEnded = state.marks.contains(.wasProtected) && coldState?.cancelMark?.end() ?? false
-        return interruption == .certain || isEnded
+    private func endsMark() -> Bool {
+        let (isInterrupted, isProtected) = state.takeInterruption()
+        let isEnded = isProtected && coldState?.cancelMark?.end() ?? false
+        return isInterrupted || isEnded
     }
 
     /// Makes a waiting or detached link `running`, on this thread, which then owns its step and has decided
     /// what that receives. Under the lock.
-    func take(on thread: UInt) -> Payload {
+    func take(on thread: UInt) {
         activeThread = thread
         upstream = .none
         state.take()
-        return takeStep()
     }
 
     /// Takes out the step. Under the lock, in the critical section that makes the link `running`.
@@ -380,15 +338,12 @@ extension Link {
         return payload
     }
 
-    /// Whether an unreachable link has a step to run, and nothing else.
+    /// Whether an unreachable link has a step to run, and nothing but the outcome matters when it is settled.
     @inline(__always)
     fileprivate var hasOnlyStep: Bool {
-        phase == .waiting && payload.kind == .step && hasOnlyOutcome
+        phase == .waiting && payload.kind == .step && coldState == nil && state.marks.isEmpty
+            && !Recording.isOn
     }
-
-    /// Whether nothing but the outcome matters when this unreachable link is settled.
-    @inline(__always)
-    var hasOnlyOutcome: Bool { coldState == nil && state.marks.isEmpty && !Recording.isOn }
 
     /// Settles a locked link at the end of a chain, that of a list or of a Task that awaits, and returns its
     /// step. It has no consumers and no cold state, and its failure belongs to the list or the Task (D3).
@@ -397,7 +352,9 @@ extension Link {
         assert(word & ~Word.flags == 0 && coldState == nil)
         if Recording.isOn && payload.kind == .awaiting { Recording.settled(self, .value(())) }
         swap(&outcome, &payload)
-        state = state.settledAtEnd()
+        var settled = state.settled()
+        settled.handle()
+        state = settled
         unlock(word | Word.settled)
         return outcome
     }
@@ -408,12 +365,8 @@ extension Link {
     func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
         let word = lock()
         if wasPassedOn { state.handle() }
-        if word & ~Word.flags == 0 {
-            unlock(word & ~Word.draining)
-            return .empty
-        }
         let consumers = ConsumerQueue(takenFrom: word)
-        unlock(word & Word.flags)
+        unlock(consumers.isEmpty ? word & ~Word.draining : word & Word.flags)
         return consumers
     }
 }

@@ -96,35 +96,19 @@ final class SourceReference: Sendable {
         }
     }
 
-    /// Returns whether a late result is dropped without a report (C2): true once.
-    func dropsLateResult() -> Bool { takeLate()?.dropsNext ?? false }
-
+    /// Reports a late result, unless it is the one that is dropped (C2). Does nothing while pending.
     func reportLate(_ site: DeferredDiagnostic.Location) {
-        guard let late = takeLate(), !late.dropsNext else { return }
-        DeferredDiagnostics.report(
-            .alreadyFired(made: late.made, firedFirst: late.completionSite, again: site))
-    }
-
-    /// Takes what the next late result needs; the one after it is reported in any case. `nil` while pending.
-    private func takeLate() -> LateResult? {
-        state.withLock { state in
+        let reported: LateResult? = state.withLock { state in
             guard case .settled(let late) = state else { return nil }
-            if late.dropsNext {
-                var next = late
-                next.dropsNext = false
-                state = .settled(next)
-            }
-            return late
+            guard late.dropsNext else { return late }
+            var next = late
+            next.dropsNext = false
+            state = .settled(next)
+            return nil
         }
-    }
-}
-
-extension Link {
-    /// Whether a late result is the one to be dropped without a report (C2). Under the lock of this settled
-    /// source.
-    func dropsThisLateResult() -> Bool {
-        if let sourceReference { return sourceReference.dropsLateResult() }
-        return state.dropsThisLateResult()
+        guard let reported else { return }
+        DeferredDiagnostics.report(
+            .alreadyFired(made: reported.made, firedFirst: reported.completionSite, again: site))
     }
 }
 
@@ -194,26 +178,20 @@ struct Abandonment {
     private var waiting: [Link] = []
 
     fileprivate static func run(_ link: Link) {
-        if let outermost = slot.value?.assumingMemoryBound(to: Abandonment.self) {
-            return run(link, in: outermost)
-        }
-        var abandonment = Abandonment()
-        withUnsafeMutablePointer(to: &abandonment) { outermost in
+        var own = Abandonment()
+        withUnsafeMutablePointer(to: &own) { own in
+            let outer = slot.value
+            let outermost = outer?.assumingMemoryBound(to: Abandonment.self) ?? own
+            guard outermost.pointee.depth < greatestDepth else {
+                return outermost.pointee.waiting.append(link)
+            }
             slot.value = UnsafeMutableRawPointer(outermost)
-            defer { slot.value = nil }
-            run(link, in: outermost)
+            defer { slot.value = outer }
+            outermost.pointee.depth += 1
+            link.finishAbandonment()
+            if outermost.pointee.depth == greatestDepth { finishWaiting(in: outermost) }
+            outermost.pointee.depth -= 1
         }
-    }
-
-    private static func run(_ link: Link, in outermost: UnsafeMutablePointer<Abandonment>) {
-        guard outermost.pointee.depth < greatestDepth else {
-            outermost.pointee.waiting.append(link)
-            return
-        }
-        outermost.pointee.depth += 1
-        link.finishAbandonment()
-        if outermost.pointee.depth == greatestDepth { finishWaiting(in: outermost) }
-        outermost.pointee.depth -= 1
     }
 
     /// Runs the abandonments that wait on this thread, for a caller whose result depends on them. Limited in

@@ -200,15 +200,6 @@ struct ConsumerQueue {
         taken.next = nil
         return taken
     }
-
-    /// Runs `body` with each, without removing it.
-    func forEach(_ body: (Link) -> Void) {
-        var current = first
-        while let link = current {
-            link._withUnsafeGuaranteedRef(body)
-            current = link.next
-        }
-    }
 }
 
 // MARK: - Reachability
@@ -292,5 +283,59 @@ extension Link {
             if last == own { word = previous.bits | (word & Word.flags) }
         }
         own.release()
+    }
+}
+
+/// Detaching a link without cancelling what it waits for.
+extension DrainLoop {
+    /// Detaches a link from what it waits for, without cancelling that. One that is in a list that is being
+    /// drained stays there with nothing to do. Returns false if its step has been taken already.
+    @discardableResult
+    mutating func detach(_ link: Link) -> Bool {
+        detachPending(link) || link.replaceStepWithNoOp()
+    }
+
+    /// Detaches a waiting link from what it waits for, without cancelling that, and settles it: with an empty
+    /// value, or if it has closed a cycle, with that error. Returns false if upstream is settled.
+    @discardableResult
+    mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
+        let upstreamNow: Link? = link.locked { link.phase == .waiting ? link.upstream.retained() : nil }
+        guard let upstream = upstreamNow, case .detached = upstream.removeConsumer(link, always: true) else {
+            return false
+        }
+        defer { withExtendedLifetime(upstream) {} }
+        let linkWord = link.lock()
+        guard link.phase == .waiting else {
+            link.unlock(linkWord)
+            return true
+        }
+        link.take(on: thread)
+        let step = link.takeStep()
+        finish(link, linkWord, isCyclic ? link.failure(.cycle) : .value(()), isAnswered: isCyclic)
+        _ = consume step
+        return true
+    }
+}
+
+extension Link {
+    /// Stops waiting, and cancels nothing. Returns false if the step has been taken, and runs or has run.
+    @discardableResult
+    func detach() -> Bool {
+        var loop = DrainLoop()
+        let detaches = loop.detach(self)
+        loop.run()
+        return detaches
+    }
+
+    /// Replaces the step of this link with a no-op; the link stays queued as a consumer. Returns false if the
+    /// step has been taken already.
+    @discardableResult
+    func replaceStepWithNoOp() -> Bool {
+        var payload = Payload.noOp
+        let word = lock()
+        let isWaiting = phase == .waiting
+        if isWaiting { swap(&payload, &self.payload) }
+        unlock(word)
+        return isWaiting
     }
 }

@@ -106,20 +106,9 @@ final class DispatchedStep: @unchecked Sendable {
         var input = Link.Payload.none
         swap(&input, &self.input)
         var loop = DrainLoop(scope.take())
-        if link.isUnreachable(with: 0), link.hasOnlyOutcome {
-            _ = link.begin(on: loop.thread)
-            link.payload = .none
-            let result = step.run(input)
-            if !isWithinCall {
-                loop.concludeUnreachable(consume link, result)
-                return loop.run()
-            }
-            end(&loop, consume link, result)
-        } else {
-            if begin(link, on: loop.thread) { input = .failure(CancellationError()) }
-            let result = Recording.isOn ? Recording.run(step, of: link, input) : step.run(input)
-            end(&loop, consume link, result)
-        }
+        if begin(link, on: loop.thread) { input = .failure(CancellationError()) }
+        let result = Recording.isOn ? Recording.run(step, of: link, input) : step.run(input)
+        end(&loop, consume link, result)
     }
 
     /// Whether this is within the call that submitted the work. (A call at the same address was for another
@@ -128,7 +117,8 @@ final class DispatchedStep: @unchecked Sendable {
     /// Sound: an address that the slot has is that of a call in progress on this thread.
     private var isWithinCall: Bool {
         guard let call, Call.slot.value == call else { return false }
-        return call.assumingMemoryBound(to: Call.self).pointee.step == Self.address(of: self)
+        let step = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        return call.assumingMemoryBound(to: Call.self).pointee.step == step
     }
 
     /// Continues with the result of the step; within the call, leaves it to the drain loop that submits.
@@ -140,10 +130,6 @@ final class DispatchedStep: @unchecked Sendable {
             loop.conclude(link, result)
             loop.run()
         }
-    }
-
-    fileprivate static func address(of step: DispatchedStep) -> UnsafeRawPointer {
-        UnsafeRawPointer(Unmanaged.passUnretained(step).toOpaque())
     }
 
     /// Makes the link `running`. Returns whether it was cancelled while the work was queued (C5).

@@ -46,8 +46,6 @@ struct DrainLoop: ~Copyable {
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
         @exclusivity(unchecked) var detached: ArraySlice<Link> = []
 
-        var isEmpty: Bool { jobs.isEmpty }
-
         var count: Int { jobs.count - start }
 
         func append(_ job: consuming Job) { jobs.append(job) }
@@ -64,6 +62,13 @@ struct DrainLoop: ~Copyable {
                 start = 0
             }
             return job
+        }
+
+        /// Removes and returns the jobs after the first `count`.
+        func removeAll(after count: Int) -> [Job] {
+            let later = jobs[(start + count)...].compactMap(\.self)
+            jobs.removeSubrange((start + count)...)
+            return later
         }
     }
 
@@ -83,7 +88,7 @@ struct DrainLoop: ~Copyable {
     /// Enqueues the notification of `consumers`, with the caller's reference to `link`.
     @inline(__always)
     mutating func enqueueDrain(_ link: consuming Link, _ consumers: ConsumerQueue, _ scope: FinalizerScope?) {
-        if next == nil && scope == nil && (others?.isEmpty ?? true) {
+        if next == nil && scope == nil && (others?.count ?? 0) == 0 {
             next = (link, consumers)
         } else {
             enqueue(.drain(link, consumers, scope))
@@ -108,16 +113,6 @@ struct DrainLoop: ~Copyable {
     mutating func enqueue(detached link: Link) { ensureOthers().detached.append(link) }
 
     private var queued: Int { (next == nil ? 0 : 1) + (others?.count ?? 0) }
-
-    /// Removes and returns the jobs enqueued since there were `count`.
-    private mutating func takeJobs(after count: Int) -> [Job] {
-        if let (link, consumers) = next.take() { enqueue(.drain(link, consumers, nil)) }
-        var jobs: [Job] = []
-        while let job = others?.removeFirst() { jobs.append(job) }
-        let later = Array(jobs[count...])
-        for job in jobs[..<count] { enqueue(job) }
-        return later
-    }
 
     /// Runs all jobs, and those that they enqueue.
     @inline(__always)
@@ -182,21 +177,11 @@ struct DrainLoop: ~Copyable {
         if scope != nil { scope = nil }
     }
 
-    /// Notifies `consumers` of the outcome of a link that the caller of the engine retains.
-    mutating func drainRetained(_ link: borrowing Link, _ consumers: consuming ConsumerQueue) {
-        drain(link, consumers, queued, isOwned: false)
-    }
-
-    /// Notifies `consumer` of the outcome of an idle link, whose list is empty and which this thread has made
+    /// Notifies `consumers` of the outcome of a link that the caller retains, which this thread has made
     /// `draining`; then those attached in the meantime.
-    ///
-    /// Sound: `deliver` takes over the reference that is made here, in place of a list's.
-    mutating func deliverFirst(_ consumer: Link, of link: Link) {
-        let wasPassedOn = deliver(link.payload, to: Unmanaged.passRetained(consumer))
-        let consumers = link.takeListOrBecomeIdle(wasPassedOn)
-        if consumers.isEmpty { return }
+    mutating func drainRetained(_ link: borrowing Link, _ consumers: consuming ConsumerQueue) {
         let current = scope
-        drainRetained(link, consumers)
+        drain(link, consumers, queued, isOwned: false)
         scope = current
     }
 
@@ -211,7 +196,6 @@ struct DrainLoop: ~Copyable {
         }
         // They retain scopes, which end with the jobs.
         suspendedJobs = []
-        consumers.forEach { $0.point(to: link) }
         self.scope = consume scope
         drain(link, consumers, 0, isOwned: false)
         run()
@@ -223,7 +207,8 @@ struct DrainLoop: ~Copyable {
     private mutating func suspend(
         _ link: borrowing Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
     ) -> Bool {
-        let later = takeJobs(after: mark)
+        if let (link, consumers) = next.take() { enqueue(.drain(link, consumers, nil)) }
+        let later = others?.removeAll(after: mark) ?? []
         for job in later { job.setActiveThread(0) }
         var word = link.lock()
         guard word & Word.paused != 0, let coldState = link.coldState else {

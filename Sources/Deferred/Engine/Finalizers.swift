@@ -16,23 +16,17 @@ final class FinalizerScope: @unchecked Sendable {
     private let outcome: Link.Payload
     private var enclosing: [FinalizerScope]
 
-    init(_ finalizers: [Finalizer], _ outcome: consuming Link.Payload, in enclosing: FinalizerScope?) {
+    init(_ finalizers: [Finalizer], _ outcome: consuming Link.Payload, in enclosing: [FinalizerScope]) {
         self.finalizers = finalizers
         self.outcome = outcome
-        self.enclosing = enclosing.map { [$0] } ?? []
-    }
-
-    private init(joining first: FinalizerScope, _ second: FinalizerScope) {
-        finalizers = []
-        outcome = .none
-        enclosing = [first, second]
+        self.enclosing = enclosing
     }
 
     /// Returns a scope that retains both.
     static func join(_ first: FinalizerScope?, _ second: FinalizerScope?) -> FinalizerScope? {
         guard let first else { return second }
         guard let second, second !== first else { return first }
-        return FinalizerScope(joining: first, second)
+        return FinalizerScope([], .none, in: [first, second])
     }
 
     private func finish() {

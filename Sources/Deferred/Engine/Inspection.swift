@@ -1,70 +1,45 @@
 internal import Dispatch
 
-#if canImport(CDispatch)
-internal import CDispatch
-#endif
-
 /// What a link is and what it waits for, in words.
 extension Link {
     /// The link, and up the chain what it waits for and where each was made, in one line.
     @usableFromInline
-    func describe() -> String {
-        var parts: [String] = []
-        var current: Link? = self
-        while let link = current {
-            let snapshot = link.snapshot()
-            parts.append("\(snapshot.text) (made at \(link.made))")
-            current = snapshot.upstream.first
-            if parts.count == 16 && current != nil {
-                parts.append("…")
-                break
-            }
-        }
-        return parts.joined(separator: " ← ")
-    }
+    func describe() -> String { descriptions(atMost: 16, isShort: true).joined(separator: " ← ") }
 
     /// The link, and all that it waits for, a line each: up the chain, and for a list into each of its
     /// inputs.
     @usableFromInline
-    func describeChain() -> String {
-        let greatestCount = 1000
-        var lines: [String] = []
+    func describeChain() -> String { descriptions(atMost: 1000, isShort: false).joined(separator: "\n") }
+
+    private func descriptions(atMost greatestCount: Int, isShort: Bool) -> [String] {
+        var texts: [String] = []
         var seen: Set<ObjectIdentifier> = []
         // What is still to be described, the next one last: chains may be long, and lists nested in lists.
-        var rest = [Entry(link: self, prefix: "", depth: 0)]
+        var rest = [(link: self, prefix: "", depth: 0)]
         while let entry = rest.popLast() {
-            if lines.count == greatestCount {
-                lines.append("…")
-                break
-            }
+            if texts.count == greatestCount { return texts + ["…"] }
             let link = entry.link
             let indent = String(repeating: "  ", count: entry.depth) + entry.prefix
-            let place = "(\(link.made.origin), made at \(link.made))"
+            let place = "(\(isShort ? "" : "\(link.made.origin), ")made at \(link.made))"
             guard seen.insert(ObjectIdentifier(link)).inserted else {
-                lines.append("\(indent)the same as above \(place)")
+                texts.append("\(indent)the same as above \(place)")
                 continue
             }
             let snapshot = link.snapshot()
-            lines.append("\(indent)\(snapshot.text) \(place)")
-            if snapshot.inputs.isEmpty {
-                rest += snapshot.upstream.reversed().map {
-                    Entry(link: $0, prefix: "← ", depth: entry.depth)
-                }
+            texts.append("\(indent)\(snapshot.text) \(place)")
+            if isShort {
+                rest += snapshot.upstream.prefix(1).map { (link: $0, prefix: "", depth: 0) }
+            } else if snapshot.inputs.isEmpty {
+                rest += snapshot.upstream.reversed().map { (link: $0, prefix: "← ", depth: entry.depth) }
             } else {
                 rest += snapshot.inputs.enumerated().reversed().compactMap { index, observer in
                     observer.locked({ observer.upstream.retained() }).map {
-                        Entry(link: $0, prefix: "\(index): ", depth: entry.depth + 1)
+                        (link: $0, prefix: "\(index): ", depth: entry.depth + 1)
                     }
                 }
             }
         }
-        return lines.joined(separator: "\n")
-    }
-
-    private struct Entry {
-        let link: Link
-        let prefix: String
-        let depth: Int
+        return texts
     }
 
     /// What a link is doing, and what it waits for.
@@ -129,74 +104,61 @@ extension Link {
     /// first. Each link is read at another moment. That suffices: what waits for this thread does so while it
     /// searches.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
-        let isOnMainQueue = DispatchQueue.isOnMain
+        // Known by the label: a mark of our own could be set only from off the queue.
+        let isOnMainQueue = Platform.currentQueueLabel == DispatchQueue.main.label
         var walk = Walk(from: self)
         var isFoundHere = false
         var mayEndElsewhere = false
         while !mayEndElsewhere,
             walk.next({ link, others in
-                switch link.progress(on: thread, isOnMainQueue) {
-                case .here: isFoundHere = true
-                case .elsewhere: mayEndElsewhere = true
-                case .after(let links): others += links
-                }
+                let links = link.linksToSettleFirst(thread, isOnMainQueue)
+                if links == nil { mayEndElsewhere = true }
+                if let links, links.isEmpty { isFoundHere = true }
+                others += links ?? []
                 return others.popLast()
             }) != nil
         {}
         return isFoundHere && !mayEndElsewhere
     }
 
-    /// What has to happen before a link settles, or notifies a new consumer.
-    private enum Progress {
-        /// Something on this thread.
-        case here
-        /// Something elsewhere, or it is not known.
-        case elsewhere
-        /// These have to settle, or one of them.
-        case after([Link])
-    }
-
-    private func progress(on thread: UInt, _ isOnMainQueue: Bool) -> Progress {
+    /// Returns what has to settle before this link settles, or notifies a new consumer: these links, or one
+    /// of them; none if something has yet to run on `thread`; `nil` if it may happen elsewhere, or is not
+    /// known.
+    private func linksToSettleFirst(_ thread: UInt, _ isOnMainQueue: Bool) -> [Link]? {
         let word = lock()
         switch phase {
         case .settled, .running, .detached:
             let isActive = phase != .settled || word & Word.draining != 0
             let isHere = isActive && activeThread == thread
             unlock(word)
-            return isHere ? .here : .elsewhere
+            return isHere ? [] : nil
         case .waiting, .dispatched:
             let destination = payload.destination
             let mayEnd = phase == .dispatched || isDetached || made.origin == .timeout
             let upstream = mayEnd ? nil : upstream.retained()
             unlock(word)
-            if isOnMainQueue, let destination, destination.isMainQueue { return .here }
-            return upstream.map { .after([$0]) } ?? .elsewhere
+            if isOnMainQueue, let destination, destination.isMainQueue { return [] }
+            return upstream.map { [$0] }
         case .source:
             let list = coldState?.list
             let following = isCompletedOnlyByFollowing ? coldState?.following ?? [] : []
             unlock(word)
             let links = list?.decidingObservers ?? following
-            return links.isEmpty ? .elsewhere : .after(links)
+            return links.isEmpty ? nil : links
         case .bypassed:
             unlock(word)
-            return .elsewhere
+            return nil
         }
     }
 }
 
 extension Link {
-    /// Whether, a cancel aside, only what this source follows can settle it. Under its lock.
-    ///
-    /// Handles that may complete it, and completion rights, could do so before.
+    /// Whether, a cancel aside, only what this source follows can settle it: not its handles, nor completion
+    /// rights, which have the other references to `sourceReference`. Under its lock.
     fileprivate var isCompletedOnlyByFollowing: Bool {
         if isCompletedByHandles { return false }
-        return coldState?.completesOnlyByFollowing ?? false || !hasCompletionRights
-    }
-
-    /// Whether there are rights to complete this source. Under its lock.
-    private var hasCompletionRights: Bool {
-        // They have the other references, and new references are made from existing ones.
-        sourceReference != nil && !isKnownUniquelyReferenced(&sourceReference)
+        let hasRights = sourceReference != nil && !isKnownUniquelyReferenced(&sourceReference)
+        return coldState?.completesOnlyByFollowing ?? false || !hasRights
     }
 }
 
@@ -205,22 +167,5 @@ extension DispatchedStep.Destination {
     /// queue.
     fileprivate var isMainQueue: Bool {
         type == MainActorDispatcher.self || queue.map { $0.label == DispatchQueue.main.label } ?? false
-    }
-}
-
-extension DispatchQueue {
-    /// Whether the current thread runs what is on the main queue, or is the main thread itself.
-    ///
-    /// Known by the label: a mark of our own could be set only from off the queue.
-    fileprivate static var isOnMain: Bool { currentLabel == main.label }
-
-    /// The label of the queue that the current thread runs what is on; "" if it has none.
-    static var currentLabel: String {
-        #if canImport(CDispatch)
-        let label = dispatch_queue_get_label(nil)
-        #else
-        let label = __dispatch_queue_get_label(nil)
-        #endif
-        return String(cString: label)
     }
 }

@@ -28,9 +28,9 @@ internal import Synchronization
 /// A waiting thread spins, then yields, then sleeps (``Backoff``).
 ///
 /// Locks nest in these orders only: a link's, then that of one of its consumers; a source's, then that of its
-/// ``SourceReference``, or that of its follower; any of them, then that of a recorder. A thread that has the
-/// lock of a `waiting` link that is in a list takes that of no other link: where links wait for one another
-/// in a cycle, so would their locks.
+/// ``SourceReference``, of its list or of its follower; any of them, then that of a recorder. A thread that
+/// has the lock of a `waiting` link that is in a list takes that of no other link: where links wait for one
+/// another in a cycle, so would their locks.
 ///
 /// The properties are `@exclusivity(unchecked)`: the lock excludes overlapping accesses. The run-time checks
 /// would add 50 to 75 % to every workload (a link of a chain: 896 instructions, 1,568 with them).
@@ -155,7 +155,7 @@ final class Link: @unchecked Sendable {
         switch phase {
         case .settled:
             if word.load(ordering: .acquiring) & ~Word.flags != 0 { flushAfterPause() }
-            reportIfUnhandled()
+            if payload.isFailure && !state.marks.contains(.handled) { reportUnhandled() }
         case .source:
             if word.load(ordering: .acquiring) & ~Word.flags != 0 || coldState != nil { abandonAtEnd() }
         default:
@@ -215,17 +215,16 @@ struct Upstream {
 
     var isNone: Bool { bits == 0 }
 
-    /// A number that identifies upstream. Not to be dereferenced.
-    var identity: UInt { bits & ~1 }
+    private var address: UnsafeRawPointer? { UnsafeRawPointer(bitPattern: bits & ~1) }
 
-    func isSame(as link: Link) -> Bool { identity == Upstream(link).identity }
+    func isSame(as link: Link) -> Bool { address == Upstream(link).address }
 
     /// Whether upstream is a source that waits for nothing but its handles. Under the link's lock.
     ///
     /// Searches then need no weak reference to it, which would make every later retain and release of the
     /// source slower. Sound: under the lock the memory of upstream is valid (see above).
     var isPlainSource: Bool {
-        guard bits & 1 != 0, let address = UnsafeRawPointer(bitPattern: identity) else { return false }
+        guard bits & 1 != 0, let address else { return false }
         return Unmanaged<Link>.fromOpaque(address)._withUnsafeGuaranteedRef { !$0.hasFollowed }
     }
 
@@ -233,7 +232,7 @@ struct Upstream {
     ///
     /// Sound: under the lock the memory of upstream is valid (see above).
     func retained() -> Link? {
-        guard let address = UnsafeRawPointer(bitPattern: identity) else { return nil }
+        guard let address else { return nil }
         let link = Unmanaged<Link>.fromOpaque(address)
         if bits & 1 == 0 { return link.takeUnretainedValue() }
         // Retained from here on, and released by the caller after the lock, so that no reference that the
@@ -271,7 +270,7 @@ extension Upstream {
 /// State that few links need, in an object of its own, so that the other links are smaller.
 ///
 /// Sound as `@unchecked Sendable`: every property is accessed under the lock of the link that it belongs to,
-/// or before another thread knows of that link (`setCanceller`, `ListObserver.start`), or in its `deinit`.
+/// or before another thread knows of that link (`setCanceller`, `ListObserver.init`), or in its `deinit`.
 @usableFromInline
 final class ColdState: @unchecked Sendable {
     /// Runs when the source is cancelled, at most once; released when it is settled.

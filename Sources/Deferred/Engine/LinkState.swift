@@ -27,8 +27,19 @@ struct LinkState: Equatable, Sendable {
         case bypassed
     }
 
+    /// In bytes: three bytes for the whole state are what a ``Link`` has free behind its payload. With one
+    /// more word, glibc would take a slower path to allocate it.
     struct Marks: OptionSet, Sendable {
-        let rawValue: UInt16
+        private let low, high: UInt8
+
+        @inline(__always)
+        var rawValue: UInt16 { UInt16(high) << 8 | UInt16(low) }
+
+        @inline(__always)
+        init(rawValue: UInt16) {
+            low = UInt8(truncatingIfNeeded: rawValue)
+            high = UInt8(truncatingIfNeeded: rawValue >> 8)
+        }
 
         /// It waits, and receives `CancellationError` in place of an outcome.
         static let interrupted = Marks(rawValue: 1)
@@ -55,53 +66,31 @@ struct LinkState: Equatable, Sendable {
     }
 
     private(set) var phase: Phase
-    /// The marks, in bytes: three bytes for the whole are what a ``Link`` has free behind its payload. With
-    /// one more word, glibc would take a slower path to allocate it.
-    private var lowMarks, highMarks: UInt8
+    private(set) var marks: Marks
 
     init(_ phase: Phase, _ marks: Marks = []) {
         self.phase = phase
-        lowMarks = UInt8(truncatingIfNeeded: marks.rawValue)
-        highMarks = UInt8(truncatingIfNeeded: marks.rawValue >> 8)
-    }
-
-    private(set) var marks: Marks {
-        @inline(__always)
-        get { Marks(rawValue: UInt16(highMarks) << 8 | UInt16(lowMarks)) }
-        @inline(__always)
-        set {
-            lowMarks = UInt8(truncatingIfNeeded: newValue.rawValue)
-            highMarks = UInt8(truncatingIfNeeded: newValue.rawValue >> 8)
-        }
+        self.marks = marks
     }
 }
 
 // MARK: - Waiting, running, settling
 
 extension LinkState {
-    /// Whether the step of a link runs with `CancellationError`.
-    enum Interruption {
-        case none, certain
-        /// If this thread is the one that ends the link's ``CancelMark``.
-        case ifMarkIsOpen
-    }
-
-    /// Whether a cancel may have come before the outcome.
-    var mayBeInterrupted: Bool { !marks.isDisjoint(with: [.interrupted, .protected]) }
-
     /// A drain loop dequeues the link, or its dispatcher begins its step. This thread owns the step from here
-    /// on.
+    /// on. Returns whether a cancel may have come before the outcome; then `takeInterruption` is to follow.
     @inline(__always)
-    mutating func run() -> Interruption {
+    mutating func run() -> Bool {
         move(to: .running, on: .run)
-        return mayBeInterrupted ? takeInterruption() : .none
+        return !marks.isDisjoint(with: [.interrupted, .protected])
     }
 
-    private mutating func takeInterruption() -> Interruption {
+    /// Returns whether the step runs with `CancellationError`: if interrupted; if protected, and this thread
+    /// is the one that ends the link's ``CancelMark``.
+    mutating func takeInterruption() -> (isInterrupted: Bool, isProtected: Bool) {
         let isProtected = marks.remove(.protected) != nil
-        let isInterrupted = marks.remove(.interrupted) != nil
         if isProtected { marks.insert(.wasProtected) }
-        return isInterrupted ? .certain : isProtected ? .ifMarkIsOpen : .none
+        return (marks.remove(.interrupted) != nil, isProtected)
     }
 
     /// A thread takes the step, whatever cancels there are: that of a link which it has detached.
@@ -115,14 +104,6 @@ extension LinkState {
     func settled() -> LinkState {
         var state = self
         state.move(to: .settled, on: .settle)
-        return state
-    }
-
-    /// The same for the link of a list or of a Task, to which a failure then belongs (D3).
-    @inline(__always)
-    func settledAtEnd() -> LinkState {
-        var state = settled()
-        state.marks.insert(.handled)
         return state
     }
 
@@ -152,9 +133,6 @@ extension LinkState {
 // MARK: - Sources
 
 extension LinkState {
-    /// Whether this is a pending source.
-    var isSource: Bool { phase == .source }
-
     /// A pending source follows another link, or a running one becomes a source that does. Returns `nil` if
     /// it is settled; otherwise whether the follower is to be cancelled. (The thread that runs a canceller
     /// cancels all followers after it.)
@@ -180,33 +158,6 @@ extension LinkState {
 // MARK: - Cancelling
 
 extension LinkState {
-    /// What a cancel does that comes to a link.
-    enum Meeting {
-        /// It ends: the link is settled.
-        case end
-        /// It climbs to the link's upstream.
-        case climb
-        /// It marks the link, which is yet to be run by its dispatcher.
-        case interrupt
-        /// It is left in the link.
-        case leave
-        /// It ends, as this thread is about to run the link's step with the error.
-        case join
-        /// See `cancelSource`.
-        case source
-    }
-
-    func meet(isActiveHere: Bool) -> Meeting {
-        switch phase {
-        case .settled, .bypassed: .end
-        case .waiting: .climb
-        case .dispatched: .interrupt
-        case .running: .leave
-        case .detached: isActiveHere ? .join : .leave
-        case .source: .source
-        }
-    }
-
     /// Marks a link that is yet to be dequeued, or to be run by its dispatcher.
     mutating func interrupt() { marks.insert(.interrupted) }
 
@@ -215,31 +166,19 @@ extension LinkState {
         marks.contains(.interrupted) || marks.contains(.protected) && markIsOpen
     }
 
-    /// Whether the link ends with `CancellationError` where it would otherwise be abandoned or end a cycle
-    /// (C5).
-    func wasCancelled(markIsOpen: Bool, hasRequests: Bool) -> Bool {
-        isInterrupted(markIsOpen: markIsOpen) || marks.contains(.cancelled) || hasRequests
-    }
-
-    /// How the root of a request is protected from other outcomes, before the request is left somewhere.
-    enum Protection {
-        /// There is nothing left to do: the root is settled, or is being cancelled.
-        case ended
-        /// The root is a source, or only receives the outcome for a list.
-        case unneeded
-        /// By a new ``CancelMark``.
-        case mark
-    }
-
-    mutating func protect(markIsOpen: Bool, receivesOutcome: Bool) -> Protection {
+    /// Protects the root of a request from other outcomes, before the request is left somewhere. Returns
+    /// `nil` if there is nothing left to do, as the root is settled or is being cancelled; otherwise whether
+    /// the root needs a new ``CancelMark``: a source does not, nor what only receives the outcome for a
+    /// list.
+    mutating func protect(markIsOpen: Bool, receivesOutcome: Bool) -> Bool? {
         switch phase {
-        case .settled, .bypassed: return .ended
-        case .source: return .unneeded
+        case .settled, .bypassed: return nil
+        case .source: return false
         case .waiting, .detached, .running, .dispatched:
-            if receivesOutcome { return .unneeded }
-            if isInterrupted(markIsOpen: markIsOpen) { return .ended }
+            if receivesOutcome { return false }
+            if isInterrupted(markIsOpen: markIsOpen) { return nil }
             marks.insert(.protected)
-            return .mark
+            return true
         }
     }
 
@@ -275,7 +214,7 @@ extension LinkState {
     mutating func cancelSource(
         hasList: Bool, hasCanceller: Bool, isFollowing: Bool, mayStay: Bool
     ) -> SourceCancel {
-        assert(isSource)
+        assert(phase == .source)
         let action: SourceCancel
         if hasList {
             action = .detachList
@@ -294,7 +233,7 @@ extension LinkState {
 
     /// The canceller has returned. Returns `nil` if it has completed the source.
     mutating func endCanceller(isFollowing: Bool) -> SourceCancel? {
-        guard isSource else { return nil }
+        guard phase == .source else { return nil }
         marks.remove(.cancellerRuns)
         return isFollowing && !marks.contains(.shielded) ? .cancelFollowed : .fail
     }
@@ -344,7 +283,7 @@ extension LinkState {
         case (.detach, .waiting): [.detached]
         case (.follow, .running), (.follow, .source): [.source]
         case (.abandon, .source): [.running]
-        case (.settle, .source), (.settle, .running), (.settle, .waiting): [.settled]
+        case (.settle, .source), (.settle, .running): [.settled]
         // Another thread was first.
         case (.detach, .detached), (.detach, .running), (.detach, .dispatched), (.detach, .settled): []
         case (.follow, .settled), (.abandon, .running), (.abandon, .settled): []

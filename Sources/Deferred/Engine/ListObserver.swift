@@ -47,7 +47,7 @@ final class ListObserver: Sendable {
         /// The links that observe the inputs which were there from the start, while they are needed.
         var observers: [Link] = []
         /// Whether an input is being attached: the thread that attaches it then settles the list.
-        var isAttaching = true
+        var isAttaching: Bool
         /// Whether the list's Deferred was cancelled.
         var isDetached = false
         var onStop: OnStop?
@@ -66,8 +66,6 @@ final class ListObserver: Sendable {
         var count = 0
         /// The links that observe the inputs, by index, while they are needed.
         var observers: [Int: Link] = [:]
-        /// Whether the input being added settled before its observer was stored.
-        var hasNewestSettled = false
         /// The input that failed last, while the list is open and waits for a value.
         var lastFailure: Link?
 
@@ -88,27 +86,25 @@ final class ListObserver: Sendable {
     ) {
         self.rule = rule
         additions = limit.map { Additions(limit: $0) }
-        self.consumesErrors = consumesErrors
+        self.consumesErrors = if case .each = rule { true } else { consumesErrors }
         self.cancelsRemaining = cancelsRemaining
         self.finish = finish
-        state = SpinLocked(State(link: Link(.source, .none, site), remaining: count, onStop: onStop))
+        let link = Link(.source, .none, site)
+        let isAttaching = limit == nil
+        state = SpinLocked(State(link: link, remaining: count, isAttaching: isAttaching, onStop: onStop))
+        link.ensureColdState().list = self
     }
 
     /// Observes the inputs, which may settle meanwhile: all are attached before the list is settled, and
     /// before any is cancelled (D3).
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
-        guard let link = state.withLock({ $0.link }) else { preconditionFailure("a list starts once") }
-        var loop = DrainLoop()
+        let link = open()
         if inputs.isEmpty {
-            if case .untilValue = rule {
-                _ = loop.settle(source: link, .failure(DeferredError.empty))
-            } else {
-                _ = loop.settle(source: link, finish([], 0))
-            }
-            loop.run()
+            let decision: Decision = if case .untilValue = rule { .error(DeferredError.empty) } else { .all }
+            state.withLock { $0.decision = decision }
+            decide()
             return link
         }
-        link.ensureColdState().list = self
         // Sound: each element is initialised once, and counted as soon as it is. (There is at least one: for
         // none, this would write to the empty array that all threads share, which ThreadSanitizer reports.)
         var observers = [Link](unsafeUninitializedCapacity: inputs.count) { buffer, count in
@@ -124,26 +120,17 @@ final class ListObserver: Sendable {
             swap(&state.observers, &observers)
             return state.decision != nil
         }
-        if isDecided {
-            decide(in: &loop)
-            loop.run()
-        }
+        if isDecided { decide() }
         return link
     }
 
     /// Records that an input has settled. Returns whether its failure counts as handled.
     func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
         let isFailure = observer.payload.isFailure
-        var passesEach = false
-        if case .each(let pass) = rule {
-            pass(index, observer)
-            passesEach = true
-        }
+        if case .each(let pass) = rule { pass(index, observer) }
         let (isInTime, decides, replaced): (Bool, Bool, Link?) = state.withLock { state in
             var replaced: Link?
-            if !needsSettled, let additions, additions.observers.removeValue(forKey: index) == nil {
-                additions.hasNewestSettled = true
-            }
+            if !needsSettled { additions?.observers[index] = nil }
             // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
             if state.isDetached && state.isAttaching { return (true, false, nil) }
             guard state.link != nil, state.decision == nil else { return (false, false, nil) }
@@ -168,10 +155,10 @@ final class ListObserver: Sendable {
         }
         _ = consume replaced
         if decides { decide(in: &loop) }
-        // A list with a limit has a link of its own for each input. Once the list is settled, nothing waits for it:
-        // its abandonment is not reported (U1).
+        // A list with a limit has a link of its own for each input. Once the list is settled, nothing waits
+        // for it: its abandonment is not reported (U1).
         let isUnawaited = additions != nil && observer.payload.error as? DeferredError == .abandoned
-        return isInTime || passesEach || consumesErrors || isUnawaited
+        return isInTime || consumesErrors || isUnawaited
     }
 
     /// Whether the list's value is made of inputs that settled earlier.
@@ -182,9 +169,15 @@ final class ListObserver: Sendable {
         }
     }
 
-    /// Settles the list as its inputs have decided.
+    /// Settles the list as its inputs have decided, and runs what follows.
+    private func decide() {
+        var loop = DrainLoop()
+        decide(in: &loop)
+        loop.run()
+    }
+
     private func decide(in loop: inout DrainLoop) {
-        let (link, decision, observers, added, last) = state.withLock { state in
+        let (link, decision, observers, added) = state.withLock { state in
             let link = state.link.take()
             let (observers, added) = (state.observers, additions?.observers)
             // The cancel of what remains needs them.
@@ -192,9 +185,8 @@ final class ListObserver: Sendable {
                 state.observers = []
                 additions?.observers = [:]
             }
-            return (link, state.decision.take(), observers, added, additions?.lastFailure.take())
+            return (link, state.decision.take(), observers, added)
         }
-        _ = consume last
         guard let link, let decision else { return }
         let released = stop()
         switch decision {
@@ -204,55 +196,33 @@ final class ListObserver: Sendable {
         case .error(let error): _ = loop.settle(source: link, .failure(error))
         }
         if cancelsRemaining {
-            loop.enqueue(.cancel(takeInputsToCancel(in: &loop), thenRelease: released))
+            loop.enqueue(.cancel(takeObservers(), thenRelease: released))
         }
     }
 
-    /// Detaches the list's Deferred, which is being cancelled. Returns false if it is about to settle.
-    ///
-    /// - Parameter released: What is to be released after the inputs have been cancelled.
-    func detach(_ released: inout AnyObject?) -> Bool {
-        let (link, last) = state.withLock { state in
+    /// Detaches the list's Deferred, which is locked and being cancelled. Returns false if it is about to
+    /// settle.
+    func detach() -> Bool {
+        let link = state.withLock { state in
             let link = state.link.take()
             if link != nil { state.isDetached = true }
-            return (link, additions?.lastFailure.take())
+            return link
         }
-        _ = consume last
-        if link != nil { released = stop() }
         return link != nil
     }
 
-    private func stop() -> AnyObject? {
-        let onStop = state.withLock { $0.onStop.take() }
-        return onStop?(self)
-    }
-
-    /// Takes out the observers of the inputs still pending, which are cancelled with them as far as this list
-    /// consumes them (D3, D4).
-    func takeInputsToCancel(in loop: inout DrainLoop) -> [Link] {
-        // An input that is in the list twice is cancelled once, at its first place.
-        var seen: Set<UInt> = [0]
-        var dropped: Set<ObjectIdentifier> = []
-        // Not changed in place, since a description on another thread may have a copy: in optimised code
-        // ThreadSanitizer does not see the check of uniqueness.
-        let observers = takeObservers()
-        for observer in observers {
-            // None for one that is settled, or only waits for the end of a pause.
-            let input = observer.locked { observer.phase == .waiting ? observer.upstream.identity : 0 }
-            if seen.insert(input).inserted { continue }
-            if input != 0 { loop.detach(observer) }
-            dropped.insert(ObjectIdentifier(observer))
-        }
-        return dropped.isEmpty ? observers : observers.filter { !dropped.contains(ObjectIdentifier($0)) }
+    /// Ends the list's need for inputs. Returns what is to be released after these have been cancelled.
+    func stop() -> AnyObject? {
+        let (onStop, last) = state.withLock { ($0.onStop.take(), additions?.lastFailure.take()) }
+        return withExtendedLifetime(last) { onStop?(self) }
     }
 
     // MARK: Adding inputs one by one
 
-    /// Opens a list without inputs; ``add(_:_:)`` adds them, one call at a time, until ``close(_:_:)``.
+    /// Returns the list's Deferred, before there are inputs; ``add(_:_:)`` adds them, one call at a time,
+    /// until ``close(_:_:)``.
     func open() -> Link {
-        guard let link = state.withLock({ $0.link }) else { preconditionFailure("a list starts once") }
-        link.ensureColdState().list = self
-        state.withLock { $0.isAttaching = false }
+        guard let link else { preconditionFailure("a list starts once") }
         return link
     }
 
@@ -263,7 +233,6 @@ final class ListObserver: Sendable {
         let index = state.withLock { state in
             state.isAttaching = true
             state.remaining += 1
-            additions.hasNewestSettled = false
             additions.count += 1
             return additions.count - 1
         }
@@ -272,7 +241,8 @@ final class ListObserver: Sendable {
         let (isDecided, isCancelled) = state.withLock { state in
             state.isAttaching = false
             let isPending = state.link != nil
-            if isPending && !additions.hasNewestSettled { additions.observers[index] = observer }
+            // Without it, one that has settled is received by now, or about to be.
+            if isPending && (needsSettled || !observer.isSettled) { additions.observers[index] = observer }
             return (isPending && state.decision != nil, !isPending && (cancelsRemaining || state.isDetached))
         }
         var loop = DrainLoop()
@@ -321,10 +291,7 @@ final class ListObserver: Sendable {
             }
             return !state.isAttaching
         }
-        guard isDecided else { return }
-        var loop = DrainLoop()
-        decide(in: &loop)
-        loop.run()
+        if isDecided { decide() }
     }
 
     // MARK: For searches
@@ -358,7 +325,9 @@ final class ListObserver: Sendable {
         state.withLock { Self.ordered($0.observers, additions?.observers) }
     }
 
-    private func takeObservers() -> [Link] {
+    /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
+    /// (D3, D4).
+    func takeObservers() -> [Link] {
         let (given, added) = state.withLock { state in
             let taken = (state.observers, additions?.observers)
             state.observers = []

@@ -8,10 +8,15 @@ extension DrainLoop {
     mutating func wait(_ link: consuming Link, for inner: Link) {
         if inner === link { return settle(link, failingWith: .cycle) }
         if Recording.isOn { Recording.waits(link, for: inner) }
-        if Link.isIdle(inner.word.load(ordering: .acquiring)) { return settle(link, inner.peekedOutcome()) }
+        if Link.isIdle(inner.word.load(ordering: .acquiring)) { return conclude(link, inner.peekedOutcome()) }
 
-        // A cancel that comes up to it would not see that it has been put into another list.
-        if link.isDetached { return follow(inner, by: link) }
+        // A cancel that comes up to it would not see that it has been put into another list: it becomes a
+        // source.
+        if link.isDetached {
+            retainScope(with: link)
+            follow(link, inner, from: .running)
+            return beginRequests(leftIn: link)
+        }
 
         var waiter = Unmanaged.passRetained(consume link)
         var isBypassed = false
@@ -41,8 +46,9 @@ extension DrainLoop {
         if waiter.isDetached { return inner.unlock(innerWord) }
         if Link.isIdle(innerWord) {
             inner.activeThread = thread
+            let consumers = ConsumerQueue(takenFrom: Link.append(waiter, to: innerWord))
             inner.unlock(innerWord | Word.draining)
-            return deliverFirst(waiter, of: inner)
+            return drainRetained(inner, consumers)
         }
         // Settled and paused: nothing retains it until it is unpaused.
         if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.point(to: nil) }
@@ -52,7 +58,6 @@ extension DrainLoop {
         let isWaiting = waiter.phase == .waiting
         let isFollower = waiter.payload.kind == .forward
         let target = isFollower ? waiter.payload.reference(as: Link.self) : waiter
-        let targetWord = isFollower ? target.word.load(ordering: .acquiring) : word
         waiter.unlock(word)
         // If it is not, another thread has it, and whatever was left in it.
         guard isWaiting else { return }
@@ -60,28 +65,23 @@ extension DrainLoop {
         // Only what waits for the waiter could close a cycle. Searches after both ends are in place, so
         // that of two threads that close one cycle together at least one sees it; and before the cancels,
         // which would have to follow the cycle.
-        guard inner === target || (targetWord & ~Word.flags != 0 && inner.waits(for: target)) else {
-            let requests = waiter.locked {
-                waiter.phase == .waiting ? waiter.coldState?.takeRequests() ?? [] : []
-            }
-            for request in requests { begin(request) }
-            return
-        }
+        guard inner.closesCycle(with: target) else { return beginRequests(leftIn: waiter) }
         if isFollower {
             detachPending(waiter)
             let word = target.lock()
-            guard target.state.isSource else { return target.unlock(word) }
+            guard target.phase == .source else { return target.unlock(word) }
             finish(target, word, target.failure(.cycle), isAnswered: true)
         } else {
             detachPending(waiter, isCyclic: true)
         }
     }
 
-    /// Makes a running link, which cannot be in another list, a source that follows `inner`.
-    private mutating func follow(_ inner: Link, by link: Link) {
-        retainScope(with: link)
-        follow(link, inner, from: .running)
-        let requests = link.locked { link.coldState?.takeRequests() ?? [] }
+    /// Begins the requests that were left in a link while its step ran, unless another thread has the link
+    /// by now, and what was left in it.
+    private mutating func beginRequests(leftIn link: Link) {
+        let requests = link.locked {
+            link.phase == .waiting || link.phase == .source ? link.coldState?.requests.takeAll() ?? [] : []
+        }
         for request in requests { begin(request) }
     }
 
@@ -116,10 +116,10 @@ extension DrainLoop {
         let word = source.lock()
         let followerWord = follower.lock()
         // They have the follower as their root. Released after the lock.
-        let requests = follower.coldState?.takeRequests()
+        let requests = follower.coldState?.requests.takeAll()
         let isAnswered = follower.state.marks.contains(.wasProtected)
         finish(follower, followerWord, .value(()))
-        let isPending = source.state.isSource
+        let isPending = source.phase == .source
         if isPending {
             finish(source, word, outcome, isAnswered: isAnswered)
         } else {
@@ -156,7 +156,8 @@ extension Unmanaged<Link> {
         }
         let lastWord = last._withUnsafeGuaranteedRef { $0.lock() }
         let isBypassed = isUniquelyReferenced && last._withUnsafeGuaranteedRef { $0.adopts(from: inner) }
-        // Before a cancel can find it by its new upstream, which would unlink it from a list that it is not in.
+        // Before a cancel can find it by its new upstream, which would unlink it from a list that it is not
+        // in.
         if isBypassed { last._withUnsafeGuaranteedRef { $0.next = nil } }
         last._withUnsafeGuaranteedRef { $0.unlock(lastWord) }
         _withUnsafeGuaranteedRef { link in
@@ -271,7 +272,7 @@ extension Link {
         let word = lock()
         switch phase {
         case .waiting:
-            isTarget = upstream.identity == Upstream(target).identity
+            isTarget = upstream.isSame(as: target)
             let link = isTarget || upstream.isPlainSource ? nil : upstream.retained()
             unlock(word)
             return link

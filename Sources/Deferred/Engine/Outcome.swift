@@ -84,8 +84,8 @@ extension Link.Payload {
         }
     }
 
-    /// Returns the same outcome, a failure with a mark that no link reports it (U1). The mark is in the word after
-    /// the error, and so stays with the failure wherever that is passed on unchanged.
+    /// Returns the same outcome, a failure with a mark that no link reports it (U1). The mark is in the word
+    /// after the error, and so stays with the failure wherever that is passed on unchanged.
     consuming func ofCancelledWork() -> Link.Payload {
         guard isFailure else { return self }
         let error = bits.0

@@ -10,32 +10,26 @@ extension Link {
         unlock(word | Word.paused)
     }
 
-    /// Undoes one `pause()`, and after the last notifies the consumers. Returns false if there was none to
-    /// undo.
+    /// Undoes one `pause()`, and after the last notifies the consumers. Reports a call for which there was
+    /// none to undo.
     @usableFromInline
-    func unpause() -> Bool {
-        if Recording.isOn { return Recording.during(.unpausing, of: self) { unpauseNow() } }
-        return unpauseNow()
-    }
-
-    private func unpauseNow() -> Bool {
+    func unpause(_ site: DeferredDiagnostic.Location) {
+        let recorded = Recording.begin(.unpausing, of: self)
+        defer { Recording.end(recorded) }
         let word = lock()
         guard let coldState, coldState.pauses > 0 else {
             unlock(word)
-            return false
+            return DeferredDiagnostics.report(.unbalancedUnpause(made: made, at: site))
         }
         coldState.pauses -= 1
         if Recording.isOn { Recording.unpaused(self) }
-        guard coldState.pauses == 0 else {
-            unlock(word)
-            return true
-        }
+        if coldState.pauses > 0 { return unlock(word) }
         // Not settled yet, so there is nobody to notify; or the drain loop has not noticed the pause and just
         // continues.
         guard word & (Word.settled | Word.draining) == Word.settled, word & ~Word.flags != 0 else {
-            unlock(word & ~Word.paused)
-            return true
+            return unlock(word & ~Word.paused)
         }
+        Link.forEach(in: word) { $0.point(to: self) }
         let consumers = ConsumerQueue(takenFrom: word)
         let scope = coldState.retainedScope.take()
         let suspendedJobs = coldState.suspendedJobs.takeAll()
@@ -43,7 +37,6 @@ extension Link {
         activeThread = loop.thread
         unlock(Word.settled | Word.draining)
         loop.resume(self, consumers, consume scope, consume suspendedJobs)
-        return true
     }
 
     /// Counts the link as unpaused, since the last handle that could unpause it was released. Called from
@@ -51,6 +44,7 @@ extension Link {
     func flushAfterPause() {
         let standIn = Link(.bypassed, payload.copy(), made)
         standIn.state = LinkState(.settled, state.marks.intersection(.handled))
+        Link.forEach(in: word.load(ordering: .relaxed)) { $0.point(to: standIn) }
         let consumers = ConsumerQueue(takenFrom: word.load(ordering: .relaxed))
         word.store(Word.settled, ordering: .relaxed)
         standIn.word.store(Word.settled | Word.draining, ordering: .relaxed)

@@ -117,7 +117,8 @@ extension Link.Payload {
                 _ = memory.assumingMemoryBound(to: (any Error).self).deinitialize(count: 1)
             }
         case .step:
-            releaseStep(bits)
+            releaseContext(bits.1)
+            releaseContext(bits.3)
         case .object, .boxed, .dispatchedStep, .observer, .forward, .wait:
             Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
         }
@@ -191,12 +192,6 @@ extension Link.Payload {
             let runner = (memory + Self.closureSize).assumingMemoryBound(to: StoredRunner.self).move()
             return runner.run(memory, input)
         }
-    }
-
-    /// Releases both closures of a step.
-    static func releaseStep(_ bits: Bits) {
-        releaseContext(bits.1)
-        releaseContext(bits.3)
     }
 
     /// Retains the context of a closure that is stored in two words; some have none.

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 
 /// The engine's hooks for recordings, which the module `DeferredTracing` makes.
@@ -199,21 +198,23 @@ extension Recording {
         return answer
     }
 
-    /// Runs `body` and records its start and end.
-    static func during<R>(
-        _ activity: Activity, of link: Link, _ body: () -> R
-    ) -> R {
-        guard let subject = Subject(link) else { return body() }
-        begin(activity, of: subject)
-        let answer = body()
-        note(subject, .ended)
-        return answer
+    /// Records that an activity begins, and returns what `end` needs; `nil` while nothing records.
+    @inline(__always)
+    static func begin(_ activity: @autoclosure () -> Activity, of link: Link) -> Subject? {
+        isOn ? beginRecorded(activity(), of: link) : nil
     }
 
-    /// As `during(_:of:_:)`, for several links at once.
-    static func during<R>(_ activity: Activity, ofEach links: ArraySlice<Link>, _ body: () -> R) -> R {
-        guard let link = links.first else { return body() }
-        return during(activity, of: link) { during(activity, ofEach: links.dropFirst(), body) }
+    @inline(never)
+    private static func beginRecorded(_ activity: Activity, of link: Link) -> Subject? {
+        guard let subject = Subject(link) else { return nil }
+        begin(activity, of: subject)
+        return subject
+    }
+
+    /// Records that an activity has ended.
+    @inline(__always)
+    static func end(_ subject: Subject?) {
+        if let subject { note(subject, .ended) }
     }
 
     /// Returns a finalizer that runs `finalizer` and records its start and end. It retains nothing of `link`.
@@ -227,6 +228,6 @@ extension Recording {
     }
 
     private static func begin(_ activity: Activity, of subject: Subject) {
-        note(subject, .began(activity, queue: DispatchQueue.currentLabel))
+        note(subject, .began(activity, queue: Platform.currentQueueLabel))
     }
 }

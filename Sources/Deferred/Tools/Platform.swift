@@ -1,6 +1,11 @@
-// The C library, for what Swift's own libraries do not offer: the identity of the current thread, yielding to
-// another thread, and writing a line to standard error.
+// The C library, for what Swift's own libraries do not offer: the identity of the current thread and its queue,
+// yielding to another thread, and writing a line to standard error.
+internal import Dispatch
 internal import Synchronization
+
+#if canImport(CDispatch)
+internal import CDispatch
+#endif
 
 #if canImport(Darwin)
 internal import Darwin
@@ -21,6 +26,17 @@ package enum Platform {
     static var currentThread: UInt {
         let thread = pthread_self()
         return withUnsafeBytes(of: thread) { $0.load(as: UInt.self) }
+    }
+
+    /// The label of the queue that the current thread runs what is on, the main queue's on the main thread; "" if it
+    /// has none.
+    static var currentQueueLabel: String {
+        #if canImport(CDispatch)
+        let label = dispatch_queue_get_label(nil)
+        #else
+        let label = __dispatch_queue_get_label(nil)
+        #endif
+        return String(cString: label)
     }
 
     /// A number that no other thread has or had. (`currentThread` may be another thread's once this one has ended.)

@@ -24,7 +24,7 @@ extension Rules {
                 case .detach: _ = state.detach(markIsOpen: fact)
                 case .follow: _ = state.follow(from: state.phase == .running ? .running : .source)
                 case .abandon: _ = state.abandon(isFollowing: fact)
-                case .settle: state = fact ? state.settledAtEnd() : state.settled()
+                case .settle: state = state.settled()
                 }
                 return state
             }
@@ -55,10 +55,11 @@ extension Rules {
         func interruptions() {
             for marks in Self.allMarks {
                 var state = LinkState(.waiting, marks)
-                let interruption = state.run()
-                #expect((interruption == .none) == marks.isDisjoint(with: [.interrupted, .protected]))
-                #expect((interruption == .certain) == marks.contains(.interrupted))
-                #expect(!state.mayBeInterrupted)
+                #expect(state.run() != marks.isDisjoint(with: [.interrupted, .protected]))
+                let (isInterrupted, isProtected) = state.takeInterruption()
+                #expect(isInterrupted == marks.contains(.interrupted))
+                #expect(isProtected == marks.contains(.protected))
+                #expect(state.marks.isDisjoint(with: [.interrupted, .protected]))
                 #expect(state.marks.contains(.wasProtected) || !marks.contains(.protected))
             }
         }
@@ -100,8 +101,7 @@ extension Rules {
             case .detach: "a cancel, if something else consumes what the link waits for (`beDetached`)"
             case .follow: "`follow`; from `running` a detached link that waits for a nested one"
             case .abandon: "the release of the last reference that could complete it (`Abandonment`)"
-            case .settle:
-                "`complete`, `finish`, `concludeUnreachable`; from `waiting` only a link without a step"
+            case .settle: "`complete`, `finish`, `settleAtEnd`, `runUnreachable`"
             }
         }
 

@@ -17,23 +17,22 @@ extension PlantedFault {
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "nested",
             change(
-                "guard link.phase == .waiting, isSame else { return false }\n                interrupt(link, for: request)",
-                "guard link.phase == .waiting, isSame else { return false }\n                if !il_is_planted(5) { interrupt(link, for: request) }"
+                "if link.phase == .waiting, isSame { return interrupt",
+                "if link.phase == .waiting, isSame, !il_is_planted(5) { return interrupt"
             )),
         PlantedFault(
             9, "a source is failed in another critical section than the one that found it pending",
             foundBy: "cancellers",
             change(
-                "            request.end()\n            finish(source, word",
+                "        request.end()\n        finish(source, word",
                 """
-                            request.end()
-                            if il_is_planted(9) {
-                                source.unlock(word)
-                                let later = source.lock()
-                                finish(source, later, .failure(CancellationError()))
-                                return true
-                            }
-                            finish(source, word
+                        request.end()
+                        if il_is_planted(9) {
+                            source.unlock(word)
+                            let later = source.lock()
+                            return finish(source, later, .failure(CancellationError()))
+                        }
+                        finish(source, word
                 """)),
         PlantedFault(
             16, "a second cancel of a link that has detached is forgotten",
@@ -48,9 +47,9 @@ extension PlantedFault {
         PlantedFault(
             18, "a cancel of a running callback is forgotten", foundBy: "nested",
             change(
-                "            case .leave: return leave(&request, in: link, word)",
+                "            case .running, .detached: return leave(&request, in: link, word)",
                 """
-                            case .leave:
+                            case .running, .detached:
                                 if il_is_planted(18) {
                                     link.unlock(word)
                                     return true

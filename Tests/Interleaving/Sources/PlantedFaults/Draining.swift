@@ -26,11 +26,10 @@ extension PlantedFault {
         PlantedFault(
             3, "a link is settled without its lock", foundBy: "cancellers",
             change(
-                "_ outcome: consuming Link.Payload) {\n        let word = link.lock()\n        finish",
+                "            let word = link.lock()\n            finish(link, word, result)",
                 """
-                _ outcome: consuming Link.Payload) {
-                        let word = il_is_planted(3) ? link.word.load(ordering: .relaxed) : link.lock()
-                        finish
+                            let word = il_is_planted(3) ? link.word.load(ordering: .relaxed) : link.lock()
+                            finish(link, word, result)
                 """)),
         PlantedFault(
             8, "a callback runs beside the drain loop: idle is not read under the lock",

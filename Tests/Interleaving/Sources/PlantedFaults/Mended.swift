@@ -5,14 +5,16 @@ extension PlantedFault {
             70, "the source and its resolvers' reference each drop a late result",
             foundBy: "resolvers",
             change(
-                "if let sourceReference { return sourceReference.dropsLateResult() }",
-                "if let sourceReference, !il_is_planted(70) { return sourceReference.dropsLateResult() }")),
+                "let reference = sourceReference\n",
+                "let reference = il_is_planted(70) ? nil : sourceReference\n")),
         PlantedFault(
             71, "a cancel follows a cycle endlessly before the search for cycles", foundBy: "cycles",
-            change("let isCyclic = returns > 8", "let isCyclic = returns > 8 && !il_is_planted(71)"),
             change(
-                "        guard inner === target || (targetWord",
-                "        if il_is_planted(71), let coldState = waiter.coldState { for request in coldState.takeRequests() { begin(request) } }\n        guard inner === target || (targetWord"
+                "let isCyclic = returns > Self.greatestReturns",
+                "let isCyclic = returns > Self.greatestReturns && !il_is_planted(71)"),
+            change(
+                "        guard inner.closesCycle(with: target)",
+                "        if il_is_planted(71), let coldState = waiter.coldState { for request in coldState.requests.takeAll() { begin(request) } }\n        guard inner.closesCycle(with: target)"
             )),
         PlantedFault(
             72, "a canceller's result from another thread counts as a stranger's",
@@ -90,25 +92,35 @@ extension PlantedFault {
             83, "a cancel is lost that finds a follower settled",
             foundBy: "followers",
             change(
-                "guard link.phase == .waiting, isSame else { return false }",
-                "guard link.phase == .waiting, isSame else { return il_is_planted(83) }")),
+                "            link.unlock(word)\n            return false\n        }\n    }\n",
+                "            link.unlock(word)\n            return il_is_planted(83)\n        }\n    }\n")),
         PlantedFault(
             84, "a cancel is lost for which a nested link settles too early", foundBy: "nested",
             change(
-                "            for request in requests { begin(request) }\n            return\n",
-                "            if !il_is_planted(84) { for request in requests { begin(request) } }\n            return\n"
-            )),
+                "else { return beginRequests(leftIn: waiter) }",
+                "else { return il_is_planted(84) ? () : beginRequests(leftIn: waiter) }")),
         PlantedFault(
             85, "a canceller's outcome does not reach what another cancel was for",
             foundBy: "cancellers",
             change(
-                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread",
-                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState.cancellerThread == thread && !il_is_planted(85)"
+                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState?.cancellerThread == thread",
+                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState?.cancellerThread == thread && !il_is_planted(85)"
             )),
         PlantedFault(
             89, "a cancel takes effect once more after its root was interrupted", foundBy: "errors",
             change(
                 "if link === request.root && !request.isOpen {",
                 "if link === request.root && !request.isOpen && !il_is_planted(89) {")),
+        PlantedFault(
+            90, "a failure of work that was cancelled is reported", foundBy: "cancellers",
+            change(
+                "let wasCancelled = state.marks.contains(.cancelled) || ",
+                "let wasCancelled = state.marks.contains(.cancelled) && !il_is_planted(90) || ")),
+        PlantedFault(
+            91, "a failure of work that was cancelled is reported where it was passed on", foundBy: "following",
+            change(
+                "        return Link.Payload(kind, copy)\n    }\n",
+                "        return Link.Payload(kind, il_is_planted(91) && kind == .failure ? (copy.0, 0, 0, 0) : copy)\n    }\n"
+            )),
     ]
 }

@@ -47,8 +47,8 @@ extension PlantedFault {
             86, "a step that is cancelled while it waits on its dispatcher runs with the value",
             foundBy: "dispatching",
             change(
-                "            if begin(link, on: loop.thread) { input",
-                "            if begin(link, on: loop.thread), !il_is_planted(86) { input")),
+                "        if begin(link, on: loop.thread) { input",
+                "        if begin(link, on: loop.thread), !il_is_planted(86) { input")),
         PlantedFault(
             87, "work that its dispatcher releases fails nothing",
             foundBy: "released",

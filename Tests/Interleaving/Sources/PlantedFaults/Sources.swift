@@ -15,14 +15,14 @@ extension PlantedFault {
         PlantedFault(
             45, "two completions: the second is not refused", foundBy: "joining",
             change(
-                "        guard phase == .source else {\n            let isDropped",
-                "        guard il_is_planted(45) || phase == .source else {\n            let isDropped")),
+                "        guard phase == .source else {\n            reportLate",
+                "        guard il_is_planted(45) || phase == .source else {\n            reportLate")),
         PlantedFault(
             46, "the drain loop completes a source that was completed meanwhile",
             foundBy: "joining",
             change(
-                "        let isPending = source.state.isSource\n",
-                "        let isPending = il_is_planted(46) || source.state.isSource\n")),
+                "        let isPending = source.phase == .source\n",
+                "        let isPending = il_is_planted(46) || source.phase == .source\n")),
         PlantedFault(
             13, "two inputs decide the outcome of a list", foundBy: "lists",
             change(
