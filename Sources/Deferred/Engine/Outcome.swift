@@ -152,7 +152,7 @@ extension Link.Payload {
             if let error { return .failure(error) }
         case .none, .bitwiseValue:
             break
-        case .adopt, .noOp, .awaiting, .step, .dispatchedStep, .observer, .forward, .wait:
+        case .adopt, .noOp, .awaiting, .step, .dispatchedStep, .observer, .forward, .release, .wait:
             preconditionFailure("a pending step runs once and is not copied")
         }
         return Link.Payload(kind, copy)
