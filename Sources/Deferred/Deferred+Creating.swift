@@ -14,7 +14,7 @@ extension Deferred {
     /// Creates a pending Deferred with a closure that stops the work which would complete it.
     ///
     /// - Parameter canceller: Runs once, on the thread that cancels, if the Deferred is cancelled while pending. If it
-    ///   completes the resolver that it receives, that is the outcome, and an error that nothing handles is reported;
+    ///   completes the resolver that it receives, that is the outcome, and an error is never reported as unhandled;
     ///   otherwise the Deferred fails with `CancellationError`. It is released when the Deferred is settled.
     @inlinable
     @_disfavoredOverload
@@ -124,8 +124,11 @@ extension Deferred {
     ///
     /// ```swift
     /// let stop = userCanStop ? button.pressed : .never()
+    /// let page = fetchPage().orElse { _ in Deferred<Page>.never() }
     /// ```
     ///
+    /// In a closure that may return any ``DeferredConvertible``, as that of `then` and `orElse`, the compiler needs the
+    /// type's name, as above.
     /// It keeps what is attached to it until then, also when no handle is left. Cancel it when it is of no further
     /// use, as a list with `cancelsRemaining` does.
     public static func never(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred {

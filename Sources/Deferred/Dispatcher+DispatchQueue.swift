@@ -69,17 +69,18 @@ extension DispatchTimeInterval {
 
     /// As `init(_:)`, for counts of another size: in tests, that of another machine.
     package init<Count: FixedWidthInteger>(_ duration: Duration, countedIn type: Count.Type) {
-        let (seconds, attoseconds) = max(duration, .zero).components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (total, overflow2) = whole.addingReportingOverflow((attoseconds + 999_999_999) / 1_000_000_000)
-        let units: [(nanoseconds: Int64, interval: (Int) -> DispatchTimeInterval)] = [
-            (1, DispatchTimeInterval.nanoseconds), (1_000, DispatchTimeInterval.microseconds),
-            (1_000_000, DispatchTimeInterval.milliseconds), (1_000_000_000, DispatchTimeInterval.seconds),
+        let units: [(attoseconds: Int128, interval: (Int) -> DispatchTimeInterval)] = [
+            (1_000_000_000, DispatchTimeInterval.nanoseconds),
+            (1_000_000_000_000, DispatchTimeInterval.microseconds),
+            (1_000_000_000_000_000, DispatchTimeInterval.milliseconds),
+            (1_000_000_000_000_000_000, DispatchTimeInterval.seconds),
         ]
-        for unit in units where !overflow && !overflow2 {
-            let count = total / unit.nanoseconds + (total % unit.nanoseconds == 0 ? 0 : 1)
-            if Count(exactly: count) != nil, let count = Int(exactly: count) {
-                self = unit.interval(count)
+        // No interval is longer than an `Int64` of nanoseconds.
+        let length = max(duration, .zero).attoseconds
+        let longest = Int128(Int64.max) * units[0].attoseconds
+        for unit in units where length <= longest {
+            if let count = Count(exactly: (length + unit.attoseconds - 1) / unit.attoseconds) {
+                self = unit.interval(Int(count))
                 return
             }
         }

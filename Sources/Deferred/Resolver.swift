@@ -68,7 +68,7 @@ public struct Resolver<Value: Sendable>: Sendable {
 
     /// Makes the Deferred take the outcome of what was made for it. If it was settled or cancelled meanwhile, that is
     /// cancelled, as far as nothing else consumes it, and a failure is not reported (C2, C4).
-    func follow(orCancel made: Deferred<Value>) {
+    package func follow(orCancel made: Deferred<Value>) {
         if let source = right.source, source.follow(made.link) { return }
         made.link.attach(.step { _ in .value(()) }, made.link.made.of(.hidden)).cancel()
     }

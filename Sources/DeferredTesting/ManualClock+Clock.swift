@@ -30,59 +30,21 @@ extension ManualClock: Clock {
     ///
     /// `advance` resumes the Task; when the Task then runs is up to its executor.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        let sleeper = Sleeper()
-        try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { continuation in
-                guard sleeper.start(continuation) else { return }
-                let ticket = add(.sleep(sleeper)) { now in now < deadline.offset ? deadline.offset : nil }
-                // The deadline has passed, or a cancel has resumed the Task.
-                if ticket == nil { sleeper.wake() }
-            }
-        } onCancel: {
-            sleeper.cancel(on: self)
+        try Task.checkCancellation()
+        try await Deferred.after(.zero, on: Sleeping(clock: self, deadline: deadline.offset)).value
+    }
+
+    /// Runs delayed work at a fixed time; at once if that has passed.
+    private struct Sleeping: DelayedDispatcher {
+        let clock: ManualClock
+        let deadline: Duration
+
+        func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
+
+        func dispatch(after _: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
+            let ticket = clock.add(work) { now in now < deadline ? deadline : nil }
+            if ticket == nil { work() }
+            return ScheduledWork(clock: clock, ticket: ticket)
         }
-    }
-}
-
-/// A sleeping Task, resumed once: by the time or by the Task's cancellation.
-final class Sleeper: Sendable {
-    private struct State {
-        var continuation: UnsafeContinuation<Void, any Error>?
-        var ticket: Schedule.Ticket?
-        var isCancelled = false
-    }
-
-    private let state = SpinLocked(State())
-
-    /// Starts the sleep. Returns false if the Task was cancelled before, and resumes it.
-    func start(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
-        let isCancelled = state.withLock { state in
-            if !state.isCancelled { state.continuation = continuation }
-            return state.isCancelled
-        }
-        if isCancelled { continuation.resume(throwing: CancellationError()) }
-        return !isCancelled
-    }
-
-    /// Stores the ticket of the scheduled sleep, for a cancel to remove. Returns false if the Task was cancelled
-    /// before: the sleep must then not be scheduled. Under the schedule's lock.
-    func note(_ ticket: Schedule.Ticket) -> Bool {
-        state.withLock { state in
-            if !state.isCancelled { state.ticket = ticket }
-            return !state.isCancelled
-        }
-    }
-
-    func wake() {
-        state.withLock { $0.continuation.take() }?.resume()
-    }
-
-    func cancel(on clock: ManualClock) {
-        let (continuation, ticket) = state.withLock { state in
-            state.isCancelled = true
-            return (state.continuation.take(), state.ticket)
-        }
-        if let ticket { _ = clock.remove(ticket) }
-        continuation?.resume(throwing: CancellationError())
     }
 }

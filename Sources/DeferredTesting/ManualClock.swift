@@ -82,7 +82,7 @@ public final class ManualClock: Sendable {
 
     /// How long it is until each piece of scheduled work is due, the next first.
     public var scheduled: [Duration] {
-        schedule.withLock { schedule in schedule.pending.map { $0.due - schedule.now } }
+        schedule.withLock { schedule in schedule.pending.map { $0 - schedule.now } }
     }
 
     /// Returns a Deferred that is resolved once at least `count` pieces of work, sleeping Tasks included, are
@@ -100,26 +100,15 @@ public final class ManualClock: Sendable {
         return deferred
     }
 
-    /// Schedules work, unless `due` returns nil, or the work is the sleep of a cancelled Task. The due time is
-    /// computed in the critical section that adds the work, so that an advance on another thread comes either before
-    /// both or after both. A sleep has its ticket in the same critical section, so that a cancel removes any sleep
-    /// that is scheduled.
-    func add(_ work: Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
+    /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work, so
+    /// that an advance on another thread comes either before both or after both.
+    func add(_ work: @escaping Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
         let (ticket, ready) = schedule.withLock { schedule -> (Schedule.Ticket?, [Resolver<Void>]) in
             guard let due = due(schedule.now) else { return (nil, []) }
-            let ticket = schedule.add(work, due: due)
-            if case .sleep(let sleeper) = work, !sleeper.note(ticket) {
-                _ = schedule.remove(ticket)
-                return (nil, [])
-            }
-            return (ticket, schedule.takeReadyWatchers())
+            return (schedule.add(work, due: due), schedule.takeReadyWatchers())
         }
         for watcher in ready where !watcher.isCancelled { watcher.resolve() }
         return ticket
-    }
-
-    func remove(_ ticket: Schedule.Ticket) -> Schedule.Work? {
-        schedule.withLock { $0.remove(ticket) }
     }
 }
 
@@ -131,14 +120,14 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
 
     /// Runs `work` when ``advance(by:)`` has moved the time on by `delay`.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        ScheduledWork(clock: self, ticket: add(.dispatched(work)) { $0 + max(delay, .zero) })
+        ScheduledWork(clock: self, ticket: add(work) { $0 + max(delay, .zero) })
     }
 
     /// How far the clock has been advanced.
     public var elapsed: Duration { schedule.withLock { $0.now } }
 
     /// Retains neither the clock nor the work, which is released with the clock.
-    private final class ScheduledWork: DelayedWork {
+    final class ScheduledWork: DelayedWork {
         private let clock: WeakReference<ManualClock>
         private let ticket: Schedule.Ticket?
 
@@ -148,19 +137,20 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
         }
 
         func cancel() {
-            let work = ticket.flatMap { clock.object?.remove($0) }
+            guard let ticket, let clock = clock.object else { return }
+            let work = clock.schedule.withLock { $0.remove(ticket) }
             _ = consume work
         }
     }
 }
 
 extension ManualClock: CustomStringConvertible {
-    /// The time, and what is scheduled: `ManualClock at 2.0 seconds, 2 scheduled: work in 1.0 seconds, sleep
-    /// in 3.0 seconds`.
+    /// The time, and when what is scheduled is due: `ManualClock at 2.0 seconds, 2 scheduled: in 1.0 seconds, in 3.0
+    /// seconds`.
     public var description: String {
         let (now, pending) = schedule.withLock { ($0.now, $0.pending) }
         if pending.isEmpty { return "ManualClock at \(now), nothing scheduled" }
-        let listed = pending.prefix(10).map { "\($0.name) in \($0.due - now)" }
+        let listed = pending.prefix(10).map { "in \($0 - now)" }
         let more = pending.count > listed.count ? ", and \(pending.count - listed.count) more" : ""
         return "ManualClock at \(now), \(pending.count) scheduled: \(listed.joined(separator: ", "))\(more)"
     }

@@ -12,11 +12,10 @@ import Deferred
 public func successResult<Value>(
     of deferred: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line
 ) throws -> Value {
-    switch deferred.currentResult {
-    case .success(let value): return value
-    case .failure(let error): throw UnexpectedResult("a value", found: "failure \(error)", fileID, line)
-    case nil: throw UnexpectedResult("a value", found: "\(deferred)", fileID, line)
+    guard case .success(let value) = deferred.currentResult else {
+        throw UnexpectedResult("a value", deferred, fileID, line)
     }
+    return value
 }
 
 /// Returns the error that `deferred` has failed with, which counts as handled; throws ``UnexpectedResult`` if it is
@@ -29,11 +28,10 @@ public func successResult<Value>(
 public func failureResult<Value>(
     of deferred: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line
 ) throws -> any Error {
-    switch deferred.currentResult {
-    case .success(let value): throw UnexpectedResult("a failure", found: "value \(value)", fileID, line)
-    case .failure(let error): return error
-    case nil: throw UnexpectedResult("a failure", found: "\(deferred)", fileID, line)
+    guard case .failure(let error) = deferred.currentResult else {
+        throw UnexpectedResult("a failure", deferred, fileID, line)
     }
+    return error
 }
 
 /// Returns the error of this type that `deferred` has failed with; throws ``UnexpectedResult`` if there is none.
@@ -41,9 +39,8 @@ public func failureResult<Value>(
 public func failureResult<Value, Failure: Error>(
     of deferred: Deferred<Value>, as type: Failure.Type, fileID: StaticString = #fileID, line: UInt = #line
 ) throws -> Failure {
-    let error = try failureResult(of: deferred, fileID: fileID, line: line)
-    guard let matching = error as? Failure else {
-        throw UnexpectedResult("a failure of type \(type)", found: "failure \(error)", fileID, line)
+    guard let matching = try failureResult(of: deferred, fileID: fileID, line: line) as? Failure else {
+        throw UnexpectedResult("a failure of type \(type)", deferred, fileID, line)
     }
     return matching
 }
@@ -52,12 +49,7 @@ public func failureResult<Value, Failure: Error>(
 public func expectNoResult<Value>(
     _ deferred: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line
 ) throws {
-    switch deferred.currentResult {
-    case .success(let value): throw UnexpectedResult("no result yet", found: "value \(value)", fileID, line)
-    case .failure(let error):
-        throw UnexpectedResult("no result yet", found: "failure \(error)", fileID, line)
-    case nil: break
-    }
+    if deferred.currentResult != nil { throw UnexpectedResult("no result yet", deferred, fileID, line) }
 }
 
 /// The error of a test that expected another result of a Deferred.
@@ -65,7 +57,15 @@ public struct UnexpectedResult: Error, CustomStringConvertible {
     /// What was expected, what was found, and where.
     public let description: String
 
-    init(_ expected: String, found: String, _ fileID: StaticString, _ line: UInt) {
+    init<Value>(
+        _ expected: String, _ deferred: Deferred<Value>, _ fileID: StaticString, _ line: UInt
+    ) {
+        let found =
+            switch deferred.currentResult {
+            case .success(let value): "value \(value)"
+            case .failure(let error): "failure \(error)"
+            case nil: "\(deferred)"
+            }
         description = "\(fileID):\(line): expected \(expected), found \(found)"
     }
 }

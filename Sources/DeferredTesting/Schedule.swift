@@ -4,17 +4,7 @@ import Deferred
 /// cancelled work is released at once; its ticket is skipped later.
 struct Schedule {
     /// Scheduled work. Released outside of the lock, since its captures are a user's.
-    enum Work: Sendable {
-        case dispatched(@Sendable () -> Void)
-        case sleep(Sleeper)
-
-        func callAsFunction() {
-            switch self {
-            case .dispatched(let work): work()
-            case .sleep(let sleeper): sleeper.wake()
-            }
-        }
-    }
+    typealias Work = @Sendable () -> Void
 
     struct Ticket: Hashable, Comparable {
         let due: Duration
@@ -33,16 +23,10 @@ struct Schedule {
 
     var count: Int { work.count }
 
-    var pending: [(due: Duration, name: String)] {
-        work.sorted { $0.key < $1.key }.map { ticket, work in
-            switch work {
-            case .dispatched: (ticket.due, "work")
-            case .sleep: (ticket.due, "sleep")
-            }
-        }
-    }
+    /// When each piece of work is due, the next first.
+    var pending: [Duration] { work.keys.map(\.due).sorted() }
 
-    mutating func add(_ item: Work, due: Duration) -> Ticket {
+    mutating func add(_ item: @escaping Work, due: Duration) -> Ticket {
         lastNumber += 1
         let ticket = Ticket(due: due, number: lastNumber)
         work[ticket] = item

@@ -1,8 +1,9 @@
 import Deferred
-import DeferredOperations
 import Foundation
 import LoopbackServer
 import Testing
+
+@testable import DeferredOperations
 
 @Suite(.timeLimit(.minutes(5)))
 struct DataSourceManagerTests {
@@ -131,6 +132,12 @@ struct DataSourceManagerTests {
         #expect(manager.underWay == 6)
         gate.open()
         for request in requests { _ = try await request.value }
+        await wait { manager.underWay == 0 }
+        // The places of the host are free again.
+        manager.limitPerHost = 1
+        let last = manager.request(URLDataSource(URL(string: server.url("/it"))!, options: .patient))
+        try #require(manager.waiting == 0)
+        _ = try await last.value
     }
 
     @Test("Whether the network is in use can be read, and each change is in a stream")
@@ -149,6 +156,16 @@ struct DataSourceManagerTests {
         #expect(await uses.next() == false)
         try! await manager.stop().value
         #expect(await uses.next() == nil)
+    }
+
+    @Test("Dropped streams of the network's use are released at once, whether its use changes or not")
+    func droppedStreams() async {
+        let use = NetworkUse()
+        let kept = use.stream()
+        for _ in 0..<100 { _ = use.stream() }
+        #expect(use.queue.sync { use.listeners.count } == 1)
+        use.end()
+        #expect(await kept.reduce(into: []) { $0.append($1) } == [false])
     }
 
     @Test("stop() cancels everything, fires when all has finished, and nothing more is taken")

@@ -11,19 +11,12 @@ struct DownloadTests {
     init() throws { fixture = try TransferFixture() }
 
     private func download(
-        _ answer: Answer, existing: DownloadDataSource.Existing = .fail, resumes: Bool = false
+        _ answer: Answer? = nil, existing: DownloadDataSource.Existing = .fail, resumes: Bool = false
     ) -> Deferred<DownloadDataSource.File> {
-        fixture.server.route("/it", answer)
-        return DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), options: .init(existing: existing, resumes: resumes),
-            transfer: .patient
-        )
-        .request(on: fixture.queue)
+        fixture.download(answer, .init(existing: existing, resumes: resumes))
     }
 
-    private func contents(_ name: String) -> Data? {
-        FileManager.default.contents(atPath: fixture.file(name).path)
-    }
+    private func contents(_ name: String = "it") -> Data? { fixture.contents(name) }
 
     @Test(
         "O5: a download is at its destination, whole, and nothing else is there",
@@ -31,7 +24,7 @@ struct DownloadTests {
     func whole(_ byteCount: Int) async throws {
         let file = try await download(.pattern(byteCount)).value
         #expect(file.byteCount == byteCount && file.url == fixture.file("it"))
-        #expect(contents("it") == Data(Pattern.bytes(byteCount)))
+        #expect(contents() == Data(Pattern.bytes(byteCount)))
         #expect(fixture.names == ["it"])
         #expect(fixture.server.requests[0][header: "Accept-Encoding"] == "identity")
     }
@@ -41,10 +34,10 @@ struct DownloadTests {
         try Data("old".utf8).write(to: fixture.file("it"))
         await #expect(throws: DataSourceError.self) { try await download(.text("new")).value }
         let kept = try await download(.text("new"), existing: .skip).value
-        #expect(kept.wasKept && kept.byteCount == 3 && contents("it")?.text == "old")
+        #expect(kept.wasKept && kept.byteCount == 3 && contents()?.text == "old")
         #expect(fixture.server.requests.isEmpty)
         let replaced = try await download(.text("newer"), existing: .replace).value
-        #expect(!replaced.wasKept && replaced.byteCount == 5 && contents("it")?.text == "newer")
+        #expect(!replaced.wasKept && replaced.byteCount == 5 && contents()?.text == "newer")
         #expect(fixture.names == ["it"])
     }
 
@@ -54,12 +47,11 @@ struct DownloadTests {
         try FileManager.default.createSymbolicLink(
             atPath: link.path, withDestinationPath: "target")
         for existing in [DownloadDataSource.Existing.replace, .skip] {
-            let error = await #expect(throws: DataSourceError.self) {
+            await expectFailure(
+                "cannotWrite", "\(link.path): cannot be written: it is a symbolic link that leads nowhere"
+            ) {
                 try await download(.text("new"), existing: existing).value
             }
-            #expect(
-                error?.description
-                    == "\(link.path): cannot be written: it is a symbolic link that leads nowhere")
         }
         try Data("old".utf8).write(to: target)
         #expect(try await download(.text("new"), existing: .skip).value.byteCount == 3)
@@ -83,11 +75,10 @@ struct DownloadTests {
             try #require(mkfifo(path, 0o600) == 0)
         }
         for existing in [DownloadDataSource.Existing.replace, .skip] {
-            let error = await #expect(throws: DataSourceError.self) {
+            let reason = kind == "folder" ? "it is a directory" : "it is a pipe, a device or a socket"
+            await expectFailure("cannotWrite", "\(path): cannot be written: \(reason)") {
                 try await download(.text("new"), existing: existing).value
             }
-            let reason = kind == "folder" ? "it is a directory" : "it is a pipe, a device or a socket"
-            #expect(error?.description == "\(path): cannot be written: \(reason)")
         }
         var status = stat()
         #expect(
@@ -103,7 +94,7 @@ struct DownloadTests {
         try Data("mine".utf8).write(to: fixture.file("it"))
         gate.open()
         await expectFailure("destinationExists") { try await request.value }
-        #expect(contents("it")?.text == "mine" && fixture.names == ["it"])
+        #expect(contents()?.text == "mine" && fixture.names == ["it"])
     }
 
     @Test("O5: a failure leaves what was at the destination, and nothing else")
@@ -119,25 +110,19 @@ struct DownloadTests {
         await #expect(throws: DataSourceError.self) {
             try await download(.truncated(after: 10, of: 100), existing: .replace).value
         }
-        #expect(contents("it")?.text == "old" && fixture.names == ["it"])
+        #expect(contents()?.text == "old" && fixture.names == ["it"])
     }
 
     @Test("O5: a destination that cannot be written is named, and the server is not asked")
     func unwritable() async throws {
-        fixture.server.route("/it", .text("x"))
-        let destination = fixture.file("no/such/folder/it")
-        let error = await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(fixture.url("/it"), to: destination).request(on: fixture.queue).value
+        let path = fixture.file("no/such/folder/it").path
+        await expectFailure("cannotWrite", "\(path): cannot be written: No such file or directory") {
+            try await fixture.download(.text("x"), to: "no/such/folder/it").value
         }
-        #expect("\(error!)" == "\(destination.path): cannot be written: No such file or directory")
+        await expectFailure("cannotWrite", "it is a directory") {
+            try await fixture.download(.text("x"), to: "", .init(existing: .replace)).value
+        }
         #expect(fixture.server.requests.isEmpty)
-        let directory = await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.folder, options: .init(existing: .replace)
-            )
-            .request(on: fixture.queue).value
-        }
-        #expect("\(directory!)".hasSuffix("it is a directory"))
     }
 
     @Test(
@@ -161,7 +146,7 @@ struct DownloadTests {
             .resource(1_000_000, etag: etag, lastModified: lastModified), resumes: true
         ).value
         #expect(file.resumedAt == 400_000 && file.byteCount == 1_000_000)
-        #expect(contents("it") == Data(Pattern.bytes(1_000_000)) && fixture.names == ["it"])
+        #expect(contents() == Data(Pattern.bytes(1_000_000)) && fixture.names == ["it"])
     }
 
     @Test(
@@ -172,7 +157,7 @@ struct DownloadTests {
             try await download(.resource(1000, etag: "\"v1\"", breakingOffAfter: 400), resumes: true).value
         }
         let file = try await download(.resource(byteCount, etag: etag), resumes: true).value
-        #expect(file.resumedAt == 0 && contents("it") == Data(Pattern.bytes(byteCount)))
+        #expect(file.resumedAt == 0 && contents() == Data(Pattern.bytes(byteCount)))
         #expect(fixture.names == ["it"])
     }
 
@@ -190,12 +175,7 @@ struct DownloadTests {
         let first = download(
             .pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")]), resumes: true)
         await fixture.server.waitForRequests(underWay: 1)
-        await expectFailure("destinationBusy") {
-            try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
-            )
-            .request(on: fixture.queue).value
-        }
+        await expectFailure("destinationBusy") { try await download(resumes: true).value }
         gate.open()
         #expect(try await first.value.byteCount == 10)
         #expect(fixture.names == ["it"])
@@ -204,13 +184,11 @@ struct DownloadTests {
     @Test("O6: a download that finds nothing new keeps what is there")
     func notModified() async throws {
         try Data("old".utf8).write(to: fixture.file("it"))
-        fixture.server.route("/it", .resource(10, etag: "\"a\""))
         var options = TransferOptions.patient
         options.ifNoneMatch = "\"a\""
-        let file = try await DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), options: .init(existing: .replace), transfer: options
-        )
-        .request(on: fixture.queue).value
+        let file = try await fixture.download(
+            .resource(10, etag: "\"a\""), .init(existing: .replace), transfer: options
+        ).value
         #expect(
             file.wasKept && file.byteCount == 3 && file.response?.statusCode == 304 && fixture.names == ["it"]
         )
@@ -219,11 +197,7 @@ struct DownloadTests {
     @Test("A destination with the longest name that there can be")
     func longName() async throws {
         let name = String(repeating: "é", count: 127)
-        fixture.server.route("/it", .text("x"))
-        _ = try await DownloadDataSource(fixture.url("/it"), to: fixture.file(name), transfer: .patient)
-            .request(
-                on: fixture.queue
-            ).value
+        _ = try await fixture.download(.text("x"), to: name).value
         #expect(fixture.names == [name])
     }
 }

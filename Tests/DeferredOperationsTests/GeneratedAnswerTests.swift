@@ -4,10 +4,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// A thousand generated answers of a real server: statuses, headers, lengths, chunks, parts and redirects at random.
 ///
 /// None closes the connection within its headers, or has trailers: see "Known faults of Foundation on Linux".

@@ -5,10 +5,6 @@ import Testing
 
 @testable import DeferredOperations
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Random events for the state machine and each of the real sinks, without a server: whatever a server sends, and whenever the
 /// user, a timer or the disk comes in between.
 @Suite(.timeLimit(.minutes(5)))

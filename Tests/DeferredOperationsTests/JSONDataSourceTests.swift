@@ -36,25 +36,15 @@ struct JSONDataSourceTests {
             ("", "unexpected JSON"), ("[{\"name\": \"a\", \"cou", "unexpected JSON"),
         ])
     func malformed(_ body: String, _ words: String) async {
-        let error = await #expect(throws: DataSourceError.self) { try await load(body).value }
-        guard case .malformedJSON(fixture.url("/it"), _) = error else {
-            Issue.record("\(error!)")
-            return
-        }
-        #expect("\(error!)".contains(words), "\(error!)")
+        await expectFailure("malformedJSON", words) { try await load(body).value }
     }
 
     @Test("O4: a status that is not accepted is not decoded")
     func status() async {
         fixture.server.route("/it", .json("[]", status: 500))
-        let error = await #expect(throws: DataSourceError.self) {
+        await expectFailure("status", "500") {
             try await JSONDataSource<[Item]>(fixture.url("/it"), options: .patient).request(on: fixture.queue)
                 .value
         }
-        guard case .status(let failure) = error else {
-            Issue.record("\(error!)")
-            return
-        }
-        #expect(failure.code == 500 && failure.body.text == "[]")
     }
 }

@@ -1,13 +1,10 @@
 import Deferred
-import DeferredOperations
 import Foundation
 import LoopbackServer
 import TestSupport
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
+@testable import DeferredOperations
 
 @Suite(.ownThreads)
 struct MemoryTests {
@@ -100,6 +97,19 @@ struct MemoryTests {
             let grown = (peaks.all.max() ?? before) - before
             print("300 MB: \(grown >> 10) KB above the baseline of \(before >> 10) KB")
             guard fixture.server.requests.last!.bodyByteCount > 300 << 20, grown < 60 << 20 else { exit(1) }
+        }
+    }
+
+    @Test("O4: a process without file descriptors has that in its errors")
+    func descriptorShortage() async {
+        #expect(DataSourceError.descriptorShortage(URL(fileURLWithPath: "/")) == nil)
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit(rlim_cur: 3, rlim_max: 3)
+            guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(2) }
+            let failure = DataSourceError.descriptorShortage(URL(fileURLWithPath: "/"))
+            exit(
+                failure?.description.contains("cannot connect: too many open files") == true
+                    ? EXIT_SUCCESS : 1)
         }
     }
 

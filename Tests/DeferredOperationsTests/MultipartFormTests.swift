@@ -5,10 +5,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 @Suite(.timeLimit(.minutes(5)))
 struct MultipartFormTests {
     let fixture: TransferFixture
@@ -141,20 +137,14 @@ struct MultipartFormTests {
 
     @Test("The total time limit ends the writing of a form, and nothing is sent")
     func timeLimit() async throws {
-        fixture.server.route("/it", .text("x"))
         var form = MultipartForm()
         // The limit has passed before this is looked at.
         form.add("file", file: fixture.file("nothing"))
-        var options = TransferOptions.patient
-        options.totalTimeout = .seconds(100)
-        options.timer = AtOnce()
-        options.uploadForm = form
-        var request = URLRequest(url: fixture.url("/it"))
-        request.httpMethod = "POST"
-        let error = await #expect(throws: DataSourceError.self) {
-            try await URLDataSource(request, options: options).request(on: fixture.queue).value
+        let error = await fixture.failure(of: .text("x")) { request, options in
+            request.httpMethod = "POST"
+            (options.totalTimeout, options.timer, options.uploadForm) = (.seconds(100), AtOnce(), form)
         }
-        #expect("\(error!)".hasSuffix("not done after 100 s"))
+        #expect("\(error)".hasSuffix("not done after 100 s"))
         #expect(fixture.server.requests.isEmpty)
     }
 
@@ -173,8 +163,7 @@ struct MultipartFormTests {
         let upload = URLDataSource(request, options: options).request(on: fixture.queue)
         await fixture.server.waitForRequests(underWay: 1)
         clock.advance(by: .seconds(100))
-        let error = await #expect(throws: DataSourceError.self) { try await upload.value }
-        #expect("\(error!)".hasSuffix("not done after 100 s"))
+        await expectFailure(nil, "not done after 100 s") { try await upload.value }
     }
 
     @Test(

@@ -1,5 +1,6 @@
 import Deferred
 import DeferredOperations
+import DeferredTesting
 import Foundation
 import TestSupport
 import Testing
@@ -193,6 +194,23 @@ struct OperationCancellingTests {
         cancel(source, request, way)
         #expect(try! request.currentResult?.get() == 1)
         #expect(!source.isCancelled)
+    }
+
+    @Test(
+        "O2: decided and waiting for its dispatcher, the outcome stands after either cancel",
+        arguments: Way.allCases)
+    func waitingForDispatcher(_ way: Way) async throws {
+        let dispatcher = ManualDispatcher()
+        // Not started before the outcome has been decided.
+        queue.isSuspended = true
+        let source = ConcurrentDataSource<Int>()
+        let request = source.request(on: queue, deliveringOn: dispatcher)
+        #expect(source.finish(with: .success(7)))
+        cancel(source, request, way)
+        #expect(!source.isCancelled)
+        while dispatcher.runNext() {}
+        queue.isSuspended = false
+        #expect(try request.currentResult?.get() == 7)
     }
 
     @Test("O2: the closure form's stop is called, and the resolver knows")

@@ -54,6 +54,9 @@ struct OperationTests {
         await #expect(throws: DataSourceError.self) { try await source.request(on: queue).value }
         queue.isSuspended = false
         #expect(try await first.value == 1)
+        let started = DataSource { _ in 1 }
+        started.start()
+        await expectFailure(nil, "requested or started before") { try await started.request(on: queue).value }
     }
 
     @Test("A closure that loses its resolver ends with .abandoned, and the operation finishes")

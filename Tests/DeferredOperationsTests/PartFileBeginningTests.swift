@@ -4,10 +4,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// An incomplete file of another program, as the beginning of a download.
 @Suite(.timeLimit(.minutes(5)))
 struct PartFileBeginningTests {
@@ -19,14 +15,13 @@ struct PartFileBeginningTests {
         fixture = try TransferFixture()
         request = URLRequest(url: fixture.url("/it"))
         file = fixture.file("it")
-        fixture.server.route("/it", .resource(3_000_000, etag: "\"a\""))
         try Data(Pattern.bytes(2_000_000)).write(to: file)
     }
 
     private func download() async throws -> DownloadDataSource.File {
-        try await DownloadDataSource(
-            request, to: file, options: .init(existing: .replace, resumes: true), transfer: .patient
-        ).request(on: fixture.queue).value
+        try await fixture.download(
+            .resource(3_000_000, etag: "\"a\""), .init(existing: .replace, resumes: true)
+        ).value
     }
 
     @Test("O5: only the rest of a file is transferred, if the server still has the same thing")

@@ -4,10 +4,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Files that may exist at the paths of a part file and its record.
 @Suite(.timeLimit(.minutes(5)))
 struct PartFileTests {
@@ -17,38 +13,26 @@ struct PartFileTests {
 
     private func download(
         _ answer: Answer, path: String = "/it", existing: DownloadDataSource.Existing = .fail,
-        resumes: Bool = true,
-        _ change: (inout TransferOptions) -> Void = { _ in }
+        resumes: Bool = true, transfer: TransferOptions = .patient
     ) -> Deferred<DownloadDataSource.File> {
-        fixture.server.route(path, answer)
-        var options = TransferOptions.patient
-        change(&options)
-        return DownloadDataSource(
-            fixture.url(path), to: fixture.file("it"), options: .init(existing: existing, resumes: resumes),
-            transfer: options
-        )
-        .request(on: fixture.queue)
+        fixture.download(answer, path: path, .init(existing: existing, resumes: resumes), transfer: transfer)
     }
 
-    private func contents(_ name: String) -> String? {
-        FileManager.default.contents(atPath: fixture.file(name).path)?.text
-    }
+    private func contents(_ name: String) -> String? { fixture.contents(name)?.text }
 
     private func mode(_ name: String) -> mode_t? {
         var status = stat()
         return lstat(fixture.file(name).path, &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
-    private func expectCannotWrite(
-        _ request: Deferred<DownloadDataSource.File>,
-        _ sourceLocation: Testing.SourceLocation = #_sourceLocation
-    ) async {
-        let error = await #expect(throws: DataSourceError.self, sourceLocation: sourceLocation) {
-            try await request.value
-        }
-        guard case .cannotWrite = error else {
-            Issue.record("\(String(describing: error))", sourceLocation: sourceLocation)
-            return
+    private func expectCannotWrite(_ request: Deferred<DownloadDataSource.File>) async {
+        await expectFailure("cannotWrite") { try await request.value }
+    }
+
+    /// Leaves a part file of 400 bytes.
+    private func leavePart() async {
+        await expectFailure("truncated") {
+            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
         }
     }
 
@@ -85,13 +69,11 @@ struct PartFileTests {
 
     @Test("O5: a part file with another name, a hard link, is not written")
     func hardLink() async throws {
-        await #expect(throws: DataSourceError.self) {
-            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
-        }
+        await leavePart()
         try FileManager.default.linkItem(at: fixture.file("it.part"), to: fixture.file("other"))
         #expect(try await download(.resource(1000, etag: "\"a\"")).value.byteCount == 1000)
         #expect(contents("other")?.utf8.count == contents("it.part")?.utf8.count)
-        #expect(FileManager.default.contents(atPath: fixture.file("other").path) == Data(Pattern.bytes(400)))
+        #expect(fixture.contents("other") == Data(Pattern.bytes(400)))
     }
 
     @Test(
@@ -121,13 +103,29 @@ struct PartFileTests {
 
     @Test("O5: part files and their records are readable by their owner only")
     func permissions() async throws {
-        await #expect(throws: DataSourceError.self) {
-            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
-        }
+        await leavePart()
         #expect(mode("it.part") == 0o600 && mode("it.part.from") == 0o600)
+        // Also where somebody has changed that.
+        try #require(chmod(fixture.file("it.part").path, 0o644) == 0)
+        await leavePart()
+        #expect(mode("it.part") == 0o600)
         _ = try await download(.resource(1000, etag: "\"a\"")).value
         try Data().write(to: fixture.file("other"))
         #expect(mode("it") == mode("other"))
+    }
+
+    @Test("O5: only what a download has made, and has no other name, is removed as abandoned")
+    func abandoned() throws {
+        let modes: [(name: String, mode: mode_t)] = [
+            ("it.12345678.part", 0o600), ("it.23456781.part", 0o644), ("it.34567812.part", 0o600),
+        ]
+        for (name, mode) in modes {
+            try Data("some".utf8).write(to: fixture.file(name))
+            try #require(chmod(fixture.file(name).path, mode) == 0)
+        }
+        try FileManager.default.linkItem(at: fixture.file(modes[2].name), to: fixture.file("other"))
+        DownloadDataSource.removeAbandonedPartFiles(for: [fixture.file("it")])
+        #expect(fixture.names == [modes[1].name, modes[2].name, "other"])
     }
 
     @Test("O5: a file that is replaced keeps its mode", arguments: [0o600, 0o640, 0o755] as [mode_t])
@@ -140,9 +138,7 @@ struct PartFileTests {
 
     @Test("O5: a request for something else that fails leaves a part file that can be resumed")
     func otherRequest() async throws {
-        await #expect(throws: DataSourceError.self) {
-            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
-        }
+        await leavePart()
         await #expect(throws: DataSourceError.self) { try await download(.status(404), path: "/other").value }
         #expect(fixture.names == ["it.part", "it.part.from"])
         let file = try await download(.resource(1000, etag: "\"a\"")).value
@@ -151,17 +147,18 @@ struct PartFileTests {
 
     @Test("O5: a request for something else does not continue the part file")
     func otherURL() async throws {
-        await #expect(throws: DataSourceError.self) {
-            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
-        }
+        await leavePart()
         let file = try await download(.resource(500, etag: "\"a\""), path: "/other").value
         #expect(file.resumedAt == 0 && file.byteCount == 500 && fixture.names == ["it"])
     }
 
-    @Test("O5: what appears at the destination meanwhile is kept, where that was asked for")
-    func appearsWhileSkipping() async throws {
+    @Test(
+        "O5: what appears at the destination meanwhile is kept, where that was asked for",
+        arguments: [false, true])
+    func appearsWhileSkipping(_ resumes: Bool) async throws {
         let gate = Gate()
-        let request = download(.pattern(10, heldAfter: 5, by: gate), existing: .skip, resumes: false)
+        let answer = Answer.pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")])
+        let request = download(answer, existing: .skip, resumes: resumes)
         await fixture.server.waitForRequests(underWay: 1)
         try Data("mine".utf8).write(to: fixture.file("it"))
         gate.open()
@@ -171,24 +168,18 @@ struct PartFileTests {
 
     @Test("O5: a 304 with nothing at the destination is a failure")
     func notModifiedWithoutFile() async throws {
-        let error = await #expect(throws: DataSourceError.self) {
-            try await download(.resource(10, etag: "\"a\""), resumes: false) { $0.ifNoneMatch = "\"a\"" }
-                .value
+        await expectFailure("status", "304") {
+            try await download(
+                .resource(10, etag: "\"a\""), resumes: false, transfer: .init(ifNoneMatch: "\"a\"")
+            ).value
         }
-        guard case .status(let failure) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(failure.code == 304 && fixture.names.isEmpty)
+        #expect(fixture.names.isEmpty)
     }
 
     @Test("O5: a name that is too long is an error before the server is asked")
     func tooLongName() async throws {
         let name = String(repeating: "x", count: 256)
-        fixture.server.route("/it", .text("x"))
-        await expectCannotWrite(
-            DownloadDataSource(fixture.url("/it"), to: fixture.file(name), transfer: .patient)
-                .request(on: fixture.queue))
+        await expectCannotWrite(fixture.download(.text("x"), to: name))
         #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
     }
 
@@ -204,8 +195,9 @@ struct PartFileTests {
                 )
                 .request(on: fixture.queue).value
             }
-            return error.map { "\($0) \($0.localizedDescription)" + String(reflecting: $0) + dumped($0) }
-                ?? ""
+            var text = ""
+            if let error { dump(error, to: &text) }
+            return "\(text) \(error!) \(error!.localizedDescription)" + String(reflecting: error)
         }
         #expect(!(await message(.resource(1000, etag: "\"a\"", breakingOffAfter: 400))).contains("secret"))
         #expect(contents("it.part.from")?.contains("secret") == false)
@@ -215,11 +207,5 @@ struct PartFileTests {
         ] {
             #expect(!(await message(answer)).contains("secret"))
         }
-    }
-
-    private func dumped(_ error: DataSourceError) -> String {
-        var text = ""
-        dump(error, to: &text)
-        return text
     }
 }

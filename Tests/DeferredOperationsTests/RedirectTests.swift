@@ -4,10 +4,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 @Suite(.timeLimit(.minutes(5)))
 struct RedirectTests {
     let fixture: TransferFixture
@@ -82,13 +78,7 @@ struct RedirectTests {
         fixture.server.route("/target", .text("end"))
         fixture.server.route("/it", .redirect(to: "/target"))
         #expect(try await fixture.load(.redirect(to: "/target")).data.text == "end")
-        let file = try await DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), transfer: .patient
-        )
-        .request(
-            on: fixture.queue
-        ).value
-        #expect(file.byteCount == 3)
+        #expect(try await fixture.download().value.byteCount == 3)
     }
 
     // MARK: Challenges
@@ -108,10 +98,7 @@ struct RedirectTests {
                 try exchange.send("out")
             }
         }
-        guard case DataSourceError.status(let failure) = await fixture.failure(of: guarded) else {
-            Issue.record("no failure")
-            return
-        }
+        let failure = try await fixture.refusal(of: guarded)
         #expect(failure.code == 401 && failure.body.text == "out")
 
         let attempts = Observations<Int>()
@@ -124,15 +111,8 @@ struct RedirectTests {
         }
         #expect(page.data.text == "in" && attempts.all == [1, 2])
 
-        guard
-            case DataSourceError.status(let refused) = await fixture.failure(
-                of: guarded,
-                {
-                    $1.onChallenge = { .resolved($0.answered(user: "me", password: "wrong")) }
-                })
-        else {
-            Issue.record("no failure")
-            return
+        let refused = try await fixture.refusal(of: guarded) {
+            $1.onChallenge = { .resolved($0.answered(user: "me", password: "wrong")) }
         }
         #expect(refused.code == 401)
     }
@@ -195,14 +175,11 @@ struct RedirectTests {
         "A challenge that is answered with what is not http is an error that says so",
         arguments: [("ftp://x", "ftp is neither http nor https"), ("http:///y", "the URL has no host")])
     func invalidAnswer(_ address: String, _ reason: String) async throws {
-        let error = await fixture.failure(of: .status(401)) { _, options in
-            options.onChallenge = { _ in .resolved(URLRequest(url: URL(string: address)!)) }
+        await expectFailure("invalidRequest", "\(address): \(reason)") {
+            throw await fixture.failure(of: .status(401)) {
+                $1.onChallenge = { _ in .resolved(URLRequest(url: URL(string: address)!)) }
+            }
         }
-        guard case DataSourceError.invalidRequest(let url, let given) = error else {
-            Issue.record(error)
-            return
-        }
-        #expect(url?.absoluteString == address && given == reason)
         #expect(fixture.server.requests.count == 1)
     }
 }

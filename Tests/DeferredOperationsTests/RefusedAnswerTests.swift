@@ -4,10 +4,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Downloads whose answer is refused after some or all of its body has been received.
 @Suite(.timeLimit(.minutes(5)))
 struct RefusedAnswerTests {
@@ -49,9 +45,7 @@ struct RefusedAnswerTests {
             headers: [("X-Refused", "1"), ("ETag", etag), ("Last-Modified", "Sat, 01 Jan 2022 00:00:00 GMT")])
     }
 
-    private func contents(_ name: String) -> Data? {
-        FileManager.default.contents(atPath: fixture.file(name).path)
-    }
+    private func contents(_ name: String = "it") -> Data? { fixture.contents(name) }
 
     @Test(
         "O5: no byte of an answer that validateResponse has refused is in the file of the next mirror",
@@ -63,8 +57,8 @@ struct RefusedAnswerTests {
         let file = try await download(
             decidingAfter: Int64(byteCount), resumes: resumes, mirrors: [fixture.url("/b")]
         ).value
-        #expect(file.byteCount == byteCount && contents("it") == Data(Pattern.bytes(byteCount)))
-        #expect(fixture.server.requests.map { $0[header: "Range"] } == [nil, nil])
+        #expect(file.byteCount == byteCount && contents() == Data(Pattern.bytes(byteCount)))
+        #expect(fixture.ranges == [nil, nil])
         #expect(fixture.names == ["it"])
     }
 
@@ -79,11 +73,10 @@ struct RefusedAnswerTests {
 
     /// Leaves a part file of 400 bytes, from version 1.
     private func leavePart() async throws -> [Data?] {
-        fixture.server.route("/it", .resource(1000, etag: "\"v1\"", breakingOffAfter: 400))
-        await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
-            ).request(on: fixture.queue).value
+        await expectFailure("truncated") {
+            try await fixture.download(
+                .resource(1000, etag: "\"v1\"", breakingOffAfter: 400), .init(resumes: true)
+            ).value
         }
         let left = [contents("it.part"), contents("it.part.from")]
         #expect(left[0] == Data(Pattern.bytes(400)))
@@ -100,7 +93,7 @@ struct RefusedAnswerTests {
         #expect([contents("it.part"), contents("it.part.from")] == left)
         fixture.server.route("/it", .resource(1000, etag: "\"v1\""))
         let file = try await download(resumes: true).value
-        #expect(file.resumedAt == 400 && contents("it") == Data(Pattern.bytes(1000)))
+        #expect(file.resumedAt == 400 && contents() == Data(Pattern.bytes(1000)))
     }
 
     @Test("O5: an answer that is accepted after its body has come is in the file, as far as it has come")
@@ -114,28 +107,22 @@ struct RefusedAnswerTests {
         fixture.server.route("/it", .resource(3_000_000, etag: "\"v1\""))
         let file = try await download(decidingAfter: 500_000, resumes: true).value
         #expect(file.resumedAt == 2_500_000 && file.byteCount == 3_000_000)
-        #expect(contents("it") == Data(Pattern.bytes(3_000_000)))
+        #expect(contents() == Data(Pattern.bytes(3_000_000)))
     }
 
     @Test(
         "O5: a part file stays as it was when the answer has another length than expected, or too many bytes")
     func otherLength() async throws {
         let left = try await leavePart()
-        fixture.server.route("/it", .pattern(2000, headers: [("ETag", "\"other\"")]))
-        await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"),
-                options: .init(resumes: true, expectedByteCount: 1000),
-                transfer: .patient
-            ).request(on: fixture.queue).value
+        let other = Answer.pattern(2000, headers: [("ETag", "\"other\"")])
+        await expectFailure("unexpectedLength") {
+            try await fixture.download(other, .init(resumes: true, expectedByteCount: 1000)).value
         }
         #expect([contents("it.part"), contents("it.part.from")] == left)
-        var options = TransferOptions.patient
-        options.maximumByteCount = 1500
-        await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: options
-            ).request(on: fixture.queue).value
+        await expectFailure("tooLarge") {
+            try await fixture.download(
+                other, .init(resumes: true), transfer: .init(maximumByteCount: 1500)
+            ).value
         }
         #expect([contents("it.part"), contents("it.part.from")] == left)
     }
@@ -151,15 +138,10 @@ struct RefusedAnswerTests {
         options.validateResponse = { response in
             if response.value(forHTTPHeaderField: "X-Refused") != nil { throw Refused() }
         }
-        var request = URLRequest(url: fixture.url("/it"))
-        request.setValue("bytes=0-999", forHTTPHeaderField: "Range")
         await #expect(throws: Refused.self) {
-            try await DownloadDataSource(
-                request, to: fixture.file("it"), options: .init(resumes: true), transfer: options
-            )
-            .request(on: fixture.queue).value
+            try await fixture.download(range: "bytes=0-999", .init(resumes: true), transfer: options).value
         }
-        #expect(fixture.server.requests.map { $0[header: "Range"] } == ["bytes=0-999", "bytes=500-999"])
+        #expect(fixture.ranges == ["bytes=0-999", "bytes=500-999"])
         #expect(contents("it.part") == Data(Pattern.bytes(500)))
     }
 }

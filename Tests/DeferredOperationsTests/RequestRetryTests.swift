@@ -5,10 +5,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 @Suite(.timeLimit(.minutes(5)))
 struct RequestRetryTests {
     let fixture: TransferFixture

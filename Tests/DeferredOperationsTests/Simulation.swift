@@ -2,10 +2,6 @@ import Foundation
 
 @testable import DeferredOperations
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Numbers that a seed determines.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
@@ -116,6 +112,16 @@ struct Simulation: ~Copyable {
         handle(.prepared)
     }
 
+    /// Returns a simulation that has sent its first request.
+    static func started(
+        _ request: URLRequest, _ options: TransferOptions = .init(), into sink: any TransferSink,
+        suspendsTasks: Bool = false
+    ) -> Simulation {
+        var simulation = Simulation(request, options, into: sink, suspendsTasks: suspendsTasks)
+        simulation.start()
+        return simulation
+    }
+
     /// Ends the transfer, if the outcome is decided.
     mutating func conclude() -> Result<HTTPURLResponse, any Error>? {
         handle(.concluded)
@@ -127,20 +133,31 @@ struct Simulation: ~Copyable {
     }
 }
 
-/// Replies as a test says, and keeps what it receives.
+/// Replies as a sink without a destination does, and keeps what it receives.
 final class ScriptedSink: TransferSink, @unchecked Sendable {
     // Sound as `@unchecked Sendable`: a test uses it on one thread.
-    var onQuestion: (TransferStateMachine.Question) throws -> TransferStateMachine.Reply
+    private let request: URLRequest
+    /// Whether there is a rest to request after each answer.
+    private let isEndless: Bool
+    /// What is requested after a failure, one after another.
+    private(set) var mirrors: [URLRequest]
     var isFull = false
     private(set) var data = Data()
-    private(set) var ends: [String] = []
 
-    init(_ onQuestion: @escaping (TransferStateMachine.Question) throws -> TransferStateMachine.Reply) {
-        self.onQuestion = onQuestion
+    init(_ request: URLRequest, isEndless: Bool = false, mirrors: [URLRequest] = []) {
+        self.request = request
+        self.isEndless = isEndless
+        self.mirrors = mirrors
     }
 
-    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
-        try onQuestion(question)
+    func reply(to question: TransferStateMachine.Question) -> TransferStateMachine.Reply {
+        switch question {
+        case .prepare: .request(request)
+        case .begin: .body(before: 0, total: nil)
+        case .completed: isEndless ? .request(request) : .complete
+        case .unsatisfiable: .nothing
+        case .failed: mirrors.isEmpty ? .nothing : .request(mirrors.removeFirst())
+        }
     }
 
     func receive(_ data: Data) -> Bool {
@@ -148,12 +165,9 @@ final class ScriptedSink: TransferSink, @unchecked Sendable {
         return isFull
     }
 
-    func finish() { ends.append("finish") }
+    func finish() {}
 
-    func discard() -> PartFile? {
-        ends.append("discard")
-        return nil
-    }
+    func discard() -> PartFile? { nil }
 }
 
 extension HTTPURLResponse {

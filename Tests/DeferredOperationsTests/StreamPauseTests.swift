@@ -1,12 +1,9 @@
 import Deferred
-import DeferredOperations
 import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
+@testable import DeferredOperations
 
 /// Streams that continue after a pause before the head of their answer has been delivered.
 ///
@@ -44,6 +41,30 @@ struct StreamPauseTests {
     private func paused() async {
         await fixture.server.waitForRequests(seen: 1)
         await fixture.server.waitUntilIdle()
+    }
+
+    @Test("Streams: a paused transfer continues when all of the file has been taken, and not before")
+    func room() throws {
+        let (buffer, taken) = (StreamBuffer(limit: 4, pauseByteCount: 8), Observations<Void>())
+        let rooms = Observations<Int>()
+        buffer.setOnRoom { rooms.note(taken.all.count) }
+        let isFull = try (0..<4).map { _ in try buffer.append(Data(count: 4), mayPause: true) }
+        #expect(isFull == [false, false, true, true])
+        for _ in 0..<4 { buffer.take { _ in taken.note(()) } }
+        #expect(rooms.all == [3] && taken.all.count == 4)
+    }
+
+    @Test("O2: what waits for a consumer is dropped by a cancel, and stays for it after any other end")
+    func ended() throws {
+        for error in [CancellationError(), DeferredError.abandoned] as [any Error] {
+            let (buffer, taken) = (StreamBuffer(limit: 4, pauseByteCount: 8), Observations<Bool>())
+            for _ in 0..<2 { _ = try buffer.append(Data(count: 4), mayPause: false) }
+            buffer.end(error)
+            for _ in 0..<3 {
+                buffer.take { if case .end = $0 { taken.note(true) } else { taken.note(false) } }
+            }
+            #expect(taken.all == (error is CancellationError ? [true, true, true] : [false, false, true]))
+        }
     }
 
     @Test("Streams: the rest of a body is not validated again, however early a pause ends")

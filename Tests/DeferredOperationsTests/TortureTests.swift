@@ -41,17 +41,6 @@ struct TortureTests {
         deinit { population.noteDeath() }
     }
 
-    struct Generator: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state = state &+ 0x9e37_79b9_7f4a_7c15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     @Test(
         "O1, O2: 10,000 operations with random cancels all end once, leave their queue and are freed",
         arguments: [false, true])
@@ -70,7 +59,7 @@ struct TortureTests {
         _ count: Int, _ seed: UInt64, _ areManaged: Bool, _ population: Population,
         _ endings: Observations<Bool>
     ) async throws {
-        var random = Generator(state: seed)
+        var random = Seeded(state: seed)
         let queue = OperationQueue()
         queue.maxConcurrentOperationCount = 4
         let manager = DataSourceManager(limit: 4)
@@ -122,7 +111,7 @@ struct TortureTests {
     func commotion() async throws {
         let seed = UInt64.random(in: .min ... .max)
         print("TortureTests.commotion seed: \(seed)")
-        var random = Generator(state: seed)
+        var random = Seeded(state: seed)
         let queue = OperationQueue()
         let population = Population()
         let endings = Observations<Bool>()

@@ -107,18 +107,11 @@ struct TransferCancellingTests {
         options.onProgress = { if $0.received >= 1000 { arrived.note(1) } }
         let gate = Gate()
         fixture.server.route("/it", .pattern(2000, heldAfter: 1000, by: gate, headers: [("ETag", "\"a\"")]))
-        let first = DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: options
-        )
-        .request(on: fixture.queue)
+        let first = fixture.download(nil, .init(resumes: true), transfer: options)
         await arrived.wait(for: 1)
         first.cancel()
         #expect(fixture.names == ["it.part", "it.part.from"])
-        fixture.server.route("/it", .resource(2000, etag: "\"a\""))
-        let file = try await DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
-        )
-        .request(on: fixture.queue).value
+        let file = try await fixture.download(.resource(2000, etag: "\"a\""), .init(resumes: true)).value
         #expect(file.resumedAt == 1000 && fixture.names == ["it"])
     }
 }

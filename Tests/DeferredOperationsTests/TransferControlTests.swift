@@ -5,10 +5,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Closures that decide about redirects and answers.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferControlTests {
@@ -31,12 +27,8 @@ struct TransferControlTests {
         }
         #expect(followed.data.text.hasPrefix("GET /target") && seen.all == ["1 /it 302 /target"])
 
-        let stopped = await fixture.failure(of: .redirect(to: "/target", status: 307)) {
+        let failure = try await fixture.refusal(of: .redirect(to: "/target", status: 307)) {
             $1.onRedirect = { _ in .resolved(.stop) }
-        }
-        guard case DataSourceError.status(let failure) = stopped else {
-            Issue.record(stopped)
-            return
         }
         #expect(
             failure.code == 307 && failure.body.text == "moved to /target\n"
@@ -56,35 +48,28 @@ struct TransferControlTests {
 
     @Test("A redirect that is changed to what is not http, or for ever, is an error")
     func invalidChanges() async throws {
-        let file = await fixture.failure(of: .redirect(to: "/target")) {
-            $1.onRedirect = { _ in .resolved(.change(URLRequest(url: URL(string: "file:///etc/passwd")!))) }
+        await expectFailure("invalidRedirect", "file:///etc/passwd") {
+            throw await fixture.failure(of: .redirect(to: "/target")) {
+                $1.onRedirect = { _ in .resolved(.change(URLRequest(url: URL(string: "file:///etc/passwd")!)))
+                }
+            }
         }
-        guard case DataSourceError.invalidRedirect(_, location: "file:///etc/passwd") = file else {
-            Issue.record(file)
-            return
-        }
-        let loop = await fixture.failure(of: .redirect(to: "/target")) {
-            $1.onRedirect = { .resolved(.change($0.request)) }
-        }
-        guard case DataSourceError.tooManyRedirects = loop else {
-            Issue.record(loop)
-            return
+        await expectFailure("tooManyRedirects") {
+            throw await fixture.failure(of: .redirect(to: "/target")) {
+                $1.onRedirect = { .resolved(.change($0.request)) }
+            }
         }
     }
 
     @Test("What the redirect closure throws, or its Deferred fails with, is the failure")
     func throwing() async throws {
         struct Mine: Error {}
-        for _ in 0..<2 {
+        for isThrown in [true, false] {
             let error = await fixture.failure(of: .redirect(to: "/target")) {
-                $1.onRedirect = { _ in throw Mine() }
+                $1.onRedirect = { _ in if isThrown { throw Mine() } else { .rejected(Mine()) } }
             }
             #expect(error is Mine)
         }
-        let rejected = await fixture.failure(of: .redirect(to: "/target")) {
-            $1.onRedirect = { _ in .rejected(Mine()) }
-        }
-        #expect(rejected is Mine)
     }
 
     @Test(
@@ -92,10 +77,9 @@ struct TransferControlTests {
     func neverAnswers(_ limit: String) async throws {
         let clock = ManualClock()
         fixture.server.route("/it", .redirect(to: "/target"))
-        var options = TransferOptions()
-        options.timer = clock
-        options.silenceTimeout = limit == "silence" ? .seconds(8) : .seconds(3600)
-        options.totalTimeout = .seconds(limit == "total" ? 8 : 3600)
+        var options = TransferOptions(
+            silenceTimeout: limit == "silence" ? .seconds(8) : .seconds(3600),
+            totalTimeout: .seconds(limit == "total" ? 8 : 3600), timer: clock)
         let (asked, cancelled) = (Deferred<Void>(), Deferred<Void>())
         let kept = Observations<Deferred<TransferRedirect.Decision>>()
         options.onRedirect = { _ in
@@ -118,10 +102,8 @@ struct TransferControlTests {
         "A closure that never returns is ended by the time limits", .serialized, arguments: Blocking.allCases)
     func neverReturns(_ closure: Blocking) async throws {
         let clock = ManualClock()
-        var options = TransferOptions()
-        options.timer = clock
-        options.totalTimeout = .seconds(100)
-        options.silenceTimeout = .seconds(3600)
+        var options = TransferOptions(
+            silenceTimeout: .seconds(3600), totalTimeout: .seconds(100), timer: clock)
         let (called, mayReturn) = (Observations<Void>(), DispatchSemaphore(value: 0))
         defer { mayReturn.signal() }
         @Sendable func block() {
@@ -162,11 +144,7 @@ struct TransferControlTests {
         .request(on: fixture.queue)
         await called.wait(for: 1)
         clock.advance(by: .seconds(100))
-        let error = await #expect(throws: DataSourceError.self) { try await download.value }
-        guard case .timedOut(_, .total) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        await expectFailure("timedOut", "not done after") { try await download.value }
         #expect(fixture.names.isEmpty)
     }
 
@@ -204,12 +182,10 @@ struct TransferControlTests {
             #expect(error is WrongType)
             await fixture.server.waitUntilIdle()
         }
-        fixture.server.route("/it", .json("{}"))
         var options = TransferOptions.patient
         options.validateResponse = validate
         await #expect(throws: WrongType.self) {
-            try await DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), transfer: options)
-                .request(on: fixture.queue).value
+            try await fixture.download(.json("{}"), transfer: options).value
         }
         #expect(fixture.names.isEmpty)
     }

@@ -4,10 +4,6 @@ import Testing
 
 @testable import DeferredOperations
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// The state machine of a transfer, driven by events alone.
 struct TransferStateMachineTests {
     let address = "http://example.org/it"
@@ -25,62 +21,22 @@ struct TransferStateMachineTests {
         }
     }
 
-    @Test("O4: an answer is passed on piece by piece, and the transfer ends once")
-    func plain() {
-        let sink = MemorySink(request)
-        var simulation = Simulation(request, into: sink)
-        simulation.start()
-        simulation.handle(.head(response(103)))
-        simulation.handle(.head(response(200, ["Content-Length": "5"])))
-        simulation.handle(.bytes(Data("he".utf8)))
-        simulation.handle(.bytes(Data("llo".utf8)))
-        simulation.handle(.completed(nil))
-        #expect(simulation.phase == .ending)
-        #expect(words(&simulation) == "200")
-        #expect(sink.data == Data("hello".utf8))
-        simulation.handle(.concluded, of: nil)
-        simulation.handle(.stop, of: nil)
-        #expect(simulation.faults.isEmpty)
-        #expect(simulation.sent.count == 1)
-    }
-
     @Test("O4: more bytes than announced, fewer, and none at all are errors, and are not passed on")
     func lengths() {
         for (piece, expected) in [
             ("hello!", "a body of more than 5 bytes"), ("hell", "truncated: 4 of 5 bytes"),
         ] {
             let sink = MemorySink(request)
-            var simulation = Simulation(request, into: sink)
-            simulation.start()
+            var simulation = Simulation.started(request, into: sink)
             simulation.handle(.head(response(200, ["Content-Length": "5"])))
             simulation.handle(.bytes(Data(piece.utf8)))
             if simulation.phase == .receiving { simulation.handle(.completed(nil)) }
             #expect(words(&simulation).hasSuffix(expected))
             #expect(sink.data.isEmpty)
         }
-        var simulation = Simulation(request, into: MemorySink(request))
-        simulation.start()
+        var simulation = Simulation.started(request, into: MemorySink(request))
         simulation.handle(.completed(nil))
         #expect(words(&simulation).hasSuffix("no status"))
-    }
-
-    @Test("O2: after a stop, late events of any kind change nothing")
-    func stopped() {
-        let sink = MemorySink(request)
-        var simulation = Simulation(request, into: sink)
-        simulation.start()
-        simulation.handle(.head(response()))
-        let round = simulation.machine.round
-        simulation.handle(.stop, of: nil)
-        let actions = simulation.actions
-        simulation.handle(.bytes(Data([1])), of: round)
-        simulation.handle(.completed(nil), of: round)
-        simulation.handle(.tick(isHeldUp: false), of: nil)
-        simulation.handle(.limitPassed(.seconds(1)), of: nil)
-        simulation.handle(.room, of: nil)
-        simulation.handle(.start, of: nil)
-        #expect(simulation.actions == actions && sink.data.isEmpty)
-        #expect(simulation.conclude() == nil)
     }
 
     // MARK: O7
@@ -95,21 +51,12 @@ struct TransferStateMachineTests {
 
     @Test("O7: redirects are counted anew for the rest after a pause, however many pauses there are")
     func redirectsAfterPauses() {
-        let (request, other) = (request, response())
-        let sink = ScriptedSink { question in
-            switch question {
-            case .prepare: .request(request)
-            case .begin: .body(before: 0, total: nil)
-            case .completed: .request(request)
-            default: .nothing
-            }
-        }
+        let sink = ScriptedSink(request, isEndless: true)
         sink.isFull = true
-        var simulation = Simulation(request, into: sink)
-        simulation.start()
+        var simulation = Simulation.started(request, into: sink)
         for _ in 0..<10 {
             redirect(&simulation, 19)
-            simulation.handle(.head(other))
+            simulation.handle(.head(response()))
             simulation.handle(.bytes(Data([1])))
             #expect(simulation.phase == .paused)
             simulation.handle(.room)
@@ -125,21 +72,8 @@ struct TransferStateMachineTests {
     func challenges() {
         var options = TransferOptions()
         options.onChallenge = { .resolved($0.request) }
-        let request = request
-        var mirrors = 2
-        let sink = ScriptedSink { question in
-            switch question {
-            case .prepare: return .request(request)
-            case .begin: return .body(before: 0, total: nil)
-            case .completed: return .request(request)
-            case .failed:
-                mirrors -= 1
-                return mirrors < 0 ? .nothing : .request(request)
-            case .unsatisfiable: return .nothing
-            }
-        }
-        var simulation = Simulation(request, options, into: sink)
-        simulation.start()
+        let sink = ScriptedSink(request, isEndless: true, mirrors: [request, request])
+        var simulation = Simulation.started(request, options, into: sink)
         func refuse(_ times: Int) {
             for _ in 0..<times {
                 simulation.handle(.head(response(401)))
@@ -154,9 +88,9 @@ struct TransferStateMachineTests {
             #expect(simulation.phase == .requesting)
         }
         refuse(4)  // The first mirror is asked.
-        #expect(simulation.phase == .requesting && mirrors == 1)
+        #expect(simulation.phase == .requesting && sink.mirrors.count == 1)
         refuse(4)
-        #expect(simulation.phase == .requesting && mirrors == 0)
+        #expect(simulation.phase == .requesting && sink.mirrors.isEmpty)
         refuse(3)
         #expect(simulation.phase == .requesting)
         refuse(1)
@@ -170,8 +104,7 @@ struct TransferStateMachineTests {
         var options = TransferOptions()
         options.validateResponse = { _ in }
         let sink = MemorySink(request)
-        var simulation = Simulation(request, options, into: sink)
-        simulation.start()
+        var simulation = Simulation.started(request, options, into: sink)
         simulation.handle(.head(response(200, ["Content-Length": "6"])))
         simulation.handle(.bytes(Data("ab".utf8)))
         #expect(sink.data.isEmpty && !simulation.actions.contains("accept"))
@@ -189,8 +122,7 @@ struct TransferStateMachineTests {
     @Test("O6: what arrives while staged bytes are passed on is reported, also if nothing follows")
     func reportAfterFlushing() {
         let options = TransferOptions(validateResponse: { _ in })
-        var simulation = Simulation(request, options, into: MemorySink(request))
-        simulation.start()
+        var simulation = Simulation.started(request, options, into: MemorySink(request))
         simulation.handle(.head(response(200, ["Content-Length": "6"])))
         simulation.handle(.bytes(Data("ab".utf8)))
         simulation.handle(.validated(nil))
@@ -205,20 +137,8 @@ struct TransferStateMachineTests {
     func limitAfterMirror() {
         var options = TransferOptions()
         (options.maximumByteCount, options.validateResponse) = (10, { _ in })
-        let request = request
-        var mirrors = 1
-        let sink = ScriptedSink { question in
-            switch question {
-            case .prepare: return .request(request)
-            case .begin: return .body(before: 0, total: nil)
-            case .completed, .unsatisfiable: return .complete
-            case .failed:
-                mirrors -= 1
-                return mirrors < 0 ? .nothing : .request(request)
-            }
-        }
-        var simulation = Simulation(request, options, into: sink)
-        simulation.start()
+        let sink = ScriptedSink(request, mirrors: [request])
+        var simulation = Simulation.started(request, options, into: sink)
         for isFirst in [true, false] {
             simulation.handle(.head(response()))
             simulation.handle(.bytes(Data(count: 9)))
@@ -230,12 +150,25 @@ struct TransferStateMachineTests {
         #expect(words(&simulation) == "200")
     }
 
+    @Test("O5: what a mirror sends is validated, also if it is the rest of a body")
+    func validatedMirror() {
+        var rest = request
+        rest.setValue("bytes=1-", forHTTPHeaderField: "Range")
+        let sink = ScriptedSink(request, mirrors: [rest])
+        var simulation = Simulation.started(request, TransferOptions(validateResponse: { _ in }), into: sink)
+        simulation.handle(.head(response()))
+        simulation.handle(.validated(nil))
+        simulation.flush()
+        simulation.handle(.completed(URLError(.networkConnectionLost)))
+        simulation.handle(.head(response(206, ["Content-Range": "bytes 1-2/3"])))
+        #expect(simulation.phase == .staging)
+    }
+
     // MARK: Silence
 
     @Test("Silence: eight ticks without a sign of life end the transfer; any sign begins anew")
     func silence() {
-        var options = TransferOptions()
-        options.silenceTimeout = .seconds(8)
+        let options = TransferOptions(silenceTimeout: .seconds(8))
         var simulation = Simulation(request, options, into: MemorySink(request))
         func tick(_ count: Int) { for _ in 0..<count { simulation.handle(.tick(isHeldUp: false)) } }
         simulation.handle(.start)
@@ -261,37 +194,28 @@ struct TransferStateMachineTests {
 
     @Test("Silence: of one server uses up one mirror, also if the connection breaks at the same moment")
     func silentMirror() {
-        var options = TransferOptions()
-        options.silenceTimeout = .seconds(8)
-        let request = request
-        var mirrors = ["http://b.example", "http://c.example"][...]
-        let sink = ScriptedSink { question in
-            guard case .failed = question else { return .request(request) }
-            return mirrors.popFirst().map { .request(URLRequest(url: URL(string: $0)!)) } ?? .nothing
-        }
-        var simulation = Simulation(request, options, into: sink)
-        simulation.start()
+        let options = TransferOptions(silenceTimeout: .seconds(8))
+        let mirrors = ["http://b.example", "http://c.example"].map { URLRequest(url: URL(string: $0)!) }
+        let sink = ScriptedSink(request, mirrors: mirrors)
+        var simulation = Simulation.started(request, options, into: sink)
         let round = simulation.machine.round
         for _ in 0..<8 { simulation.handle(.tick(isHeldUp: false)) }
         simulation.handle(.completed(URLError(.networkConnectionLost)), of: round)
-        #expect(simulation.machine.request.url?.host == "b.example")
-        #expect(simulation.phase == .requesting)
+        // The next one has the whole time.
+        for host in ["b.example", "c.example"] {
+            for _ in 0..<7 { simulation.handle(.tick(isHeldUp: false)) }
+            #expect(simulation.phase == .requesting && simulation.machine.request.url?.host == host)
+            simulation.handle(.tick(isHeldUp: false))
+        }
+        #expect(simulation.phase == .ending)
     }
 
     @Test(
         "Pauses: where a task can be suspended it is, what it had received is passed on, and no rest is requested"
     )
     func suspending() {
-        let request = request
-        let sink = ScriptedSink { question in
-            switch question {
-            case .prepare: .request(request)
-            case .begin: .body(before: 0, total: 3)
-            default: .complete
-            }
-        }
-        var simulation = Simulation(request, into: sink, suspendsTasks: true)
-        simulation.start()
+        let sink = ScriptedSink(request)
+        var simulation = Simulation.started(request, into: sink, suspendsTasks: true)
         simulation.handle(.head(response(200, ["Content-Length": "3"])))
         sink.isFull = true
         simulation.handle(.bytes(Data([1])))
@@ -316,16 +240,14 @@ struct TransferStateMachineTests {
             (206, [:]), (200, ["Content-Length": "99999999999999999999"]), (302, ["Location": "/it"]),
         ]
         for (status, headers) in heads {
-            var simulation = Simulation(
+            var simulation = Simulation.started(
                 request, TransferOptions(maximumRedirectCount: 0), into: MemorySink(request))
-            simulation.start()
             simulation.handle(.head(.of("http://me:secret@example.org/it", status, headers)))
             if simulation.phase == .sampling { simulation.handle(.completed(nil)) }
             let text = String(reflecting: simulation.conclude())
             #expect(text.contains("failure") && !text.contains("secret"), "\(text)")
         }
-        var simulation = Simulation(request, into: MemorySink(request))
-        simulation.start()
+        var simulation = Simulation.started(request, into: MemorySink(request))
         simulation.handle(.head(.of("http://me:secret@example.org/it", 200)))
         simulation.handle(.completed(nil))
         #expect(!String(reflecting: simulation.conclude()).contains("secret"))
@@ -333,23 +255,9 @@ struct TransferStateMachineTests {
 }
 
 extension TransferStateMachineTests {
-    @Test("O4: too few file descriptors is what the error says")
-    func descriptors() {
-        var simulation = Simulation(request, into: MemorySink(request))
-        simulation.start()
-        simulation.handle(.completed(DescriptorShortage()))
-        #expect(
-            words(&simulation).hasSuffix("cannot connect: too many open files: this process may have no more")
-        )
-        #expect(
-            (DescriptorShortage.named(URLError(.cannotConnectToHost)) as? URLError)?.code
-                == .cannotConnectToHost)
-    }
-
     @Test("O4: a socket that cannot be made is a failure to connect, by libcurl's text alone")
     func noSocket() {
-        var simulation = Simulation(request, into: MemorySink(request))
-        simulation.start()
+        var simulation = Simulation.started(request, into: MemorySink(request))
         let text = "Failed to connect to example.org port 80 after 0 ms: Couldn't connect to server"
         simulation.handle(.completed(URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: text])))
         #expect(words(&simulation).hasSuffix("cannot connect: \(text)"))
@@ -363,8 +271,7 @@ extension TransferStateMachineTests {
             ("5, 6", false), (",", false), ("18446744073709551616", false), ("five", false), (" 5 5", false),
         ] {
             let sink = MemorySink(request)
-            var simulation = Simulation(request, into: sink)
-            simulation.start()
+            var simulation = Simulation.started(request, into: sink)
             simulation.handle(.head(response(200, ["Content-Length": length])))
             #expect((simulation.phase == .receiving) == isRight, "\(length)")
         }

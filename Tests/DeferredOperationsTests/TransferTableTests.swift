@@ -4,10 +4,6 @@ import Testing
 
 @testable import DeferredOperations
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// The table of transitions, and the page that is generated from it.
 struct TransferTableTests {
     typealias Machine = TransferStateMachine

@@ -4,10 +4,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// The user's timers, cancellers and closures never run under a lock of the library.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferTimerTests {
@@ -61,10 +57,9 @@ struct TransferTimerTests {
 
     private func source(_ answer: Answer, _ watched: Watched) -> URLDataSource {
         fixture.server.route("/it", answer)
-        var options = TransferOptions()
-        options.timer = ReadingTimer(watched: watched)
-        options.silenceTimeout = .seconds(3600)
-        options.totalTimeout = .seconds(3600)
+        let options = TransferOptions(
+            silenceTimeout: .seconds(3600), totalTimeout: .seconds(3600),
+            timer: ReadingTimer(watched: watched))
         let source = URLDataSource(fixture.url("/it"), options: options)
         watched.watch(source)
         return source

@@ -5,10 +5,6 @@ import Foundation
 import LoopbackServer
 import Testing
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Downloads whose length and content are checked before they are moved into place.
 @Suite(.timeLimit(.minutes(5)))
 struct VerificationTests {
@@ -20,11 +16,10 @@ struct VerificationTests {
         _ answer: Answer, to name: String = "it", resumes: Bool = false, createsFolders: Bool = false,
         expectedByteCount: Int64? = nil, options: TransferOptions = .patient,
         verify: (@Sendable (URL) throws -> Void)? = nil
-    ) -> DownloadDataSource {
-        fixture.server.route("/it", answer)
-        return DownloadDataSource(
-            fixture.url("/it"), to: fixture.file(name),
-            options: .init(
+    ) -> Deferred<DownloadDataSource.File> {
+        fixture.download(
+            answer, to: name,
+            .init(
                 resumes: resumes, createsFolders: createsFolders, expectedByteCount: expectedByteCount,
                 verify: verify), transfer: options)
     }
@@ -44,24 +39,20 @@ struct VerificationTests {
         let file = try await download(.pattern(100)) { part in
             seen.note(FileManager.default.fileExists(atPath: destination.path))
             try Self.checkSum(part, is: "4950")
-        }
-        .request(on: fixture.queue).value
+        }.value
         #expect(file.byteCount == 100 && seen.all == [false] && fixture.names == ["it"])
     }
 
     @Test("O5: a wrong checksum leaves nothing, and the error has both sums", arguments: [false, true])
     func mismatch(_ resumes: Bool) async throws {
         let answer = Answer.resource(100, etag: "\"a\"")
-        let error = await #expect(throws: DataSourceError.self) {
-            try await download(answer, resumes: resumes) { try Self.checkSum($0, is: "1") }
-                .request(on: fixture.queue).value
+        await expectFailure(nil, "the checksum is 4950, where 1 was expected") {
+            try await download(answer, resumes: resumes) { try Self.checkSum($0, is: "1") }.value
         }
-        #expect("\(error!)".hasSuffix("the checksum is 4950, where 1 was expected"))
         #expect(fixture.names.isEmpty)
         struct Mine: Error {}
         await #expect(throws: Mine.self) {
-            try await download(answer, resumes: resumes) { _ in throw Mine() }.request(on: fixture.queue)
-                .value
+            try await download(answer, resumes: resumes) { _ in throw Mine() }.value
         }
         #expect(fixture.names.isEmpty)
     }
@@ -71,8 +62,7 @@ struct VerificationTests {
         let error = await #expect(throws: DataSourceError.self) {
             try await download(.resource(100, etag: "\"a\""), resumes: true) { part in
                 try Data(Pattern.bytes(isLonger ? 120 : 80)).write(to: part)
-            }
-            .request(on: fixture.queue).value
+            }.value
         }
         #expect(
             "\(String(describing: error))".contains(
@@ -83,16 +73,14 @@ struct VerificationTests {
     @Test("O5: a resumed download is verified as a whole, and removed if it is wrong")
     func resumed() async throws {
         await #expect(throws: DataSourceError.self) {
-            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400), resumes: true)
-                .request(on: fixture.queue).value
+            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400), resumes: true).value
         }
         let lengths = Observations<Int>()
         await #expect(throws: DataSourceError.self) {
             try await download(.resource(1000, etag: "\"a\""), resumes: true) { part in
                 lengths.note(FileManager.default.contents(atPath: part.path)?.count ?? 0)
                 try Self.checkSum(part, is: "1")
-            }
-            .request(on: fixture.queue).value
+            }.value
         }
         #expect(lengths.all == [1000] && fixture.names.isEmpty)
     }
@@ -106,7 +94,6 @@ struct VerificationTests {
             mayReturn.wait()
             ended.note(())
         }
-        .request(on: fixture.queue)
         await started.wait(for: 1)
         request.cancel()
         #expect(throws: CancellationError.self) { try request.currentResult?.get() }
@@ -120,22 +107,17 @@ struct VerificationTests {
     func timeLimits() async throws {
         let (started, mayReturn) = (Observations<Void>(), DispatchSemaphore(value: 0))
         let clock = ManualClock()
-        var options = TransferOptions()
-        options.timer = clock
-        options.silenceTimeout = .seconds(8)
-        options.totalTimeout = .seconds(100)
+        let options = TransferOptions(silenceTimeout: .seconds(8), totalTimeout: .seconds(100), timer: clock)
         let request = download(.pattern(100), options: options) { _ in
             started.note(())
             mayReturn.wait()
         }
-        .request(on: fixture.queue)
         await started.wait(for: 1)
         for _ in 0..<90 { clock.advance(by: .seconds(1)) }
         #expect(request.currentResult == nil)
         clock.advance(by: .seconds(10))
         mayReturn.signal()
-        let error = await #expect(throws: DataSourceError.self) { try await request.value }
-        #expect("\(error!)".hasSuffix("not done after 100 s"))
+        await expectFailure(nil, "not done after 100 s") { try await request.value }
         #expect(fixture.names.isEmpty)
     }
 
@@ -145,7 +127,7 @@ struct VerificationTests {
             Answer.pattern(99), .pattern(101), .chunked([Pattern.bytes(99)]), .chunked([Pattern.bytes(101)]),
         ] {
             let error = await #expect(throws: DataSourceError.self) {
-                try await download(answer, expectedByteCount: 100).request(on: fixture.queue).value
+                try await download(answer, expectedByteCount: 100).value
             }
             guard case .unexpectedLength(_, expected: 100, let actual) = error else {
                 Issue.record("\(String(describing: error))")
@@ -155,7 +137,7 @@ struct VerificationTests {
             #expect(fixture.names.isEmpty)
         }
         for answer in [Answer.pattern(100), .chunked([Pattern.bytes(100)])] {
-            _ = try await download(answer, expectedByteCount: 100).request(on: fixture.queue).value
+            _ = try await download(answer, expectedByteCount: 100).value
             #expect(fixture.names == ["it"])
             try FileManager.default.removeItem(at: fixture.file("it"))
         }
@@ -163,13 +145,11 @@ struct VerificationTests {
 
     @Test("O5: the folders of a destination are made where that was asked for")
     func folders() async throws {
-        let file = try await download(.text("x"), to: "a/b/c/it", createsFolders: true)
-            .request(on: fixture.queue).value
+        let file = try await download(.text("x"), to: "a/b/c/it", createsFolders: true).value
         #expect(FileManager.default.contents(atPath: file.url.path)?.text == "x")
         try Data().write(to: fixture.file("file"))
         await expectFailure("cannotWrite") {
-            try await download(.text("x"), to: "file/it", createsFolders: true).request(on: fixture.queue)
-                .value
+            try await download(.text("x"), to: "file/it", createsFolders: true).value
         }
     }
 }

@@ -33,19 +33,18 @@ extension Deferred {
     /// elsewhere. The wait is a consumer of the Deferred, and handles its failure. As long as the Deferred is
     /// paused, it waits also for an outcome that is there (``pause()``).
     ///
-    /// The outcome has to be produced on another thread. If it is certain that this is impossible, this throws
-    /// ``DeferredError/wouldDeadlock(at:)`` with the place of the call, and does not wait. It searches up the
-    /// chain, through nested results, lists and Deferreds that follow others (``shielded(fileID:line:)``,
-    /// `retry` and `repeating` do), for
+    /// The outcome has to be produced on another thread. This throws ``DeferredError/wouldDeadlock(at:)`` with the
+    /// place of the call, and does not wait, if what the Deferred waits for is
     ///
-    /// - a callback on the main queue or the main actor, if this is called there;
+    /// - a callback on the main queue or the main actor, and this is called there;
     /// - the callback that this is called from, or one that is notified after that.
     ///
-    /// A list is refused if this is so for all of its inputs still pending; inputs that a `limit` has not
-    /// started do not count while all places are taken. A Deferred that may still be completed explicitly,
-    /// through a handle from ``init(fileID:line:)`` or a ``Resolver``, is waited for even if it follows
-    /// another, and so is one that a ``timeout(_:on:_:fileID:line:)`` can end. Possible cancels are not taken
-    /// into account.
+    /// What it waits for is found up the chain, through nested results, lists and Deferreds that follow others
+    /// (``shielded(fileID:line:)``, `retry` and `repeating` do). Of a list, this has to be so for all inputs that are
+    /// pending; inputs that a `limit` has not started do not count while all places are taken. A Deferred that may
+    /// still be completed explicitly, through a handle from ``init(fileID:line:)`` or a ``Resolver``, is waited for
+    /// even if it follows another, and so is one that a ``timeout(_:on:_:fileID:line:)`` can end. Possible cancels
+    /// are not taken into account.
     ///
     /// - Important: The search does not detect other ways to need this thread: a serial queue of your own
     ///   that waits for a callback on itself; a timer on the main queue, or a Task on the main actor, that is

@@ -23,6 +23,11 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// Creates an empty cache.
     ///
+    /// ```swift
+    /// let shared = DeferredCache<String, Page>()                                     // shares requests only
+    /// let kept = DeferredCache<String, Page>(keepingFor: .seconds(60), on: .main)    // forgets on the main queue
+    /// ```
+    ///
     /// - Parameters:
     ///   - time: How long a value is kept. Zero or less: not at all, requests are only shared.
     ///   - dispatcher: Keeps that time.

@@ -140,6 +140,8 @@ extension DeferredFilesystemLock {
             held.place.release()
         }
 
+        var isAwaited: Bool { held.withLock { $0?.place }?.isAwaited ?? false }
+
         deinit { release() }
     }
 

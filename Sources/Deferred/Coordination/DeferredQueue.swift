@@ -23,6 +23,12 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
 
     /// Creates an empty queue.
     ///
+    /// ```swift
+    /// let calls = DeferredQueue<Call>(size: 0, backlog: 2)    // passed to one of at most two operators, or refused
+    /// let operators = [calls.get(), calls.get()]              // a third get() would fail with `.queueUnderflow`
+    /// try calls.put(call)                                     // without an operator: throws `.queueOverflow`
+    /// ```
+    ///
     /// - Parameters:
     ///   - size: How many elements may wait in the queue; nil for no limit. With 0, elements are only passed to callers
     ///     that wait.

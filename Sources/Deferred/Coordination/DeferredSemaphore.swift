@@ -33,6 +33,8 @@ public final class DeferredSemaphore: Sendable {
             if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }
         }
 
+        var isAwaited: Bool { semaphore.waitingCount > 0 }
+
         deinit { release() }
     }
 
@@ -76,6 +78,12 @@ public final class DeferredSemaphore: Sendable {
 
     /// Waits for a permit.
     ///
+    /// ```swift
+    /// connections.acquire().then { permit in
+    ///     fetchPage().always { _ in permit.release() }
+    /// }
+    /// ```
+    ///
     /// `run` releases the permit on every path; with this form that is up to the
     /// caller. A permit that arrives together with a cancel, and that no callback receives, is released automatically.
     public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Permit> {
@@ -96,6 +104,11 @@ public final class DeferredSemaphore: Sendable {
     }
 
     /// Returns a permit if one is free now and no caller waits for it.
+    ///
+    /// ```swift
+    /// guard let permit = connections.tryAcquire() else { return .rejected(Busy()) }
+    /// return fetchPage().always { _ in permit.release() }
+    /// ```
     public func tryAcquire() -> Permit? {
         state.withLock { $0.take() } ? Permit(self) : nil
     }
@@ -135,7 +148,8 @@ extension DeferredSemaphore {
     ///
     /// `body` runs on the thread that releases the permit, or at once if one is free. What it throws fails the
     /// returned Deferred. If that is cancelled while it waits, `body` never runs; cancelled later, it cancels the
-    /// Deferred that `body` returned. The permit is released before callbacks further down the chain run.
+    /// Deferred that `body` returned. The permit is released before callbacks further down the chain run; but where
+    /// a list with `cancelsRemaining` waits for the outcome, after the list has cancelled what it does not need.
     public func run<R: DeferredConvertible>(
         _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -165,20 +179,35 @@ extension DeferredSemaphore {
 
 /// A permit of a lock or semaphore that `run` releases on every path.
 protocol ReleasablePermit: Sendable {
+    /// Whether others wait for it.
+    var isAwaited: Bool { get }
     func release()
+}
+
+/// A permit that the engine releases when the Deferred that its holder waits for is settled.
+final class HeldPermit: Sendable {
+    private let permit: any ReleasablePermit
+
+    init(_ permit: any ReleasablePermit) { self.permit = permit }
+
+    var isAwaited: Bool { permit.isAwaited }
+    func release() { permit.release() }
 }
 
 /// The one implementation of `run` for ``DeferredLock``, ``DeferredSemaphore`` and ``DeferredFilesystemLock``.
 extension Deferred where Value: ReleasablePermit {
     /// Returns the outcome of `body`, which runs once the permit is there; the permit is released when the Deferred
-    /// that `body` returns is settled, before callbacks further down the chain run.
+    /// that `body` returns is settled, before callbacks further down the chain run, except those of a list that
+    /// then cancels what remains (C7).
     func running<R: DeferredConvertible>(
         _ body: @escaping @Sendable () throws -> R, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<R.Value> {
         then(
             { permit in
-                Deferred<R.Value>(following: body, fileID: fileID, line: line)
-                    .always({ _ in permit.release() }, fileID: fileID, line: line)
+                let work = Deferred<R.Value>(following: body, fileID: fileID, line: line).link
+                let site = DeferredDiagnostic.Location(.always, fileID, line)
+                let release = Link.Payload(.release, retaining: HeldPermit(permit))
+                return Deferred<R.Value>(work.attach(release, site))
             }, fileID: fileID, line: line)
     }
 

@@ -10,10 +10,14 @@ internal import Synchronization
 extension DrainLoop {
     /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
     mutating func cancel(_ roots: [Link]) {
-        for root in roots { enqueue(CancelRequest(root)) }
-        if isCancelling { return }
-        cancelsSeveral = roots.count > 1
-        finishCancelling()
+        if isCancelling {
+            for root in roots { enqueue(CancelRequest(root)) }
+        } else {
+            isCancelling = true
+            cancelsSeveral = roots.count > 1
+            for root in roots { walk(CancelRequest(root)) }
+            finishCancelling()
+        }
     }
 
     /// Begins a request at its root, after those that are in progress on this loop: a new one, or one that
@@ -32,7 +36,6 @@ extension DrainLoop {
 
     /// Runs requests, and what they claim and detach, until there are none.
     private mutating func finishCancelling() {
-        isCancelling = true
         while true {
             if let request = others?.requests.popFirst() {
                 walk(request)

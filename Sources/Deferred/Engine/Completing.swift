@@ -175,12 +175,22 @@ extension DrainLoop {
             return true
         case .forward:
             return settle(payload.takeReference(as: Link.self), outcome.copy(), through: link)
+        case .release:
+            release(payload.takeReference(as: HeldPermit.self), of: link)
+            conclude(consume link, outcome.copy())
+            return true
         case .noOp:
             conclude(consume link, .value(()))
             return false
         default:
             preconditionFailure("a waiting link has a step")
         }
+    }
+
+    /// Releases a permit whose work has ended. If a list may now cancel those that wait for it, the list comes
+    /// first: none of them starts only to be cancelled (C7).
+    private mutating func release(_ permit: HeldPermit, of link: Link) {
+        if permit.isAwaited, link.leadsToCancellingList { enqueue(last: permit) } else { permit.release() }
     }
 
     /// As `perform`, with a cancellation in place of the outcome.

@@ -45,6 +45,8 @@ struct DrainLoop: ~Copyable {
         @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
         @exclusivity(unchecked) var detached: ArraySlice<Link> = []
+        /// Permits to be released when no job is left.
+        @exclusivity(unchecked) var permits: ArraySlice<HeldPermit> = []
 
         var count: Int { jobs.count - start }
 
@@ -111,6 +113,8 @@ struct DrainLoop: ~Copyable {
         if isWaiting { others.claimedWaiting.append(source) } else { others.claimed.append(source) }
     }
     mutating func enqueue(detached link: Link) { ensureOthers().detached.append(link) }
+    /// Enqueues a permit, which is released after all jobs, those included that follow from them.
+    mutating func enqueue(last permit: HeldPermit) { ensureOthers().permits.append(permit) }
 
     private var queued: Int { (next == nil ? 0 : 1) + (others?.count ?? 0) }
 
@@ -129,7 +133,11 @@ struct DrainLoop: ~Copyable {
                 drain(link, consumers, 0, isOwned: true)
                 continue
             }
-            guard let job = others?.removeFirst() else { return }
+            guard let job = others?.removeFirst() else {
+                guard let permit = others?.permits.popFirst() else { return }
+                permit.release()
+                continue
+            }
             switch consume job {
             case .drain(let link, let consumers, let scope):
                 self.scope = consume scope

@@ -75,7 +75,7 @@ final class ListObserver: Sendable {
     private let rule: Rule
     private let additions: Additions?
     private let consumesErrors: Bool
-    private let cancelsRemaining: Bool
+    let cancelsRemaining: Bool
     private let finish: Finish
     private let state: SpinLocked<State>
 

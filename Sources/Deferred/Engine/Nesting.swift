@@ -235,6 +235,22 @@ extension Link {
             || target.word.load(ordering: .acquiring) & ~Word.flags != 0 && waits(for: target)
     }
 
+    /// Whether a list that cancels what remains waits for this link, directly or by way of others.
+    var leadsToCancellingList: Bool {
+        var walk = Walk(from: self)
+        var isFound = false
+        while !isFound,
+            walk.next({ link, others in
+                isFound = link.locked {
+                    link.payload.kind == .observer
+                        && link.payload.reference(as: ListObserver.self).cancelsRemaining
+                }
+                return link.waitedForBy(&others)
+            }) != nil
+        {}
+        return isFound
+    }
+
     /// A walk from link to link. Most chains never branch, and need no memory to walk along.
     struct Walk {
         private var current: Link?

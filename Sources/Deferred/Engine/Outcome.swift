@@ -169,7 +169,7 @@ extension Link.Payload {
             }
         case .none, .bitwiseValue:
             break
-        case .adopt, .noOp, .awaiting, .step, .dispatchedStep, .observer, .forward, .wait:
+        case .adopt, .noOp, .awaiting, .step, .dispatchedStep, .observer, .forward, .release, .wait:
             preconditionFailure("a pending step runs once and is not copied")
         }
         return Link.Payload(kind, copy)

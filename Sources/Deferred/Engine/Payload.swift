@@ -43,13 +43,15 @@ extension Link {
             case observer
             /// Complete another source.
             case forward
+            /// Release a permit and take the outcome unchanged.
+            case release
             /// The result of a step: take the outcome of this link.
             case wait
 
             /// Whether the first word is a reference to an object.
             var isReference: Bool {
                 switch self {
-                case .object, .boxed, .dispatchedStep, .observer, .forward, .wait: true
+                case .object, .boxed, .dispatchedStep, .observer, .forward, .release, .wait: true
                 default: false
                 }
             }
@@ -119,7 +121,7 @@ extension Link.Payload {
         case .step:
             releaseContext(bits.1)
             releaseContext(bits.3)
-        case .object, .boxed, .dispatchedStep, .observer, .forward, .wait:
+        case .object, .boxed, .dispatchedStep, .observer, .forward, .release, .wait:
             Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
         }
     }

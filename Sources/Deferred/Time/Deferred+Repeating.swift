@@ -92,7 +92,7 @@ extension Deferred where Value == Void {
     }
 
     /// Runs an asynchronous `body` every `interval`, each run in a Task, which a cancel cancels. Otherwise behaves as
-    /// `repeating`.
+    /// `repeating`. For the number of intervals, return a `Deferred { try await … }` from the form `withCount:`.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
@@ -106,24 +106,5 @@ extension Deferred where Value == Void {
         repeating(
             every: interval, on: dispatcher, startsNow: startsNow,
             { Deferred<Void>(operation: body, fileID: fileID, line: line) }, fileID: fileID, line: line)
-    }
-
-    /// Runs an asynchronous `body` every `interval` with the number of intervals since the last run, each run in a
-    /// Task, which a cancel cancels.
-    ///
-    /// - Parameters:
-    ///   - interval: From one run to the next.
-    ///   - dispatcher: Keeps the time, and starts the Tasks, except for that of a first run now.
-    ///   - startsNow: Whether the first run is now or after one interval.
-    public static func asyncRepeating(
-        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
-        startsNow: Bool = true, withCount body: @escaping @Sendable (_ count: Int) async throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        repeating(
-            every: interval, on: dispatcher, startsNow: startsNow,
-            withCount: { count in
-                Deferred<Void>(operation: { try await body(count) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
     }
 }

@@ -140,15 +140,15 @@ final class RepeatingSchedule: Sendable {
         /// Returns when the next run is due: at the end of the first interval that has not passed. (Of work that is
         /// stopped, the wait ends at once, and no run begins.)
         mutating func dueTime(at time: Duration) -> Duration {
-            let length = interval.attosecondCount
+            let length = interval.attoseconds
             if isStopped { return .zero }
             guard length > 0 else {
                 due = last + 1
                 return time
             }
             // Never the interval that has just run: a timer may expire a little early.
-            due = max(last, (time - start).attosecondCount / length) + 1
-            return start + Duration(attosecondCount: due * length)
+            due = max(last, (time - start).attoseconds / length) + 1
+            return start + Duration(attoseconds: due * length)
         }
     }
 
@@ -220,8 +220,8 @@ final class RepeatingSchedule: Sendable {
         let (count, wait) = state.withLock { state -> (Int?, PostponableWait?) in
             let wait = state.wait.take()
             if state.isStopped { return (nil, wait) }
-            let length = state.interval.attosecondCount
-            let passed = (time - state.start).attosecondCount
+            let length = state.interval.attoseconds
+            let passed = (time - state.start).attoseconds
             let present = length == 0 ? state.due : max(state.due, passed / length)
             let count = present - state.last
             state.last = present
@@ -230,16 +230,5 @@ final class RepeatingSchedule: Sendable {
         // Released outside of the lock.
         _ = consume wait
         return count
-    }
-}
-
-extension Duration {
-    fileprivate var attosecondCount: Int128 {
-        Int128(components.seconds) * 1_000_000_000_000_000_000 + Int128(components.attoseconds)
-    }
-
-    fileprivate init(attosecondCount count: Int128) {
-        let (seconds, attoseconds) = count.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
-        self.init(secondsComponent: Int64(clamping: seconds), attosecondsComponent: Int64(attoseconds))
     }
 }

@@ -48,31 +48,3 @@ struct ByteQueue {
 
     mutating func removeAll() { self = ByteQueue(limit: limit) }
 }
-
-/// Why a file could not be used, in the system's words or ours.
-struct FileFailure: Error {
-    let code: CInt
-    var words: String?
-    var reason: String { words ?? String(cString: strerror(code)) }
-    static var last: FileFailure { FileFailure(code: errno) }
-}
-
-extension Data {
-    /// Writes all bytes at `end` of an open file, and moves that on.
-    func write(to descriptor: CInt, at end: inout Int64) throws(FileFailure) {
-        for region in regions {
-            let failure = region.withUnsafeBytes { bytes -> FileFailure? in
-                var rest = bytes
-                while let start = rest.baseAddress, rest.count > 0 {
-                    let count = pwrite(descriptor, start, rest.count, off_t(end))
-                    if count < 0, errno != EINTR { return .last }
-                    if count < 0 { continue }
-                    end += Int64(count)
-                    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-                }
-                return nil
-            }
-            if let failure { throw failure }
-        }
-    }
-}

@@ -149,13 +149,8 @@ extension DownloadDataSource {
     /// thread; ignores errors.
     public static func removeAbandonedPartFiles(for destinations: [URL]) {
         let files = destinations.compactMap { try? Destination($0).file() }
-        let wanted = files.map { Destination.partPath(for: $0) }
-        var folders: [String] = []
-        for file in files {
-            let folder = file.deletingLastPathComponent().path
-            if !folders.contains(folder) { folders.append(folder) }
-        }
-        for folder in folders {
+        let wanted = Set(files.map { Destination.partPath(for: $0) })
+        for folder in Set(files.map { $0.deletingLastPathComponent().path }) {
             for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
                 let path = folder + "/" + name
                 if let shared = Destination.sharedPath(ofUnique: path), wanted.contains(shared) {
@@ -208,12 +203,7 @@ extension DownloadDataSource {
             case .opened(let opened): part = opened
             }
             do {
-                let file = try FileHandle(forReadingFrom: place)
-                defer { try? file.close() }
-                while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty {
-                    if isCancelled() { throw CancellationError() }
-                    try part.append(piece)
-                }
+                try part.append(contentsOf: place, unless: isCancelled)
                 let range = request.value(forHTTPHeaderField: "Range")
                 guard recordFile.write(ResumeRecord(for: url, range: range, validator: validator)) else {
                     throw DataSourceError.cannotWrite(destination, reason: "no record of the part file")

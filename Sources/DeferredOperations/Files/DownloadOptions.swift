@@ -81,10 +81,8 @@ struct Destination {
         defer { free(resolved) }
         var status = stat()
         guard stat(resolved, &status) == 0 else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: break
-        case S_IFDIR: throw .cannotWrite(url, reason: "it is a directory")
-        default: throw .cannotWrite(url, reason: "it is a pipe, a device or a socket")
+        if let kind = FileFailure.kind(otherThanRegular: status.st_mode) {
+            throw .cannotWrite(url, reason: kind)
         }
         var link = stat()
         let isLink = lstat(url.path, &link) == 0 && link.st_mode & S_IFMT == S_IFLNK

@@ -22,10 +22,8 @@ final class FileSink: TransferSink, @unchecked Sendable {
     private var part: PartFile?
     /// Whether the part file has the name that later downloads use.
     private var isShared = false
-    /// Whether the part file belongs to another request: it stays until there are bytes to put in
-    /// its place.
-    private var isStale = false
-    /// The record of the bytes in the part file; nil if there are none, or if they are stale.
+    /// The record of the bytes in the part file; nil if there are none, or if they belong to another request: then they
+    /// stay until there are others to put in their place.
     private var record: ResumeRecord?
     /// The request for the whole, to the address that is being asked now.
     private var base: URLRequest
@@ -99,11 +97,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
         case .busy: throw DataSourceError.destinationBusy(destination)
         case .opened(let part):
             isShared = true
-            isStale = part.byteCount > 0
-            if let found, isStale, isOfThisDownload(found) {
-                isStale = false
-                record = found
-            }
+            if let found, part.byteCount > 0, isOfThisDownload(found) { record = found }
             return part
         }
     }
@@ -174,7 +168,6 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     private func emptyPart() throws(DataSourceError) {
         record = nil
-        isStale = false
         isSpliced = false
         resumedAt = 0
         do { try part?.truncate() } catch { throw cannotWrite(error) }
@@ -214,8 +207,6 @@ final class FileSink: TransferSink, @unchecked Sendable {
             guard error.code == EEXIST else { throw cannotWrite(error) }
             guard options.existing == .skip else { throw DataSourceError.destinationExists(destination) }
             hasKeptOther = true
-            isStale = false
-            record = nil
             return discard()?.close() ?? ()
         }
         byteCount = part.byteCount
@@ -225,17 +216,14 @@ final class FileSink: TransferSink, @unchecked Sendable {
     }
 
     func discard() -> PartFile? {
-        if let created, created.isNamed(place.path) { unlink(place.path) }
+        if let created, created.hasName(place.path) { unlink(place.path) }
         guard let removed = part.take() else { return created.take() }
-        guard !isShared || removed.byteCount == 0 || !isStale && !mayBeContinuedLater else { return removed }
+        let mayBeContinued =
+            record.map { $0.validator != nil || !options.mirrors.isEmpty && $0.total != nil } ?? true
+        if isShared, removed.byteCount > 0, mayBeContinued, !hasKeptOther { return removed }
         removed.remove()
         if isShared { recordFile.remove() }
         return removed
-    }
-
-    private var mayBeContinuedLater: Bool {
-        guard let record else { return false }
-        return record.validator != nil || !options.mirrors.isEmpty && record.total != nil
     }
 }
 

@@ -1,5 +1,22 @@
 internal import Foundation
 
+/// Why a file could not be used, in the system's words or ours.
+struct FileFailure: Error {
+    let code: CInt
+    var words: String?
+    var reason: String { words ?? String(cString: strerror(code)) }
+    static var last: FileFailure { FileFailure(code: errno) }
+
+    /// What a file of that mode is; nil if it is a regular one.
+    static func kind(otherThanRegular mode: mode_t) -> String? {
+        switch mode & S_IFMT {
+        case S_IFREG: nil
+        case S_IFDIR: "it is a directory"
+        default: "it is a pipe, a device or a socket"
+        }
+    }
+}
+
 /// A file that is written beside its destination, so that it can be moved there in one step.
 ///
 /// It is opened without following symbolic links, must be a regular file of the user's own with this one name,
@@ -40,7 +57,7 @@ final class PartFile {
             // Without a lock, on a file system that has none, it is not recognised as abandoned either.
             guard flock(part.descriptor, LOCK_EX) == 0 else { return part }
             // Before it was locked, it may have been taken for an abandoned one.
-            if part.isNamed(path) { return part }
+            if part.hasName(path) { return part }
         }
     }
 
@@ -60,12 +77,11 @@ final class PartFile {
     /// Removes a file that a process which has ended was writing: a file of the user's own, which nobody has locked.
     static func removeAbandoned(_ path: String) {
         guard let descriptor = try? opened(path, O_RDWR | O_NONBLOCK) else { return }
-        defer { closeDescriptor(descriptor) }
+        let file = PartFile(path, descriptor, 0)
         guard let status = try? Self.status(of: descriptor), status.st_mode == S_IFREG | 0o600,
-            status.st_nlink == 1, status.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
-            isNamed(path, descriptor)
+            status.st_nlink == 1, status.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else { return }
-        unlink(path)
+        file.remove()
     }
 
     /// Opens the file of that name, new or as an earlier download left it, and locks it until it is closed.
@@ -81,15 +97,9 @@ final class PartFile {
                 do { descriptor = try opened(path, O_RDWR | O_CREAT | O_EXCL, 0o600) } catch
                     where error.code == EEXIST
                 { continue }
-            } catch  where error.code == ELOOP {
-                throw FileFailure(code: ELOOP, words: "\(path) is a symbolic link")
             }
-            var mustClose = true
-            defer { if mustClose { closeDescriptor(descriptor) } }
-            let status = try Self.status(of: descriptor)
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                throw FileFailure(code: EINVAL, words: "\(path) is not a regular file")
-            }
+            let part = PartFile(path, descriptor, 0)
+            let status = try Self.status(of: descriptor, regularAt: path)
             guard status.st_nlink <= 1, status.st_uid == geteuid() else { return .foreign }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 if errno == EWOULDBLOCK { return .busy }
@@ -97,43 +107,65 @@ final class PartFile {
                 throw .last
             }
             // Between opening and locking its last owner may have moved it into place, or removed it.
-            guard Self.isNamed(path, descriptor) else { continue }
-            let end = lseek(descriptor, 0, SEEK_END)
-            guard end == 0 || isOurs() else { return .foreign }
-            guard end >= 0, fchmod(descriptor, 0o600) == 0 else { throw .last }
-            mustClose = false
-            return .opened(PartFile(path, descriptor, Int64(end)))
+            guard part.hasName(path) else { continue }
+            part.byteCount = Int64(lseek(descriptor, 0, SEEK_END))
+            guard part.byteCount == 0 || isOurs() else { return .foreign }
+            guard part.byteCount >= 0, fchmod(descriptor, 0o600) == 0 else { throw .last }
+            return .opened(part)
         }
     }
 
-    private static func opened(_ path: String, _ flags: CInt, _ mode: mode_t = 0) throws(FileFailure) -> CInt
-    {
+    /// Opens a file without following a symbolic link, and returns its descriptor.
+    static func opened(_ path: String, _ flags: CInt, _ mode: mode_t = 0) throws(FileFailure) -> CInt {
         while true {
             let descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
             if descriptor >= 0 { return descriptor }
+            if errno == ELOOP { throw FileFailure(code: ELOOP, words: "\(path) is a symbolic link") }
             if errno != EINTR { throw .last }
         }
     }
 
-    private static func status(of descriptor: CInt) throws(FileFailure) -> stat {
+    /// Returns the status of an open file, which has to be a regular one if `path` is named.
+    static func status(of descriptor: CInt, regularAt path: String? = nil) throws(FileFailure) -> stat {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .last }
+        if let path, status.st_mode & S_IFMT != S_IFREG {
+            throw FileFailure(code: EINVAL, words: "\(path) is not a regular file")
+        }
         return status
-    }
-
-    /// Whether `path` is still the name of the open file.
-    private static func isNamed(_ path: String, _ descriptor: CInt) -> Bool {
-        var opened = stat()
-        var named = stat()
-        return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0
-            && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
     // MARK: Writing
 
     /// Adds bytes at the end.
     func append(_ data: Data) throws(FileFailure) {
-        try data.write(to: descriptor, at: &byteCount)
+        for region in data.regions {
+            let failure = region.withUnsafeBytes { bytes -> FileFailure? in
+                var rest = bytes
+                while let start = rest.baseAddress, rest.count > 0 {
+                    let count = pwrite(descriptor, start, rest.count, off_t(byteCount))
+                    if count < 0, errno != EINTR { return .last }
+                    if count < 0 { continue }
+                    byteCount += Int64(count)
+                    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                }
+                return nil
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Adds the bytes of `file` at the end, in pieces of 1 MiB.
+    ///
+    /// - Throws: A ``FileFailure`` of this file, an error of Foundation's about the other, and `CancellationError` if
+    ///   `isCancelled` returns true, which is called between pieces.
+    func append(contentsOf file: URL, unless isCancelled: () -> Bool) throws {
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty {
+            if isCancelled() { throw CancellationError() }
+            try append(piece)
+        }
     }
 
     /// Adds bytes at the end of a temporary file.
@@ -168,7 +200,7 @@ final class PartFile {
     ///   - replacing: Whether the file that has that name may be replaced, whose mode is kept; otherwise it stays,
     ///     and the failure's code is `EEXIST`.
     func move(to destination: String, replacing: Bool) throws(FileFailure) {
-        guard Self.isNamed(path, descriptor) else {
+        guard hasName(path) else {
             throw FileFailure(code: ENOENT, words: "the part file has been removed or replaced")
         }
         var existing = stat()
@@ -193,7 +225,7 @@ final class PartFile {
     /// The mode that a new file has in this folder: what the process's mask leaves, which can only be read by
     /// setting it, for all threads.
     private func modeOfNewFiles() -> mode_t {
-        let sample = "\(path).\(String(UInt32.random(in: .min ... .max), radix: 16))"
+        let sample = "\(path).\(Destination.uniqueWord())"
         guard let descriptor = try? Self.opened(sample, O_WRONLY | O_CREAT | O_EXCL, 0o666) else {
             return 0o600
         }
@@ -202,8 +234,12 @@ final class PartFile {
         return (try? Self.status(of: descriptor)).map { $0.st_mode & 0o7777 } ?? 0o600
     }
 
-    /// Whether `path` names this file.
-    func isNamed(_ path: String) -> Bool { Self.isNamed(path, descriptor) }
+    /// Whether `path` is still a name of this file.
+    func hasName(_ path: String) -> Bool {
+        var named = stat()
+        guard let opened = try? Self.status(of: descriptor), lstat(path, &named) == 0 else { return false }
+        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    }
 
     /// Closes the file.
     func close() {
@@ -214,7 +250,7 @@ final class PartFile {
 
     /// Removes the file. Its blocks are freed by ``close()``: 0.4 s for 300 MB, too long under a lock.
     func remove() {
-        if Self.isNamed(path, descriptor) { unlink(path) }
+        if hasName(path) { unlink(path) }
     }
 }
 

@@ -68,18 +68,14 @@ struct ResumeRecordFile {
     ///
     /// - Throws: A failure if it is not a regular file.
     func read() throws(FileFailure) -> Finding {
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return .nothing }
-            if errno == ELOOP { throw FileFailure(code: ELOOP, words: "\(path) is a symbolic link") }
-            throw .last
+        let descriptor: CInt
+        do {
+            descriptor = try PartFile.opened(path, O_RDONLY | O_NONBLOCK)
+        } catch  where error.code == ENOENT {
+            return .nothing
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .last }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileFailure(code: EINVAL, words: "\(path) is not a regular file")
-        }
+        let status = try PartFile.status(of: descriptor, regularAt: path)
         guard status.st_size <= 1 << 16, status.st_uid == geteuid(),
             let data = try? handle.read(upToCount: 1 << 16),
             let record = try? JSONDecoder().decode(ResumeRecord.self, from: data)
@@ -90,8 +86,7 @@ struct ResumeRecordFile {
     /// Writes the record, in one step; false if that could not be done.
     func write(_ record: ResumeRecord) -> Bool {
         guard let data = try? JSONEncoder().encode(record),
-            let file = try? PartFile.creating(
-                "\(path).\(String(UInt32.random(in: .min ... .max), radix: 16))")
+            let file = try? PartFile.creating("\(path).\(Destination.uniqueWord())")
         else { return false }
         guard (try? file.append(data)) != nil, rename(file.path, path) == 0 else {
             file.remove()

@@ -6,6 +6,13 @@ internal import FoundationNetworking
 
 /// Reads the length that an answer announces.
 extension HTTPURLResponse {
+    /// The headers, names as sent.
+    var headers: [String: String] {
+        var headers: [String: String] = [:]
+        for (name, value) in allHeaderFields { headers["\(name)"] = "\(value)" }
+        return headers
+    }
+
     /// Whether the body is compressed: the lengths and ranges in the headers are then not those of the delivered bytes.
     var hasContentEncoding: Bool {
         value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
@@ -113,11 +120,9 @@ struct ContentRange: Equatable {
             bytes = nil
             return
         }
-        let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = Self.position(ends[0]), let last = Self.position(ends[1]),
-            first <= last, last < total ?? .max
+        guard let asked = RequestedRange(ends: halves[0]), let last = asked.last, last < total ?? .max
         else { return nil }
-        bytes = first...last
+        bytes = asked.first...last
     }
 
     /// A number without a sign.
@@ -144,15 +149,16 @@ struct RequestedRange: Equatable {
     init?(_ header: String) {
         let halves = header.split(separator: "=", maxSplits: 1)
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
-        let ends = halves[1].split(separator: "-", omittingEmptySubsequences: false)
+        self.init(ends: halves[1])
+    }
+
+    /// Reads `100-199` or `100-`.
+    init?(ends text: Substring) {
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let first = ContentRange.position(ends[0]) else { return nil }
-        self.first = first
-        if ends[1].isEmpty {
-            last = nil
-        } else {
-            guard let last = ContentRange.position(ends[1]), last >= first else { return nil }
-            self.last = last
-        }
+        let last = ContentRange.position(ends[1])
+        guard ends[1].isEmpty || first <= last ?? -1 else { return nil }
+        (self.first, self.last) = (first, last)
     }
 
     /// The value of the `Range` header.

@@ -4,18 +4,13 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Determines the request that follows from a redirect.
-enum Redirect {
-    /// Whether an answer with that status is a redirect.
-    static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
-
-    /// Makes the request that follows from a redirect; nil if `response` is none.
+extension URLRequest {
+    /// Returns the request that follows from a redirect; nil if `response` to this one is none.
     ///
     /// - Throws: ``DataSourceError/invalidRedirect(_:location:)``.
-    static func request(after response: HTTPURLResponse, to request: URLRequest) throws(DataSourceError)
-        -> URLRequest?
-    {
-        guard isRedirect(response.statusCode), let from = request.url,
+    func redirected(by response: HTTPURLResponse) throws(DataSourceError) -> URLRequest? {
+        let status = response.statusCode
+        guard [301, 302, 303, 307, 308].contains(status), let from = url,
             let location = response.value(forHTTPHeaderField: "Location"), !location.isEmpty
         else { return nil }
         guard var target = URL(string: location, relativeTo: from)?.absoluteURL, target.isHTTP,
@@ -29,10 +24,9 @@ enum Redirect {
             target = components.url ?? target
         }
 
-        var next = request
+        var next = self
         next.url = target
-        let isPost = request.httpMethod == "POST"
-        if response.statusCode == 303 && request.httpMethod != "HEAD" || isPost && response.statusCode < 303 {
+        if status == 303 && httpMethod != "HEAD" || status < 303 && httpMethod == "POST" {
             next.httpMethod = "GET"
             next.httpBody = nil
             next.httpBodyStream = nil
@@ -43,12 +37,10 @@ enum Redirect {
         next.dropCredentials(unlessSameOrigin: target, from)
         return next
     }
-}
 
-extension URLRequest {
     /// Removes credentials from the headers, unless both addresses have the same scheme, host and port.
     mutating func dropCredentials(unlessSameOrigin target: URL, _ origin: URL) {
-        if target.hasSameOrigin(as: origin) { return }
+        if target.origin == origin.origin { return }
         for name in ["Authorization", "Cookie", "Proxy-Authorization"] {
             setValue(nil, forHTTPHeaderField: name)
         }
@@ -56,12 +48,9 @@ extension URLRequest {
 }
 
 extension URL {
-    fileprivate func hasSameOrigin(as other: URL) -> Bool {
-        scheme?.lowercased() == other.scheme?.lowercased() && host?.lowercased() == other.host?.lowercased()
-            && effectivePort == other.effectivePort
-    }
-
-    private var effectivePort: Int? {
-        port ?? (scheme?.lowercased() == "https" ? 443 : 80)
+    /// Scheme, host and port.
+    fileprivate var origin: [String?] {
+        let scheme = scheme?.lowercased()
+        return [scheme, host?.lowercased(), "\(port ?? (scheme == "https" ? 443 : 80))"]
     }
 }

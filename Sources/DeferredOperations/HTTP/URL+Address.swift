@@ -33,8 +33,6 @@ extension HTTPURLResponse {
         guard let asked = asked?.withoutUserInfo, asked != url, url?.withoutUserInfo == asked.asSent else {
             return self
         }
-        var headers: [String: String] = [:]
-        for (name, value) in allHeaderFields { headers["\(name)"] = "\(value)" }
         return HTTPURLResponse(
             url: asked, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers) ?? self
     }

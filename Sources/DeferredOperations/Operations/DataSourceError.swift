@@ -93,9 +93,7 @@ public enum DataSourceError: Error {
             self.url = url.withoutUserInfo
             self.body = body
             code = response.statusCode
-            var headers: [String: String] = [:]
-            for (name, value) in response.allHeaderFields { headers["\(name)"] = "\(value)" }
-            self.headers = headers
+            headers = response.headers
         }
 
         /// Returns the value of a header, whose name is compared without regard to case.

@@ -1,14 +1,6 @@
 public import Deferred
 public import Foundation
 
-/// Decides when an operation is added to its queue.
-protocol RequestObserver: AnyObject, Sendable {
-    /// The operation was cancelled before it had an outcome, on this thread. It has to be added to its queue to finish.
-    func requestWasCancelled(_ operation: Operation)
-    /// The operation has finished.
-    func requestHasFinished(_ operation: Operation)
-}
-
 // Sound as `@unchecked Sendable`: what changes is in `lifecycle`, behind a lock. A subclass is responsible for its own
 // variables.
 /// The superclass of ``DataSource`` and ``ConcurrentDataSource``: an `Operation` whose outcome is a `Deferred`.
@@ -36,7 +28,8 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         var isSettling = false
         /// Whether a dispatcher has not yet run the work that was submitted to it.
         var awaitsDispatcher = false
-        var observer: (any RequestObserver)?
+        /// Decides when the operation is added to a queue, until it has finished.
+        var manager: DataSourceManager?
         var isFinishing = false
         var isFinished = false
 
@@ -82,15 +75,13 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         on queue: OperationQueue, deliveringOn dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        request(deliveringOn: dispatcher, withPlaceIn: queue, observer: nil, fileID, line) { $0.enter(queue) }
+        request(in: .queue(queue), deliveringOn: dispatcher, fileID, line)
     }
 
-    /// Behaves as ``request(on:deliveringOn:fileID:line:)``, and calls `submit` to add the operation to a queue, now or
-    /// later.
+    /// Behaves as ``request(on:deliveringOn:fileID:line:)``; a manager adds the operation to its queue now or later.
     final func request(
-        deliveringOn dispatcher: (any Dispatcher)?, withPlaceIn queue: OperationQueue?,
-        observer: (any RequestObserver)?, _ fileID: StaticString, _ line: UInt,
-        submit: (RequestOperation<Value>) -> Void
+        in place: RequestPlace, deliveringOn dispatcher: (any Dispatcher)?, _ fileID: StaticString,
+        _ line: UInt
     ) -> Deferred<Value> {
         let (source, resolver) = Deferred<Value>.withResolver(
             canceller: { [weak self] _ in self?.cancelRequest() }, fileID: fileID, line: line)
@@ -100,7 +91,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
             lifecycle.requestedAt = CollectedMetrics.now
             lifecycle.resolver = resolver
             lifecycle.awaitsDispatcher = dispatcher != nil
-            lifecycle.observer = observer
+            if case .manager(let manager) = place { lifecycle.manager = manager }
             return true
         }
         guard isAccepted else {
@@ -109,10 +100,10 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         }
         var delivered = source
         if let dispatcher {
-            let delivery = Delivery(to: dispatcher, of: queue) { [weak self] in self?.noteDispatched() }
+            let delivery = Delivery(to: dispatcher, in: place) { [weak self] in self?.noteDispatched() }
             // The outcome that was decided, also where the link is cancelled while it waits for its dispatcher.
             let deliver = { @Sendable [weak self] (result: Result<Value, any Error>) throws -> Value in
-                try (self?.decidedOutcome ?? result).get()
+                try (self?.lifecycle.withLock { $0.outcome } ?? result).get()
             }
             delivered = source.mapResult(on: delivery, deliver, fileID: fileID, line: line)
         }
@@ -120,7 +111,10 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         // Cancelled before it was requested: the Deferred ends at once, and the operation is added for those that
         // depend on it.
         settle()
-        submit(self)
+        switch place {
+        case .queue(let queue): enter(queue)
+        case .manager(let manager): manager.schedule(self)
+        }
         return delivered
     }
 
@@ -133,8 +127,6 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         if !dependencies.isEmpty { didChangeValue(forKey: "isReady") }
         #endif
     }
-
-    private var decidedOutcome: Result<Value, any Error>? { lifecycle.withLock { $0.outcome } }
 
     /// Whether its Deferred has been cancelled, also if the canceller has not been called yet.
     final var isBeingCancelled: Bool {
@@ -220,7 +212,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         }
         guard isFirst else { return }
         super.cancel()
-        lifecycle.withLock { $0.observer }?.requestWasCancelled(self)
+        lifecycle.withLock { $0.manager }?.requestWasCancelled(self)
         if isStarted { cutShort() }
         hasDecided(CancellationError())
         if stopsNow { stopStartedWork() }
@@ -285,7 +277,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         lifecycle.withLock { $0.isFinished = true }
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
-        lifecycle.withLock { $0.observer.take() }?.requestHasFinished(self)
+        lifecycle.withLock { $0.manager.take() }?.requestHasFinished(self)
     }
 
     /// True: the work may continue after `start()` has returned.
@@ -308,6 +300,12 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     #endif
 }
 
+/// Where an operation runs.
+enum RequestPlace {
+    case queue(OperationQueue)
+    case manager(DataSourceManager)
+}
+
 /// Dispatches one request's outcome to the dispatcher that was named, and notifies the operation when the work has
 /// run, or was released without having run.
 private struct Delivery: Dispatcher {
@@ -315,12 +313,12 @@ private struct Delivery: Dispatcher {
     private let onEnd: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - queue: Where the operation runs. It is executing there until the outcome has been delivered; if all
+    ///   - place: Where the operation runs. On a queue, it is executing until the outcome has been delivered; if all
     ///     the operations of a queue waited for further ones of the same queue, none would finish. So its callbacks
     ///     run on that queue's underlying dispatch queue, as part of this operation.
-    init(to dispatcher: any Dispatcher, of queue: OperationQueue?, onEnd: @escaping @Sendable () -> Void) {
-        if let wanted = dispatcher as? OperationQueue, wanted === queue {
-            target = wanted.underlyingQueue ?? .global()
+    init(to dispatcher: any Dispatcher, in place: RequestPlace, onEnd: @escaping @Sendable () -> Void) {
+        if case .queue(let queue) = place, dispatcher as? OperationQueue === queue {
+            target = queue.underlyingQueue ?? .global()
         } else {
             target = dispatcher
         }

@@ -50,11 +50,11 @@ public final class DataSourceManager: Sendable {
         if requests.withLock({ $0.isStopped }) {
             return .rejected(DataSourceError.managerStopped, fileID: fileID, line: line)
         }
-        return source.request(
-            deliveringOn: dispatcher, withPlaceIn: nil, observer: self, fileID, line, submit: schedule)
+        return source.request(in: .manager(self), deliveringOn: dispatcher, fileID, line)
     }
 
-    private func schedule(_ source: any ScheduledOperation) {
+    /// Adds an operation to the queue as soon as the limits allow.
+    func schedule(_ source: any ScheduledOperation) {
         let unfinished = source.dependencies.filter { !$0.isFinished }
         // A subclass may override it, so it is read without the lock.
         let priority = source.queuePriority
@@ -132,13 +132,13 @@ public final class DataSourceManager: Sendable {
         apply(.other)
         return stopped
     }
-}
 
-extension DataSourceManager: RequestObserver {
+    /// Called when an operation was cancelled before it had an outcome: it has to be added to the queue to finish.
     func requestWasCancelled(_ operation: Operation) {
         requests.withLock { $0.leave(operation) }?.enter(queue)
     }
 
+    /// Called when an operation has finished.
     func requestHasFinished(_ operation: Operation) {
         apply(.finished(operation))
     }
@@ -147,28 +147,35 @@ extension DataSourceManager: RequestObserver {
 /// Notifies listeners of whether the network is in use: of the present state, and of each change.
 ///
 /// Sound as `@unchecked Sendable`: the variables are accessed only on `queue`.
-private final class NetworkUse: @unchecked Sendable {
+final class NetworkUse: @unchecked Sendable {
     private var isInUse = false
     private var hasEnded = false
-    private var listeners: [AsyncStream<Bool>.Continuation] = []
+    private(set) var listeners: [(id: UUID, continuation: AsyncStream<Bool>.Continuation)] = []
     /// Listeners are notified here: in order, and without delaying the caller.
-    private let queue = DispatchQueue(label: "DeferredOperations.NetworkUse")
+    let queue = DispatchQueue(label: "DeferredOperations.NetworkUse")
 
     /// Returns a stream of the present state and of each change.
     func stream() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream<Bool>.makeStream()
+        let id = UUID()
+        // A stream that is dropped is released at once, so that such streams do not add up.
+        continuation.onTermination = { [weak self] _ in self?.remove(id) }
         queue.async { [self] in
             continuation.yield(isInUse)
-            if hasEnded { continuation.finish() } else { listeners.append(continuation) }
+            if hasEnded { continuation.finish() } else { listeners.append((id, continuation)) }
         }
         return stream
     }
 
-    /// Notifies the listeners of a change, and releases those whose stream has been dropped.
+    private func remove(_ id: UUID) {
+        queue.async { [self] in listeners.removeAll { $0.id == id } }
+    }
+
+    /// Notifies the listeners of a change.
     func note(_ isInUse: Bool) {
         queue.async { [self] in
             self.isInUse = isInUse
-            listeners.removeAll { if case .terminated = $0.yield(isInUse) { true } else { false } }
+            for listener in listeners { listener.continuation.yield(isInUse) }
         }
     }
 
@@ -176,7 +183,7 @@ private final class NetworkUse: @unchecked Sendable {
     func end() {
         queue.async { [self] in
             (isInUse, hasEnded) = (false, true)
-            for listener in listeners { listener.finish() }
+            for listener in listeners { listener.continuation.finish() }
             listeners = []
         }
     }

@@ -73,7 +73,7 @@ extension Transfer {
             let timer = options.timer.dispatch(after: total) { [weak self] in
                 self?.handle(.limitPassed(total))
             }
-            keep(timer, isSilence: false)
+            keep(timer, at: 1)
         }
         if let silence { listen(for: silence, options.timer) }
     }
@@ -84,17 +84,16 @@ extension Transfer {
             handle(.tick(isHeldUp: TransferPacer.isDelaying(session)))
             if core.withLock({ !$0.machine.state.hasEnded }) { listen(for: silence, timer) }
         }
-        keep(next, isSilence: true)
+        keep(next, at: 0)
     }
 
     /// Remembers a timer in place of another, unless the transfer has ended meanwhile. Both are the user's: what
     /// is cancelled or released, is so without the lock.
-    private func keep(_ timer: any DelayedWork, isSilence: Bool) {
+    private func keep(_ timer: any DelayedWork, at index: Int) {
         let (isWanted, previous) = core.withLock { core -> (Bool, (any DelayedWork)?) in
             if core.machine.state.hasEnded { return (false, nil) }
-            var previous: (any DelayedWork)? = timer
-            if isSilence { swap(&previous, &core.silenceTimer) } else { swap(&previous, &core.totalTimer) }
-            return (true, previous)
+            defer { core.timers[index] = timer }
+            return (true, core.timers[index])
         }
         if !isWanted { timer.cancel() }
         _ = consume previous

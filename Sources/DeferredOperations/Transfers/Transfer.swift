@@ -28,8 +28,8 @@ final class Transfer: @unchecked Sendable {
         var body = UploadBody()
         /// Cancels what a closure of the user's has returned and has not been settled.
         var cancelQuestion: (@Sendable () -> Void)?
-        var silenceTimer: (any DelayedWork)?
-        var totalTimer: (any DelayedWork)?
+        /// That of the next tick of the silence, and that of the total limit.
+        var timers: [(any DelayedWork)?] = [nil, nil]
         var metrics = CollectedMetrics()
         var isReporting = false
         /// When the user was last notified of the progress.
@@ -109,45 +109,27 @@ final class Transfer: @unchecked Sendable {
         try form.write(to: file, for: url) { core.withLock { $0.machine.state.phase != .preparing } }
     }
 
-    /// Ends the transfer; its completion is not called. When this returns nothing more is written, and what was
-    /// written has been removed, the file at its destination included if this transfer had put it there.
-    func stop() {
-        let release = core.withLock { core in
-            run(.stop, &core)
-            return Self.takeRest(&core)
+    /// Ends the transfer: with the outcome that is decided by `concluded`, or by `stop`, in which case its completion is
+    /// not called. When this returns after a stop, nothing more is written, and what was written has been removed, the
+    /// file at its destination included if this transfer had put it there.
+    func end(by event: Machine.Event) {
+        // Taken out under the lock, and cancelled, closed, called and released without it: timers and closures are the
+        // user's.
+        let (timers, discarded, form, outcome, completion, onProgress, last) = core.withLock { core in
+            run(event, &core)
+            core.metrics.ended = core.metrics.ended ?? CollectedMetrics.now
+            defer { core.timers = [] }
+            return (
+                core.timers, core.discarded.take(), core.body.form.take(), core.outcome.take(),
+                core.completion.take(), core.machine.options.onProgress, core.machine.progress
+            )
         }
-        release()
-    }
-
-    /// Ends the transfer with the outcome that is decided, unless it has been stopped.
-    private func conclude() {
-        let (release, outcome, completion, progress) = core.withLock { core in
-            run(.concluded, &core)
-            let progress = core.outcome?.isSuccess == true ? core.machine.options.onProgress : nil
-            let last = core.machine.progress
-            let (outcome, completion) = (core.outcome.take(), core.completion.take())
-            return (Self.takeRest(&core), outcome, completion, { progress?(last) })
-        }
-        release()
+        for timer in timers { timer?.cancel() }
+        discarded?.close()
+        form?.remove()
         guard let outcome else { return }
-        progress()
+        if outcome.isSuccess { onProgress?(last) }
         completion?(outcome)
-    }
-
-    /// Takes what a transfer no longer needs, and returns a closure that cancels and closes it. To be called, and
-    /// released, without the lock: timers and the completion are the user's.
-    private static func takeRest(_ core: inout Core) -> () -> Void {
-        core.metrics.ended = core.metrics.ended ?? CollectedMetrics.now
-        let timers = [core.silenceTimer.take(), core.totalTimer.take()]
-        let (discarded, form, completion) = (
-            core.discarded.take(), core.body.form.take(), core.completion.take()
-        )
-        return {
-            for timer in timers { timer?.cancel() }
-            discarded?.close()
-            form?.remove()
-            _ = completion
-        }
     }
 
     // MARK: Events and actions
@@ -159,7 +141,7 @@ final class Transfer: @unchecked Sendable {
     /// Receives the head of an answer.
     func receive(_ response: HTTPURLResponse, of round: Int) {
         core.withLock { core in
-            guard core.machine.round == round else { return }
+            guard core.machine.round == round, case .requesting = core.machine.state else { return }
             core.metrics.responded = CollectedMetrics.now
             core.metrics.firstByte = nil
             run(.head(response), of: round, &core)
@@ -180,18 +162,16 @@ final class Transfer: @unchecked Sendable {
 
     /// Receives the end of a task, with its response if that was not delivered before.
     func complete(_ response: HTTPURLResponse?, _ error: (any Error)?, of round: Int) {
-        // A stream may be of a class of the user's.
-        let stream = core.withLock { $0.machine.round == round ? $0.body.stream : nil }
-        let failure =
-            stream.flatMap { UploadBody.failure(of: $0) }
-            ?? error.map { response == nil ? DescriptorShortage.named($0) : $0 }
-        core.withLock { core in
-            if failure == nil, let response, case .requesting = core.machine.state {
-                core.metrics.responded = CollectedMetrics.now
-                run(.head(response), of: round, &core)
-            }
-            run(.completed(failure), of: round, &core)
+        let (isCurrent, stream, url) = core.withLock {
+            ($0.machine.round == round, $0.body.stream, $0.machine.url)
         }
+        guard isCurrent else { return }
+        // A stream may be of a class of the user's, so it is read without the lock.
+        let failure: (any Error)? =
+            stream.flatMap { UploadBody.failure(of: $0, to: url) }
+            ?? error.map { response == nil ? DataSourceError.descriptorShortage(url) ?? $0 : $0 }
+        if failure == nil, let response { receive(response, of: round) }
+        handle(.completed(failure), of: round)
     }
 
     /// Has the machine handle an event, and performs its actions. An action that has the machine handle
@@ -204,7 +184,10 @@ final class Transfer: @unchecked Sendable {
         switch action {
         case .deliver(let data): deliver(data, &core)
         case .stage(let data): stage(data, &core)
-        case .consult(let question): run(.sinkReplied(core.sink.replyOrFailure(to: question)), &core)
+        case .consult(let question):
+            let reply: Machine.Reply
+            do { reply = try core.sink.reply(to: question) } catch { reply = .failed(error) }
+            run(.sinkReplied(reply), &core)
         case .send(let request): send(request, &core)
         case .drop: drop(&core)
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
@@ -223,7 +206,7 @@ final class Transfer: @unchecked Sendable {
         case .report: reportProgress(&core)
         case .conclude(let result):
             core.metrics.ended = CollectedMetrics.now
-            (result.isSuccess ? queue : .global()).async { [self] in conclude() }
+            (result.isSuccess ? queue : .global()).async { [self] in end(by: .concluded) }
         case .close(let result): close(result, &core)
         case .discard:
             core.discarded = core.sink.discard()
@@ -290,7 +273,7 @@ final class Transfer: @unchecked Sendable {
         core.body.stream = nil
         guard make != nil || request.httpBodyStream != nil else {
             let file = hasBody ? core.body.form?.url ?? options.uploadFile : nil
-            return begin(Sent(request: request, file: file), round)
+            return begin(request, file, round)
         }
         queue.async { [self] in
             do {
@@ -305,39 +288,29 @@ final class Transfer: @unchecked Sendable {
                 }
                 var sent = request
                 sent.httpBodyStream = stream
-                if isWanted { begin(Sent(request: sent, file: nil), round) }
+                if isWanted { begin(sent, nil, round) }
             } catch {
                 handle(.failed(error, .closure), of: round)
             }
         }
     }
 
-    /// A request on its way to the session's queue.
-    ///
-    /// Sound as `@unchecked Sendable`: the sender does not use the body stream any more.
-    private struct Sent: @unchecked Sendable {
-        var request: URLRequest
-        let file: URL?
-    }
-
     /// Makes the task and starts it, on the session's queue.
-    private func begin(_ sent: Sent, _ round: Int) {
+    private func begin(_ request: URLRequest, _ file: URL?, _ round: Int) {
         session.control.async { [self] in
             guard isCurrent(round) else { return }
-            if let file = sent.file {
-                // It may have gone since the first request.
-                do { try file.checkUpload(to: sent.request.errorURL) } catch {
-                    return handle(.failed(error, .closure), of: round)
-                }
+            // The file may have gone since the first request.
+            do { try file?.checkUpload(to: request.errorURL) } catch {
+                return handle(.failed(error, .closure), of: round)
             }
-            var sent = sent
-            sent.request.timeoutInterval = TransferSession.foundationTimeout
-            sent.request.url = sent.request.url?.asSent
+            var request = request
+            request.timeoutInterval = TransferSession.foundationTimeout
+            request.url = request.url?.asSent
             let task: URLSessionTask =
-                if let file = sent.file {
-                    session.session.uploadTask(with: sent.request, fromFile: file)
+                if let file {
+                    session.session.uploadTask(with: request, fromFile: file)
                 } else {
-                    session.session.dataTask(with: sent.request)
+                    session.session.dataTask(with: request)
                 }
             let isWanted = self.core.withLock { core in
                 guard core.machine.round == round else { return false }
@@ -368,12 +341,6 @@ final class Transfer: @unchecked Sendable {
         guard core.withLock({ $0.machine.wantsBody(of: response) }) else { return false }
         session.control.async { [self] in if isCurrent(round) { deliver() } }
         return true
-    }
-}
-
-extension TransferSink {
-    fileprivate func replyOrFailure(to question: Transfer.Machine.Question) -> Transfer.Machine.Reply {
-        do { return try reply(to: question) } catch { return .failed(error) }
     }
 }
 

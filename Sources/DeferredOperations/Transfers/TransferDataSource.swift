@@ -39,7 +39,7 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
 
     final override func cutShort() {
         guard let stopped = current.withLock({ $0.transfer }) else { return }
-        stopped.stop()
+        stopped.end(by: .stop)
         forget(stopped)
     }
 

@@ -57,18 +57,14 @@ public final class TransferSession: Sendable {
     ///     for none. Requests of a session with a smaller one fail with
     ///     ``DataSourceError/invalidRequest(_:reason:)``. A transfer that is delayed by this is not silent.
     ///     On Linux, where one queue serves all sessions, it delays other sessions' transfers, too.
-    public convenience init(configuration: URLSessionConfiguration, bytesPerSecond: Int64? = nil) {
-        let copy = configuration.copy() as? URLSessionConfiguration
-        self.init(copy ?? configuration, limit: bytesPerSecond)
-    }
-
-    private init(_ configuration: URLSessionConfiguration, limit: Int64?) {
+    public init(configuration: URLSessionConfiguration, bytesPerSecond: Int64? = nil) {
+        let configuration = configuration.copy() as? URLSessionConfiguration ?? configuration
         configuration.timeoutIntervalForRequest = Self.foundationTimeout
         configuration.timeoutIntervalForResource = Self.foundationTimeout
         configuration.httpMaximumConnectionsPerHost = 10_000
-        let pacer = limit.map { TransferPacer(bytesPerSecond: $0) }
+        let pacer = bytesPerSecond.map { TransferPacer(bytesPerSecond: $0) }
         self.pacer = pacer
-        fault = limit.flatMap { $0 < 1 ? "bytesPerSecond must be 1 or more, is \($0)" : nil }
+        fault = bytesPerSecond.flatMap { $0 < 1 ? "bytesPerSecond must be 1 or more, is \($0)" : nil }
         router = TransferRouter(pacer)
         session = URLSession(configuration: configuration, delegate: router, delegateQueue: DelegateQueue())
     }

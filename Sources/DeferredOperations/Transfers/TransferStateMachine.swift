@@ -43,7 +43,7 @@ struct TransferStateMachine: ~Copyable {
     private(set) var state = State.idle
     private(set) var round = 0
     private(set) var request: URLRequest
-    private var answer: Answer?
+    private(set) var answer: Answer?
     private(set) var progress = TransferProgress()
     /// How many bytes of bodies have been received, over all requests.
     private(set) var received: Int64 = 0
@@ -113,13 +113,19 @@ struct TransferStateMachine: ~Copyable {
             progress.sent = byteCount
             actions.append(.report)
         case .completed(let error): endTask(error)
-        case .validated(let error): endValidation(error)
+        case .validated(let error):
+            if let error { fail(error, .refusal) } else if let answer { consult(.begin(answer)) }
         case .flushed:
             // What has arrived meanwhile was counted, and no report of it has been made.
             actions.append(.report)
             accept()
-        case .full: pause()
-        case .room: unpause()
+        case .full:
+            state = .paused
+            if suspendsTasks { actions.append(.suspend) } else { replaceRound() }
+        case .room where !suspendsTasks: consult(.completed)
+        case .room:
+            state = .receiving
+            actions.append(.resume)
         case .answered(let answer): use(answer)
         case .verified(let error): if let error { fail(error, .verification) } else { succeed() }
         case .tick(let isHeldUp): countSilence(isHeldUp)
@@ -275,7 +281,8 @@ struct TransferStateMachine: ~Copyable {
 
     private mutating func endTask(_ error: (any Error)?) {
         wasHeard = true
-        let failure = failure(error)
+        var failure: (any Error)? = shortfall
+        if let error { failure = self.failure(for: error) }
         switch state {
         case .staging, .flushing: answer?.end = .some(failure)
         case .sampling: if let answer { endSample(answer) }
@@ -284,25 +291,14 @@ struct TransferStateMachine: ~Copyable {
         }
     }
 
-    /// Why the body is not complete: an error of the task, or fewer bytes than announced.
-    private func failure(_ error: (any Error)?) -> (any Error)? {
-        let (received, announced) = (answer?.received ?? 0, answer?.announced)
-        if let error {
-            return TransferFailure(
-                url: url, response: answer?.response, received: received, expected: announced
-            )
-            .error(for: error)
-        }
-        guard let announced, received < announced else { return nil }
-        return DataSourceError.truncated(url, received: received, expected: announced)
+    /// The error for a body that has fewer bytes than announced.
+    private var shortfall: DataSourceError? {
+        guard let answer, let announced = answer.announced, answer.received < announced else { return nil }
+        return .truncated(url, received: answer.received, expected: announced)
     }
 
     private mutating func endBody(_ failure: (any Error)?) {
         if let failure { fail(failure) } else { consult(.completed) }
-    }
-
-    private mutating func endValidation(_ error: (any Error)?) {
-        if let error { fail(error, .refusal) } else if let answer { consult(.begin(answer)) }
     }
 
     private mutating func accept() {
@@ -319,7 +315,7 @@ struct TransferStateMachine: ~Copyable {
         if isAccepted(response.statusCode) { return consult(.completed) }
         let failure = DataSourceError.status(.init(response, url: url, body: answer.sample))
         do {
-            if let next = try Redirect.request(after: response, to: request) {
+            if let next = try request.redirected(by: response) {
                 guard options.onRedirect != nil else { return follow(next) }
                 replaceRound()
                 state = .asking(.redirect(next), orElse: failure)
@@ -369,18 +365,7 @@ struct TransferStateMachine: ~Copyable {
         send(next)
     }
 
-    // MARK: Pauses and silence
-
-    private mutating func pause() {
-        state = .paused
-        if suspendsTasks { actions.append(.suspend) } else { replaceRound() }
-    }
-
-    private mutating func unpause() {
-        guard suspendsTasks else { return consult(.completed) }
-        state = .receiving
-        actions.append(.resume)
-    }
+    // MARK: Silence
 
     /// Whether the transfer waits for the server, or for `onRedirect`. The time that the consumer or another closure
     /// takes does not count as silence.

@@ -85,8 +85,6 @@ public struct MultipartForm: Sendable {
 
     // MARK: Writing
 
-    private static let pieceByteCount = 1 << 18
-
     /// Writes the body.
     ///
     /// - Parameter isCancelled: Called before each part and each piece of a file.
@@ -108,13 +106,10 @@ public struct MultipartForm: Sendable {
     private func copy(_ file: URL, to target: PartFile, _ request: URL, _ isCancelled: () -> Bool) throws {
         try file.checkUpload(to: request)
         do {
-            let handle = try FileHandle(forReadingFrom: file)
-            defer { try? handle.close() }
-            while let piece = try handle.read(upToCount: Self.pieceByteCount), !piece.isEmpty {
-                if isCancelled() { throw CancellationError() }
-                try target.write(piece)
-            }
-        } catch let error where !(error is DataSourceError || error is CancellationError) {
+            try target.append(contentsOf: file, unless: isCancelled)
+        } catch let failure as FileFailure {
+            throw DataSourceError.cannotWrite(target.url, reason: failure.reason)
+        } catch  where !(error is CancellationError) {
             throw DataSourceError.invalidRequest(
                 request, reason: "\(file.path) cannot be read for the upload: \(error.localizedDescription)")
         }

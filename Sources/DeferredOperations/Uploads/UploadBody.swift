@@ -21,19 +21,15 @@ struct UploadBody {
         }
         #if canImport(FoundationNetworking)
         stream.open()
-        if let failure = failure(of: stream) { throw .invalidRequest(url, reason: failure.description) }
+        if let failure = failure(of: stream, to: url) { throw failure }
         #endif
     }
 
     /// Why a stream could not be read to its end; nil if it was.
-    static func failure(of stream: InputStream) -> Failure? {
+    static func failure(of stream: InputStream, to url: URL) -> DataSourceError? {
         guard stream.streamStatus == .error else { return nil }
-        return Failure(reason: stream.streamError?.localizedDescription ?? "it has no error")
-    }
-
-    struct Failure: Error, CustomStringConvertible {
-        let reason: String
-        var description: String { "the body stream cannot be read: \(reason)" }
+        let reason = stream.streamError?.localizedDescription ?? "it has no error"
+        return .invalidRequest(url, reason: "the body stream cannot be read: \(reason)")
     }
 }
 
@@ -50,11 +46,7 @@ extension URL {
         guard isFileURL else { throw failure("it is not a file URL") }
         var status = stat()
         guard stat(path, &status) == 0 else { throw failure(FileFailure.last.reason) }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: break
-        case S_IFDIR: throw failure("it is a directory")
-        default: throw failure("it is a pipe, a device or a socket")
-        }
+        if let kind = FileFailure.kind(otherThanRegular: status.st_mode) { throw failure(kind) }
         guard access(path, R_OK) == 0 else { throw failure(FileFailure.last.reason) }
     }
 }

@@ -106,6 +106,8 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     }
 
     /// The number of calls that ``notify(_:)`` would make now.
+    ///
+    /// Delegates that other threads add or remove meanwhile may count or not, as with every snapshot.
     public var count: Int {
         snapshot().count
     }

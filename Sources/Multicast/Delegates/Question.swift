@@ -1,10 +1,9 @@
 internal import Deferred
-import Synchronization
 
 /// A question that is put to one delegate after the other, each on its dispatcher. Put to all at the same time, it is a
 /// question for each: ``each(of:_:_:_:_:)``.
 ///
-/// The thread that runs ``proceed(_:within:)`` owns the question until it submits work to a dispatcher or waits
+/// The thread that runs ``proceed(_:)`` owns the question until it submits work to a dispatcher or waits
 /// for a promised answer; the work, or the callback, owns it from then on. The result is therefore completed where
 /// the last delegate answered, and the next delegate without a dispatcher is called there. A delegate that
 /// answers before the submitting call returns makes no difference.
@@ -13,8 +12,8 @@ import Synchronization
 /// run their work inside `dispatch` cost no stack, whatever their number.
 ///
 /// Sound as `@unchecked Sendable`: the mutable properties are used by the owner alone. Ownership moves
-/// with the work of a dispatcher, with a callback of a Deferred, or with `Submission`, all of
-/// which order what happened before with what happens after.
+/// with the work of a dispatcher or with a callback of a Deferred, which order what happened before with what
+/// happens after.
 final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     /// What a delegate's answer means.
     enum Step: Sendable {
@@ -35,8 +34,6 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     private var position = 0
     /// Nil while `body` changes it, so that a collection is changed in place.
     private var answer: Answer?
-    /// A promised answer that was there before the callback was attached.
-    private var arrived: Result<MulticastTurn<Answer>, any Error>?
 
     private init(
         _ registry: ListenerRegistry?, _ respondents: [Respondent], _ initial: consuming Answer,
@@ -87,34 +84,24 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         )
     }
 
-    /// Asks until a delegate has to be waited for. `submission` is the dispatcher call that this runs inside
-    /// of, if any: it submits the next work itself, so that dispatchers that run their work at once do not
-    /// nest.
-    private func proceed(_ resolver: Resolver<Answer>, within submission: Submission? = nil) {
-        // Whether the work that was submitted has passed the question back, for the delegate at `position`. The
-        // question is then submitted to that delegate's dispatcher even if the delegate has been deallocated since,
-        // and continues there: this thread must not call the next delegate or settle the result (M1).
-        var isPassed = false
+    /// Asks until a delegate has to be waited for.
+    private func proceed(_ resolver: Resolver<Answer>) {
         while !resolver.isCancelled {
             guard position < respondents.count else { return resolve(resolver) }
-            let respondent = respondents[position]
-            guard isPassed || respondent.listener.recipient(in: registry) != nil else {
-                position += 1
-                continue
-            }
-            guard let dispatcher = respondent.dispatcher else {
-                position += 1
-                if put(to: respondent.listener, resolver) { continue } else { return }
-            }
-            if let submission, submission.passToSubmitter() { return }
+            let (listener, dispatcher) = (respondents[position].listener, respondents[position].dispatcher)
             position += 1
-            let inner = Submission()
-            dispatcher.submit { [self, listener = respondent.listener] in
-                guard inner.begin() else { return }
-                if put(to: listener, resolver) { proceed(resolver, within: inner) }
+            guard listener.recipient(in: registry) != nil else { continue }
+            guard let dispatcher else {
+                if put(to: listener, resolver) { continue } else { return }
             }
-            guard inner.end() else { return }
-            isPassed = true
+            let submitting = AttachingCall()
+            dispatcher.submit { [self] in
+                guard put(to: listener, resolver) else { return }
+                if submitting.noteRun() { return }
+                proceed(resolver)
+            }
+            // Otherwise the work owns the question, and may run by now.
+            guard submitting.end() else { return }
         }
     }
 
@@ -140,77 +127,30 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Attaches to a promised answer; true if that was there before this returns, and the next delegate is to
-    /// be asked.
+    /// Waits for a promised answer. Returns true if that was there before this returns, and the next delegate is to be
+    /// asked.
     private func wait(for promise: Deferred<MulticastTurn<Answer>>, _ resolver: Resolver<Answer>) -> Bool {
         let attaching = AttachingCall()
-        let link = promise.mapResult(
-            { [self] result -> Result<MulticastTurn<Answer>, any Error>? in
-                guard attaching.noteRun() else { return result }
-                arrived = result
-                return nil
-            }, fileID: site.fileID, line: site.line)
-        if attaching.end(), let result = arrived.take() { return take(result, resolver) }
-        let rest = link.then(
-            { [self] result -> Deferred<Answer> in
+        let rest = promise.then(
+            { [self] turn -> Deferred<Answer> in
+                switch turn {
+                case .stop(let last): return .resolved(last)
+                case .next(let next): answer = next
+                }
+                // The call below asks the next delegate, and nothing receives this.
+                if attaching.noteRun() { return .rejected(CancellationError()) }
                 let (deferred, resolver) = Deferred<Answer>.withResolver(
                     fileID: site.fileID, line: site.line)
-                if let result, take(result, resolver) { proceed(resolver) }
+                proceed(resolver)
                 return deferred
             }, fileID: site.fileID, line: site.line)
-        resolver.follow(rest)
-        if resolver.isCancelled { rest.cancel() }
-        return false
-    }
-
-    /// Takes a promised answer; true if the next delegate is to be asked.
-    private func take(
-        _ result: Result<MulticastTurn<Answer>, any Error>, _ resolver: Resolver<Answer>
-    ) -> Bool {
-        switch result {
-        case .success(.next(let next)):
-            answer = next
-            return true
-        case .success(.stop(let last)):
-            answer = last
-            resolve(resolver)
-        case .failure(let error):
-            resolver.reject(error, fileID: site.fileID, line: site.line)
-        }
+        if attaching.end() { return true }
+        resolver.follow(orCancel: rest)
         return false
     }
 
     private func resolve(_ resolver: Resolver<Answer>) {
         resolver.resolve(answer.take()!, fileID: site.fileID, line: site.line)
-    }
-}
-
-/// A call of `dispatch`, whose work may run before it returns, on this thread or another: decides who submits the
-/// next work. (An `AttachingCall` does not do: a dispatcher that waits for its work on another thread would wait for
-/// itself.)
-private final class Submission: Sendable {
-    private let state = Atomic<UInt8>(submitting)
-    private let hasBegun = Atomic(false)
-
-    private static var submitting: UInt8 { 0 }
-    private static var passed: UInt8 { 1 }
-    private static var ended: UInt8 { 2 }
-
-    /// True for the first call: a dispatcher that runs its work twice asks once.
-    func begin() -> Bool {
-        !hasBegun.exchange(true, ordering: .acquiringAndReleasing)
-    }
-
-    /// Called by the work. True if the submitting call has not returned yet and will go on.
-    func passToSubmitter() -> Bool {
-        state.compareExchange(
-            expected: Self.submitting, desired: Self.passed, ordering: .acquiringAndReleasing
-        ).exchanged
-    }
-
-    /// Called by the submitter when `dispatch` has returned. True if the work has passed the question to it.
-    func end() -> Bool {
-        state.exchange(Self.ended, ordering: .acquiringAndReleasing) == Self.passed
     }
 }
 

@@ -138,6 +138,63 @@ struct CancelOfSeveral {
         #expect(log.all == ["0"] && clock.scheduled.isEmpty)
     }
 
+    // MARK: The rest, after `cancelsRemaining`
+
+    /// What stands between the work that has a permit and the list.
+    enum Path: CaseIterable, Sendable {
+        case none, steps, nested, cache, limitedList, retry, worker
+
+        func input(_ number: Int, _ run: @escaping @Sendable () -> Deferred<Int>) throws -> Deferred<Int> {
+            switch self {
+            case .none: return run()
+            case .steps: return run().map { $0 }.mapError { $0 }.timeout(.seconds(9), on: ManualClock())
+            case .nested: return DeferredList([Deferred.resolved().then(run)]).values().map { $0[0] }
+            case .cache: return DeferredCache<Int, Int>().value(for: number, run)
+            case .limitedList: return DeferredList([number], limit: 1) { _ in run() }.values().map { $0[0] }
+            case .retry: return Deferred.retry(attempts: 1, run)
+            case .worker:
+                let queue = DeferredQueue<Int>()
+                try queue.put(number)
+                return queue.run(stopsOnFailure: true) { _ in run() }.map { 0 }
+            }
+        }
+    }
+
+    @Test(
+        "C7, D3: of those that wait for the permit of the one that decides a list, the list cancels all first",
+        arguments: Path.allCases, [1, 2])
+    func remaining(path: Path, limit: Int) throws {
+        let semaphore = DeferredSemaphore(limit)
+        let inputs = try (0..<9).map { number in try path.input(number) { semaphore.run { work(number) } } }
+        let outsider = semaphore.run { work(100) }
+        let decided: Deferred<Void>
+        if path == .worker {
+            decided = DeferredList(inputs, cancelsRemaining: true).values().fail { _ in log.add("decided") }
+            resolvers.all[0].reject(CancellationError())
+        } else {
+            decided = DeferredList(inputs, cancelsRemaining: true).first().done { _ in log.add("decided") }
+            resolvers.all[0].resolve(7)
+        }
+        try successResult(of: decided)
+        #expect(log.all == (0..<limit).map { "\($0)" } + ["decided", "100"])
+        #expect(inputs.allSatisfy { $0.hasFired } && semaphore.waitingCount == 0)
+        try expectNoResult(outsider)
+        outsider.cancel()
+        #expect(semaphore.available == limit)
+    }
+
+    @Test("C7: a result that does not decide the list passes the permit on, before resolve returns")
+    func undecided() throws {
+        let lock = DeferredLock()
+        let inputs = (0..<3).map { number in lock.run { work(number) } }
+        let first = DeferredList(inputs, cancelsRemaining: true).first()
+        resolvers.all[0].reject(CancellationError())
+        #expect(log.all == ["0", "1"])
+        resolvers.all[1].resolve(7)
+        #expect(try successResult(of: first).value == 7)
+        #expect(log.all == ["0", "1"] && !lock.isLocked)
+    }
+
     // MARK: What the objects of this folder decide themselves
 
     @Test("C7: a list with a limit starts no further input, whichever way it is cancelled", arguments: 0..<4)

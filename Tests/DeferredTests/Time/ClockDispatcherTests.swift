@@ -11,7 +11,7 @@ struct ClockDispatcherTests {
     func delays() async throws {
         let later = Deferred.after(.seconds(2), on: .clock(clock), value: 1)
         try await clock.whenScheduled().value
-        #expect(clock.description == "ManualClock at 0.0 seconds, 1 scheduled: sleep in 2.0 seconds")
+        #expect(clock.description == "ManualClock at 0.0 seconds, 1 scheduled: in 2.0 seconds")
         clock.advance(by: .seconds(2))
         #expect(try await later.value == 1)
     }

@@ -65,8 +65,8 @@ struct RepeatingWorkTests {
         #expect(log.all == ["1 at 0", "1 at 0", "1 at 0"])
         #expect(try failureResult(of: zero) is TestError)
         let counts = DeferredQueue<Int>()
-        let asynchronous = Deferred.asyncRepeating(
-            every: .seconds(1), on: clock, withCount: { count in try counts.put(count) })
+        let asynchronous = Deferred.repeating(
+            every: .seconds(1), on: clock, withCount: { count in Deferred<Void> { try counts.put(count) } })
         #expect(try await counts.get().value == 1)
         asynchronous.cancel()
     }

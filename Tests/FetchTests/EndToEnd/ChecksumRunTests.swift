@@ -30,11 +30,10 @@ struct ChecksumRunTests {
 
     @Test("--checksum: a file with the right sum is fetched, in upper case too")
     func rightSum() async throws {
-        let outcome = try await fetch.run("--checksum", right, server.url("/f"))
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        try await fetch.run("--checksum", right, server.url("/f"), status: 0)
         #expect(fetch.contents("f")?.count == 100_000)
         let upper = "SHA256=" + right.dropFirst(7).uppercased()
-        #expect(try await fetch.run("--checksum", upper, "-o", "g", server.url("/f")).status == 0)
+        try await fetch.run("--checksum", upper, "-o", "g", server.url("/f"), status: 0)
         #expect(fetch.files() == ["f", "g"])
     }
 
@@ -42,10 +41,8 @@ struct ChecksumRunTests {
         "--checksum: with a wrong sum, nothing is left, both sums are named, and it is not retried",
         arguments: [[], ["--continue"], ["--overwrite"], ["--skip-existing"]])
     func wrongSum(options: [String]) async throws {
-        let outcome = try await fetch.start(
-            options + ["--retry", "2", "--json", "--checksum", wrong, server.url("/f")]
-        ).outcome
-        #expect(outcome.status == 1)
+        let outcome = try await fetch.run(
+            options + ["--retry", "2", "--json", "--checksum", wrong, server.url("/f")], status: 1)
         let object = try #require(outcome.objects[server.url("/f")])
         #expect(object["error"] as? String == mismatch)
         #expect(object["attempts"] as? Int == 1)
@@ -58,13 +55,12 @@ struct ChecksumRunTests {
         "--checksum: with a wrong sum, nothing is written to standard output, no file is replaced, and no mirror wins"
     )
     func wrongSumElsewhere() async throws {
-        let output = try await fetch.run("-o", "-", "--checksum", wrong, server.url("/f"))
-        #expect(output.status == 1)
+        let output = try await fetch.run("-o", "-", "--checksum", wrong, server.url("/f"), status: 1)
         #expect(output.output.isEmpty)
         #expect(output.errors.contains(mismatch))
 
         try fetch.write("mine", to: "f")
-        #expect(try await fetch.run("--overwrite", "--checksum", wrong, server.url("/f")).status == 1)
+        try await fetch.run("--overwrite", "--checksum", wrong, server.url("/f"), status: 1)
         #expect(fetch.text("f") == "mine")
 
         server.route("/bad", .text("something else"))
@@ -84,10 +80,8 @@ struct ChecksumRunTests {
     func kept() async throws {
         try Data(Pattern.bytes(100_000)).write(to: fetch.folder.appendingPathComponent("f"))
         for option in ["--continue", "--skip-existing"] {
-            #expect(try await fetch.run(option, "--checksum", right, server.url("/f")).status == 0)
-            let refused = try await fetch.run(option, "--checksum", wrong, server.url("/f"))
-            #expect(refused.status == 1)
-            #expect(refused.errors.contains(mismatch), "\(refused.errors)")
+            try await fetch.run(option, "--checksum", right, server.url("/f"), status: 0)
+            try await fetch.run(option, "--checksum", wrong, server.url("/f"), status: 1, saying: mismatch)
             #expect(fetch.contents("f")?.count == 100_000)
         }
         #expect(server.requests.allSatisfy { $0.method == "HEAD" })
@@ -99,13 +93,12 @@ struct ChecksumRunTests {
     func resumed() async throws {
         let file = fetch.folder.appendingPathComponent("f")
         try Data(Pattern.bytes(40_000)).write(to: file)
-        #expect(try await fetch.run("--continue", "--checksum", right, server.url("/f")).status == 0)
+        try await fetch.run("--continue", "--checksum", right, server.url("/f"), status: 0)
         #expect(server.requests.last?[header: "Range"] == "bytes=40000-")
 
         try Data(repeating: 7, count: 40_000).write(to: file)
-        let refused = try await fetch.run("--continue", "--checksum", right, server.url("/f"))
-        #expect(refused.status == 1)
-        #expect(refused.errors.contains("wrong checksum"))
+        try await fetch.run(
+            "--continue", "--checksum", right, server.url("/f"), status: 1, saying: "wrong checksum")
         #expect(fetch.files() == ["f"])
         #expect(fetch.contents("f")?.count == 40_000)
     }

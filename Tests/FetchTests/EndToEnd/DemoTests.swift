@@ -5,8 +5,7 @@ struct DemoTests {
     @Test("--demo shows chain, recovery, retry, list and cancelling, then the waterfall, and leaves nothing")
     func demo() async throws {
         let fetch = try FetchProgram()
-        let outcome = try await fetch.run("--demo")
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        let outcome = try await fetch.run("--demo", status: 0)
         for chapter in 1...5 { #expect(outcome.text.contains("\n\(chapter). ")) }
         #expect(outcome.text.contains("All 3 are here, in the order of the index."))
         #expect(outcome.text.contains("Errback: \"404 Not Found\". Fetching the copy instead."))
@@ -31,8 +30,7 @@ struct DemoTests {
     @Test("--demo takes -d, --waterfall and --trace")
     func kept() async throws {
         let fetch = try FetchProgram()
-        let outcome = try await fetch.run("--demo", "-d", "kept", "--waterfall", "w.svg", "--trace", "t.json")
-        #expect(outcome.status == 0)
+        try await fetch.run("--demo", "-d", "kept", "--waterfall", "w.svg", "--trace", "t.json", status: 0)
         #expect(fetch.files() == ["kept", "t.json", "w.svg"])
         #expect(fetch.text("t.json")?.contains("traceEvents") == true)
         #expect(fetch.files("kept").count == 7)

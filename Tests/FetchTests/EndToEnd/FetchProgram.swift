@@ -63,9 +63,30 @@ final class FetchProgram: Sendable {
     /// Whether this process, and therefore the program, was built with a sanitizer.
     static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
-    /// Runs the program to its end.
-    func run(_ arguments: String..., input: String? = nil) async throws -> Outcome {
-        try await start(arguments, input: input).outcome
+    /// Runs the program to its end, and checks its exit status, if one is expected, and that its errors contain `words`.
+    @discardableResult
+    func run(
+        _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
+        preparation: String = ":", status: Int32? = nil, saying words: String = "",
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async throws -> Outcome {
+        let outcome = try await start(
+            arguments, input: input, environment: environment, preparation: preparation
+        ).outcome
+        let isRight = outcome.status == status ?? outcome.status
+        #expect(isRight, "\(outcome.status): \(outcome.errors)", sourceLocation: sourceLocation)
+        let saysSo = words.isEmpty || outcome.errors.contains(words)
+        #expect(saysSo, "\(words)?: \(outcome.errors)", sourceLocation: sourceLocation)
+        return outcome
+    }
+
+    @discardableResult
+    func run(
+        _ arguments: String..., input: String? = nil, status: Int32? = nil, saying words: String = "",
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async throws -> Outcome {
+        try await run(
+            arguments, input: input, status: status, saying: words, sourceLocation: sourceLocation)
     }
 
     /// Starts the program.

@@ -21,8 +21,7 @@ struct FetchingTests {
     )
     func several() async throws {
         let outcome = try await fetch.run(
-            server.url("/a.txt"), server.url("/big.bin?x=1"), server.url("/sub/a.txt"))
-        #expect(outcome.status == 0)
+            server.url("/a.txt"), server.url("/big.bin?x=1"), server.url("/sub/a.txt"), status: 0)
         #expect(outcome.output.isEmpty)
         #expect(fetch.files() == ["a.txt", "a.txt.1", "big.bin"])
         #expect(fetch.text("a.txt") == "first\n")
@@ -49,8 +48,7 @@ struct FetchingTests {
         let nowhere = "http://\(String(repeating: "x", count: 64)).invalid/"
         let paths = ["/none", "/reset", "/short", "/loop", "/down"].map { server.url($0) }
         let others = [refused, nowhere, "ftp://h/a", "nonsense", "http://[::1"]
-        let outcome = try await fetch.start(paths + others + [server.url("/a.txt"), "-j", "2"]).outcome
-        #expect(outcome.status == 1)
+        let outcome = try await fetch.run(paths + others + [server.url("/a.txt"), "-j", "2"], status: 1)
         #expect(fetch.files() == ["a.txt", "down"])
         #expect(fetch.files("down").isEmpty)
         for (url, reason) in [
@@ -72,16 +70,14 @@ struct FetchingTests {
         "-o names the file, in the folder of -d, and '-o -' writes to standard output, and nothing else there"
     )
     func output() async throws {
-        #expect(try await fetch.run("-o", "b.txt", server.url("/a.txt")).status == 0)
-        #expect(try await fetch.run("-d", "new/dir", "-o", "c.txt", server.url("/a.txt")).status == 0)
-        let outcome = try await fetch.run("-o", "-", server.url("/big.bin"))
-        #expect(outcome.status == 0)
+        try await fetch.run("-o", "b.txt", server.url("/a.txt"), status: 0)
+        try await fetch.run("-d", "new/dir", "-o", "c.txt", server.url("/a.txt"), status: 0)
+        let outcome = try await fetch.run("-o", "-", server.url("/big.bin"), status: 0)
         #expect(outcome.output.count == 3_000_000)
         #expect(Pattern.matches(outcome.output, at: 0))
         #expect(fetch.files() == ["b.txt", "new"])
         #expect(fetch.files("new/dir") == ["c.txt"])
-        let failed = try await fetch.run("-o", "-", server.url("/none"), "--quiet")
-        #expect(failed.status == 1)
+        let failed = try await fetch.run("-o", "-", server.url("/none"), "--quiet", status: 1)
         #expect(failed.output.isEmpty)
         #expect(failed.errors == "fetch: \(server.url("/none")): 404 Not Found\n")
     }
@@ -89,19 +85,16 @@ struct FetchingTests {
     @Test("A file that exists stays, except under --overwrite; --skip-existing counts it as done")
     func existing() async throws {
         try fetch.write("mine", to: "a.txt")
-        let refused = try await fetch.run(server.url("/a.txt"))
-        #expect(refused.status == 1)
-        #expect(
-            refused.errors.contains("'a.txt' exists; choose --overwrite, --skip-existing or --continue"),
-            "\(refused.errors)")
-        let skipped = try await fetch.run("--skip-existing", "--json", server.url("/a.txt"))
-        #expect(skipped.status == 0)
+        try await fetch.run(
+            server.url("/a.txt"), status: 1,
+            saying: "'a.txt' exists; choose --overwrite, --skip-existing or --continue")
+        let skipped = try await fetch.run("--skip-existing", "--json", server.url("/a.txt"), status: 0)
         #expect(skipped.objects[server.url("/a.txt")]?["attempts"] as? Int == 0)
         #expect(server.requests.isEmpty)
         #expect(fetch.text("a.txt") == "mine")
-        #expect(try await fetch.run("--overwrite", server.url("/none"), "-o", "a.txt").status == 1)
+        try await fetch.run("--overwrite", server.url("/none"), "-o", "a.txt", status: 1)
         #expect(fetch.text("a.txt") == "mine")
-        #expect(try await fetch.run("--overwrite", server.url("/a.txt")).status == 0)
+        try await fetch.run("--overwrite", server.url("/a.txt"), status: 0)
         #expect(fetch.text("a.txt") == "first\n")
         #expect(fetch.files() == ["a.txt"])
     }
@@ -123,16 +116,14 @@ struct FetchingTests {
         server.route("/silent", .stalled)
         server.route("/stalls", .stalled(after: 1000, of: 2000))
         server.route("/slow", .drip(1000, atOnce: 1, everyMilliseconds: 20))
-        let silent = try await fetch.run("--timeout", "0.3", server.url("/silent"), server.url("/stalls"))
-        #expect(silent.status == 1)
+        let silent = try await fetch.run(
+            "--timeout", "0.3", server.url("/silent"), server.url("/stalls"), status: 1)
         #expect(
             silent.errorLines.filter { $0.contains("nothing heard for 0.3 s") }.count == 2, "\(silent.errors)"
         )
-        let slow = try await fetch.run("--max-time", "0.5", server.url("/slow"))
-        #expect(slow.status == 1)
-        #expect(
-            slow.errors.contains("fetch: \(server.url("/slow")): not done after 0.5 s (--max-time)"),
-            "\(slow.errors)")
+        try await fetch.run(
+            "--max-time", "0.5", server.url("/slow"), status: 1,
+            saying: "fetch: \(server.url("/slow")): not done after 0.5 s (--max-time)")
         #expect(fetch.files().isEmpty)
     }
 
@@ -144,8 +135,7 @@ struct FetchingTests {
         for (name, size) in sizes { server.route("/\(name)", .pattern(size)) }
         let outcome = try await fetch.run(
             "--limit-rate", "1k", "--timeout", "8", "-d", "d", "--json", server.url("/large"),
-            server.url("/small"))
-        #expect(outcome.status == 0, "\(outcome.errors)")
+            server.url("/small"), status: 0)
         let seconds = outcome.objects.values.compactMap { $0["seconds"] as? Double }
         // A lower bound only: a busy machine may take any time.
         #expect(try #require(seconds.max()) >= 11.99, "\(seconds)")
@@ -165,8 +155,8 @@ struct FetchingTests {
         server.route("/flaky", .status(503), .truncated(after: 5, of: 10), .text("whole"))
         server.route("/broken", .status(500))
         let outcome = try await fetch.run(
-            "--retry", "2", "--json", server.url("/flaky"), server.url("/none"), server.url("/broken"))
-        #expect(outcome.status == 1)
+            "--retry", "2", "--json", server.url("/flaky"), server.url("/none"), server.url("/broken"),
+            status: 1)
         #expect(fetch.files() == ["flaky"])
         #expect(fetch.text("flaky") == "whole")
         #expect(outcome.objects[server.url("/flaky")]?["attempts"] as? Int == 3)
@@ -193,26 +183,24 @@ struct FetchingTests {
     @Test("--input reads URLs from a file or standard input, after those of the command line")
     func input() async throws {
         try fetch.write("# two\n\n\(server.url("/a.txt"))\r\n  \(server.url("/sub/a.txt"))", to: "list")
-        #expect(try await fetch.run("--input", "list", "-d", "x").status == 0)
+        try await fetch.run("--input", "list", "-d", "x", status: 0)
         #expect(fetch.files("x") == ["a.txt", "a.txt.1"])
-        let outcome = try await fetch.run(
-            "--input", "-", "-d", "y", server.url("/sub/a.txt"), input: "\(server.url("/a.txt"))\n")
-        #expect(outcome.status == 0)
+        try await fetch.run(
+            "--input", "-", "-d", "y", server.url("/sub/a.txt"), input: "\(server.url("/a.txt"))\n", status: 0
+        )
         #expect(fetch.text("y/a.txt") == "second\n")
         #expect(fetch.text("y/a.txt.1") == "first\n")
-        let empty = try await fetch.run("--input", "-", input: "# none\n")
-        #expect(empty.status == 0)
+        try await fetch.run("--input", "-", input: "# none\n", status: 0)
     }
 
     @Test("--input reads a named pipe and a device")
     func inputFromPipe() async throws {
         try #require(mkfifo(fetch.folder.appendingPathComponent("pipe").path, 0o600) == 0)
-        let outcome = try await fetch.start(
-            ["--input", "pipe", "-d", "x"], preparation: "{ echo \(server.url("/a.txt")) > pipe & }"
-        ).outcome
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        try await fetch.run(
+            ["--input", "pipe", "-d", "x"], preparation: "{ echo \(server.url("/a.txt")) > pipe & }",
+            status: 0)
         #expect(fetch.text("x/a.txt") == "first\n")
-        #expect(try await fetch.run("--input", "/dev/null").status == 0)
+        try await fetch.run("--input", "/dev/null", status: 0)
     }
 
     @Test("--json: a body that breaks off has the status of its answer")
@@ -220,8 +208,7 @@ struct FetchingTests {
         server.route("/short", .truncated(after: 4_000_000, of: 8_000_000))
         server.route("/resumed", .resource(100_000, etag: "\"1\"", breakingOffAfter: 30_000))
         let outcome = try await fetch.run(
-            "--json", "--continue", "--retry", "1", server.url("/short"), server.url("/resumed"))
-        #expect(outcome.status == 1)
+            "--json", "--continue", "--retry", "1", server.url("/short"), server.url("/resumed"), status: 1)
         #expect(outcome.objects[server.url("/short")]?["status"] as? Int == 200)
         #expect(outcome.objects[server.url("/resumed")]?["status"] as? Int == 206)
     }
@@ -265,20 +252,17 @@ struct FetchingTests {
         #expect(outcome.objects[urls[1]]?["error"] as? String == "cancelled: another mirror was first")
         #expect(outcome.objects[urls[2]]?["file"] as? String == "f")
 
-        let failed = try await fetch.run("--first", "-o", "g", server.url("/none"), server.url("/none/f"))
-        #expect(failed.status == 1)
+        let failed = try await fetch.run(
+            "--first", "-o", "g", server.url("/none"), server.url("/none/f"), status: 1)
         #expect(failed.errorLines.filter { $0.hasSuffix(": 404 Not Found") }.count == 2)
-        let refused = try await fetch.start(["--first"] + urls).outcome
-        #expect(refused.status == 1)
-        #expect(refused.errors.contains("'f' exists"))
+        try await fetch.run(["--first"] + urls, status: 1, saying: "'f' exists")
         #expect(fetch.files() == ["f"])
     }
 
     @Test("--json prints an object for each URL, and --quiet shows only errors")
     func json() async throws {
         let outcome = try await fetch.run(
-            "--json", "--quiet", "-d", "d", server.url("/a.txt"), server.url("/none"), "bad")
-        #expect(outcome.status == 1)
+            "--json", "--quiet", "-d", "d", server.url("/a.txt"), server.url("/none"), "bad", status: 1)
         #expect(outcome.text.split(separator: "\n").count == 3)
         let fetched = try #require(outcome.objects[server.url("/a.txt")])
         #expect(fetched["status"] as? Int == 200)
@@ -292,19 +276,18 @@ struct FetchingTests {
 
     @Test("--waterfall draws a picture with a row for each URL, and failing to write it is a failure")
     func waterfall() async throws {
-        let outcome = try await fetch.run("--waterfall", "w.svg", server.url("/a.txt"), server.url("/none"))
-        #expect(outcome.status == 1)
+        try await fetch.run("--waterfall", "w.svg", server.url("/a.txt"), server.url("/none"), status: 1)
         let svg = try #require(fetch.text("w.svg"))
         #expect(svg.hasPrefix("<svg ") && svg.contains("404 Not Found"))
-        let refused = try await fetch.run("--waterfall", "no/w.svg", "-d", "x", server.url("/a.txt"))
-        #expect(refused.status == 1)
-        #expect(refused.errors.contains("fetch: no/w.svg: no such file or directory"), "\(refused.errors)")
+        try await fetch.run(
+            "--waterfall", "no/w.svg", "-d", "x", server.url("/a.txt"), status: 1,
+            saying: "fetch: no/w.svg: no such file or directory")
     }
 
     @Test("--trace writes a trace, also of failures, and failing to write it is a failure")
     func trace() async throws {
-        let outcome = try await fetch.run("--trace", "t.json", server.url("/a.txt"), server.url("/none"))
-        #expect(outcome.status == 1)
+        try await fetch.run(
+            "--trace", "t.json", server.url("/a.txt"), server.url("/none"), status: 1)
         let events = try traceEvents("t.json")
         let phases = Set(events.compactMap { $0["ph"] as? String })
         #expect(phases.isSuperset(of: ["M", "X", "b", "e", "s", "f"]))
@@ -317,9 +300,9 @@ struct FetchingTests {
         #expect(outcomes.contains { $0.contains("404") })
         #expect(events.count { $0["ph"] as? String == "b" } == events.count { $0["ph"] as? String == "e" })
 
-        let refused = try await fetch.run("--trace", "no/t.json", "-d", "x", server.url("/a.txt"))
-        #expect(refused.status == 1)
-        #expect(refused.errors.contains("fetch: no/t.json: no such file or directory"), "\(refused.errors)")
+        try await fetch.run(
+            "--trace", "no/t.json", "-d", "x", server.url("/a.txt"), status: 1,
+            saying: "fetch: no/t.json: no such file or directory")
     }
 
     private func traceEvents(_ name: String) throws -> [[String: Any]] {
@@ -334,16 +317,15 @@ struct FetchingTests {
             ["--jsn"], ["-j", "x"], ["-H", "x"], ["--input", "nowhere"], ["--json", "-o", "-"],
             ["-o", "x", "y"], ["--input", "."],
         ] {
-            let outcome = try await fetch.start(arguments + [server.url("/a.txt")]).outcome
+            let outcome = try await fetch.run(arguments + [server.url("/a.txt")])
             #expect(outcome.status == 2, "\(arguments)")
             #expect(outcome.errorLines.count == 1)
             #expect(outcome.errors.hasPrefix("fetch: "))
         }
-        #expect(try await fetch.run().status == 2)
+        try await fetch.run(status: 2)
         #expect(server.requests.isEmpty)
         #expect(fetch.files().isEmpty)
-        let help = try await fetch.run("--help")
-        #expect(help.status == 0)
+        let help = try await fetch.run("--help", status: 0)
         #expect(help.text.hasPrefix("usage: fetch [options] URL...\n"))
         #expect(help.errors.isEmpty)
     }

@@ -70,7 +70,7 @@ struct InterruptTests {
         program.send(SIGINT)
         #expect(await program.outcome.status == 130)
         #expect(fetch.files().contains("r.part"))
-        #expect(try await fetch.run("--continue", server.url("/r")).status == 0)
+        try await fetch.run("--continue", server.url("/r"), status: 0)
         #expect(server.requests.last?[header: "Range"] == "bytes=50000-")
         #expect(fetch.files() == ["r"])
         #expect(Pattern.matches(try #require(fetch.contents("r")), at: 0))
@@ -147,19 +147,16 @@ struct InterruptTests {
     @Test("Standard streams that are closed from the start are named, and nothing hangs")
     func closedFromTheStart() async throws {
         let url = server.url("/a.txt")
-        let output = try await fetch.start(["-o", "-", url], preparation: "exec >&-").outcome
-        #expect(output.status == 1)
-        #expect(output.errors.contains("fetch: \(url): standard output is closed\n"), "\(output.errors)")
-        let json = try await fetch.start(["--json", url], preparation: "exec >&-").outcome
-        #expect(json.status == 1)
-        #expect(json.errors.contains("fetch: standard output is closed\n"), "\(json.errors)")
-        let input = try await fetch.start(["--input", "-"], preparation: "exec <&-").outcome
-        #expect(input.status == 2)
+        try await fetch.run(
+            ["-o", "-", url], preparation: "exec >&-", status: 1,
+            saying: "fetch: \(url): standard output is closed\n")
+        try await fetch.run(
+            ["--json", url], preparation: "exec >&-", status: 1, saying: "fetch: standard output is closed\n")
+        let input = try await fetch.run(["--input", "-"], preparation: "exec <&-", status: 2)
         #expect(
             input.errors.hasPrefix("fetch: cannot read '-' for --input: standard input is closed;"),
             "\(input.errors)")
-        let all = try await fetch.start(["-o", "b", url], preparation: "exec <&- >&- 2>&-").outcome
-        #expect(all.status == 0)
+        try await fetch.run(["-o", "b", url], preparation: "exec <&- >&- 2>&-", status: 0)
         #expect(fetch.text("b") == "first\n")
     }
 
@@ -192,11 +189,9 @@ struct InterruptTests {
         .disabled(if: FetchProgram.isSanitized))
     func noRoom() async throws {
         // A limit on the size of files simulates a full disk.
-        let outcome = try await fetch.start(
-            [server.url("/big.bin"), server.url("/a.txt")], preparation: "trap '' XFSZ && ulimit -f 1000"
-        ).outcome
-        #expect(outcome.status == 1)
-        #expect(outcome.errors.contains("fetch: \(server.url("/big.bin")): "), "\(outcome.errors)")
+        let outcome = try await fetch.run(
+            [server.url("/big.bin"), server.url("/a.txt")], preparation: "trap '' XFSZ && ulimit -f 1000",
+            status: 1, saying: "fetch: \(server.url("/big.bin")): ")
         #expect(outcome.errors.contains("File too large"), "\(outcome.errors)")
         #expect(fetch.files() == ["a.txt"])
     }
@@ -204,8 +199,8 @@ struct InterruptTests {
     @Test("A folder that cannot be created, or written to, is named")
     func unwritable() async throws {
         try fetch.write("a file", to: "taken")
-        let outcome = try await fetch.run("-d", "taken/sub", server.url("/a.txt"), server.url("/big.bin"))
-        #expect(outcome.status == 1)
+        let outcome = try await fetch.run(
+            "-d", "taken/sub", server.url("/a.txt"), server.url("/big.bin"), status: 1)
         for path in ["/a.txt", "/big.bin"] {
             #expect(
                 outcome.errorLines.contains {
@@ -217,8 +212,6 @@ struct InterruptTests {
         let folder = fetch.folder.appendingPathComponent("sealed").path
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o555])
-        let sealed = try await fetch.run("-d", "sealed", server.url("/a.txt"))
-        #expect(sealed.status == 1)
-        #expect(sealed.errors.contains("Permission denied"), "\(sealed.errors)")
+        try await fetch.run("-d", "sealed", server.url("/a.txt"), status: 1, saying: "Permission denied")
     }
 }

@@ -24,8 +24,7 @@ struct MirrorRunTests {
     @Test("--mirrors: each mirror continues where the one before it broke off, and one file is left")
     func continued() async throws {
         let urls = ["/one/f", "/two/f", "/three/f"].map { server.url($0) }
-        let outcome = try await fetch.start(["--mirrors", "--json"] + urls).outcome
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        let outcome = try await fetch.run(["--mirrors", "--json"] + urls, status: 0)
         #expect(server.requests.map { $0[header: "Range"] } == [nil, "bytes=30000-", "bytes=80000-"])
         #expect(fetch.files() == ["f"])
         expectWhole("f")
@@ -37,13 +36,12 @@ struct MirrorRunTests {
 
     @Test("--mirrors: to a file, to standard output, with a malformed address among them")
     func destinations() async throws {
-        let named = try await fetch.run(
-            "--mirrors", "-d", "d", "-o", "g", "nonsense", server.url("/none"), server.url("/three/f"))
-        #expect(named.status == 0, "\(named.errors)")
-        #expect(named.errors.contains("fetch: nonsense: not a URL: "))
+        try await fetch.run(
+            "--mirrors", "-d", "d", "-o", "g", "nonsense", server.url("/none"), server.url("/three/f"),
+            status: 0, saying: "fetch: nonsense: not a URL: ")
         expectWhole("d/g")
-        let output = try await fetch.run("--mirrors", "-o", "-", server.url("/one/f"), server.url("/three/f"))
-        #expect(output.status == 0, "\(output.errors)")
+        let output = try await fetch.run(
+            "--mirrors", "-o", "-", server.url("/one/f"), server.url("/three/f"), status: 0)
         #expect(output.output.count == 100_000 && Pattern.matches(output.output, at: 0))
         #expect(fetch.files() == ["d"])
     }
@@ -51,17 +49,15 @@ struct MirrorRunTests {
     @Test("--mirrors: if all fail, the last error is the reason, and under --continue the next run resumes")
     func allFail() async throws {
         let urls = ["/one/f", "/none"].map { server.url($0) }
-        let failed = try await fetch.start(["--mirrors"] + urls).outcome
-        #expect(failed.status == 1)
+        let failed = try await fetch.run(["--mirrors"] + urls, status: 1)
         let line = "fetch: \(urls[0]): 404 Not Found (the last of 2 addresses: \(urls[1]))\n"
         #expect(failed.errors.contains(line), "\(failed.errors)")
         #expect(fetch.files().isEmpty)
-        #expect(try await fetch.start(["--mirrors", "--continue"] + urls).outcome.status == 1)
+        try await fetch.run(["--mirrors", "--continue"] + urls, status: 1)
         #expect(fetch.contents("f.part")?.count == 30_000)
-        let resumed = try await fetch.start(
-            ["--mirrors", "--continue", "-o", "f"] + [server.url("/none"), server.url("/three/f"), urls[0]]
-        ).outcome
-        #expect(resumed.status == 0, "\(resumed.errors)")
+        try await fetch.run(
+            ["--mirrors", "--continue", "-o", "f"] + [server.url("/none"), server.url("/three/f"), urls[0]],
+            status: 0)
         #expect(server.requests.last?.target == "/three/f")
         #expect(server.requests.last?[header: "Range"] == "bytes=30000-")
         expectWhole("f")
@@ -73,9 +69,8 @@ struct MirrorRunTests {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         server.route("/dated/f", .resource(100_000, etag: "\"4\"", lastModified: date))
         try Data(Pattern.bytes(40_000)).write(to: fetch.folder.appendingPathComponent("f"))
-        let outcome = try await fetch.run(
-            "--mirrors", "--continue", "-o", "f", server.url("/none"), server.url("/dated/f"))
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        try await fetch.run(
+            "--mirrors", "--continue", "-o", "f", server.url("/none"), server.url("/dated/f"), status: 0)
         #expect(server.requests.map(\.method) == ["HEAD", "HEAD", "GET", "GET"])
         expectWhole("f")
         #expect(fetch.files() == ["f"])

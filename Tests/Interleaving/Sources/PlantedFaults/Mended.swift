@@ -51,8 +51,8 @@ extension PlantedFault {
             "a manual clock computes a due time in one critical section and schedules the work in another",
             in: "DeferredTesting", foundBy: "manualClock",
             change(
-                "add(.dispatched(work)) { $0 + max(delay, .zero) })",
-                "add(.dispatched(work)) { [now = elapsed] in (il_is_planted(77) ? now : $0) + max(delay, .zero) })"
+                "add(work) { $0 + max(delay, .zero) })",
+                "add(work) { [now = elapsed] in (il_is_planted(77) ? now : $0) + max(delay, .zero) })"
             )),
         PlantedFault(
             78,

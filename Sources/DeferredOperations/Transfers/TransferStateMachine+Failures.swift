@@ -4,25 +4,13 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Translates a `URLError` by its code, its text, and how much of the answer had arrived.
-///
-/// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's.
-struct TransferFailure {
-    let url: URL
-    /// The head of the answer, if it had arrived.
-    let response: HTTPURLResponse?
-    let received: Int64
-    let expected: Int64?
-
-    /// Returns the error to report; `CancellationError` for a cancel (O3).
-    func error(for error: any Error) -> any Error {
-        if let error = error as? UploadBody.Failure {
-            return DataSourceError.invalidRequest(url, reason: error.description)
-        }
-        if error is DescriptorShortage {
-            return DataSourceError.cannotConnect(
-                url, reason: "too many open files: this process may have no more")
-        }
+extension TransferStateMachine {
+    /// Translates what Foundation reports into the error to report, by its code, its text, and how much of the answer had
+    /// arrived; `CancellationError` for a cancel (O3).
+    ///
+    /// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's.
+    func failure(for error: any Error) -> any Error {
+        if error is DataSourceError { return error }
         guard let error = error as? URLError else {
             return DataSourceError.connectionLost(url, reason: error.localizedDescription)
         }
@@ -58,7 +46,7 @@ struct TransferFailure {
         if mentions("unencoding", "Content-Encoding", "bad HTTP Content", "content encoding", "decompress") {
             return .malformedContent(url, reason: reason)
         }
-        if response == nil {
+        guard let answer else {
             if mentions("SSL", "TLS", "certificate", "Failed to connect") {
                 return .cannotConnect(url, reason: reason)
             }
@@ -72,28 +60,30 @@ struct TransferFailure {
             return .connectionLost(url, reason: reason)
         }
         if mentions("chunk", "hexadecimal") { return .malformedResponse(url, reason: reason) }
-        if mentions("closed", "partial") { return .truncated(url, received: received, expected: expected) }
+        if mentions("closed", "partial") {
+            return .truncated(url, received: answer.received, expected: answer.announced)
+        }
         return .connectionLost(url, reason: reason)
     }
 }
 
-/// The process has no file descriptor left, where libcurl says that it cannot connect or find the host.
-struct DescriptorShortage: Error {
-    /// Returns the error of a task, or this in its place if that is so now.
+extension DataSourceError {
+    /// Returns the failure of a request if the process has no file descriptors left, where libcurl says that it cannot
+    /// connect or find the host; nil if it has some.
     ///
     /// A connection needs several at once, for the resolver and for the socket, and those that it got have been closed
     /// by now: so several are opened here.
-    static func named(_ error: any Error) -> any Error {
-        guard (error as? URLError)?.code != .cancelled else { return error }
+    static func descriptorShortage(_ url: URL) -> DataSourceError? {
         var descriptors: [CInt] = []
         defer { for descriptor in descriptors { close(descriptor) } }
         for _ in 0..<4 {
             let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
-                return errno == EMFILE || errno == ENFILE ? DescriptorShortage() : error
+                guard errno == EMFILE || errno == ENFILE else { return nil }
+                return .cannotConnect(url, reason: "too many open files: this process may have no more")
             }
             descriptors.append(descriptor)
         }
-        return error
+        return nil
     }
 }
