@@ -58,6 +58,7 @@ extension DrainLoop {
         let isWaiting = waiter.phase == .waiting
         let isFollower = waiter.payload.kind == .forward
         let target = isFollower ? waiter.payload.reference(as: Link.self) : waiter
+        let mayHaveRequests = waiter.coldState != nil
         waiter.unlock(word)
         // If it is not, another thread has it, and whatever was left in it.
         guard isWaiting else { return }
@@ -65,7 +66,10 @@ extension DrainLoop {
         // Only what waits for the waiter could close a cycle. Searches after both ends are in place, so
         // that of two threads that close one cycle together at least one sees it; and before the cancels,
         // which would have to follow the cycle.
-        guard inner.closesCycle(with: target) else { return beginRequests(leftIn: waiter) }
+        guard inner.closesCycle(with: target) else {
+            if mayHaveRequests { beginRequests(leftIn: waiter) }
+            return
+        }
         if isFollower {
             detachPending(waiter)
             let word = target.lock()

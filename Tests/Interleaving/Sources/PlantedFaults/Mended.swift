@@ -97,8 +97,7 @@ extension PlantedFault {
         PlantedFault(
             84, "a cancel is lost for which a nested link settles too early", foundBy: "nested",
             change(
-                "else { return beginRequests(leftIn: waiter) }",
-                "else { return il_is_planted(84) ? () : beginRequests(leftIn: waiter) }")),
+                "if mayHaveRequests {", "if mayHaveRequests && !il_is_planted(84) {")),
         PlantedFault(
             85, "a canceller's outcome does not reach what another cancel was for",
             foundBy: "cancellers",
