@@ -145,8 +145,8 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
 }
 
 extension ManualClock: CustomStringConvertible {
-    /// The time, and when what is scheduled is due: `ManualClock at 2.0 seconds, 2 scheduled: in 1.0 seconds, in 3.0
-    /// seconds`.
+    /// The time, and when what is scheduled is due: `ManualClock at 2.0 seconds, 2 scheduled: in 1.0 seconds, in
+    /// 3.0 seconds`.
     public var description: String {
         let (now, pending) = schedule.withLock { ($0.now, $0.pending) }
         if pending.isEmpty { return "ManualClock at \(now), nothing scheduled" }
