@@ -100,8 +100,8 @@ public final class ManualClock: Sendable {
         return deferred
     }
 
-    /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work, so
-    /// that an advance on another thread comes either before both or after both.
+    /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work,
+    /// so that an advance on another thread comes either before both or after both.
     func add(_ work: @escaping Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
         let (ticket, ready) = schedule.withLock { schedule -> (Schedule.Ticket?, [Resolver<Void>]) in
             guard let due = due(schedule.now) else { return (nil, []) }

@@ -1,5 +1,5 @@
-/// A timer whose time can be moved while it is set, for the steps of an ``AsyncLoop``. While it is moved to later times,
-/// the same timer stays set, and is set anew when it expires too early.
+/// A timer whose time can be moved while it is set, for the steps of an ``AsyncLoop``. While it is moved to later
+/// times, the same timer stays set, and is set anew when it expires too early.
 final class MovableTimer: Sendable {
     private struct State {
         /// The latest time that was read. A thread that read an earlier one, and comes later, uses this.

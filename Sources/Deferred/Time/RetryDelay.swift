@@ -49,7 +49,8 @@ public struct RetryDelay: Sendable {
         return RetryDelay(flaw: flaw) { attempt, _ in
             let most = maximum / .seconds(1)
             // 0 times an infinite power would be NaN.
-            let grown = first == .zero ? 0 : min(first / .seconds(1) * Platform.power(factor, attempt - 1), most)
+            let power = first == .zero ? 0 : Platform.power(factor, attempt - 1)
+            let grown = min(first / .seconds(1) * power, most)
             let drawn = random()
             let chance = drawn.isNaN ? 0 : min(max(drawn, 0), 1)
             return Duration(clampedSeconds: grown * (1 - jitter * chance))
