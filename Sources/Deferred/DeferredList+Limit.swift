@@ -37,15 +37,6 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         }
     }
 
-    /// What the call that starts inputs does next.
-    private enum Step {
-        case replay(LimitedListHandle<Value>, to: ListObserver)
-        case start(for: [ListObserver])
-        case close([ListObserver], isCutOff: Bool, missingCount: Int)
-        case release(InputSequence)
-        case none
-    }
-
     let limit: Int
     private let site: DeferredDiagnostic.Location
     /// The sequence's own estimate of its count; 0 if that is unreasonably large.
@@ -137,54 +128,40 @@ final class LimitedInputs<Value: Sendable>: Sendable {
             return isFirst
         }
         guard isFirst else { return }
-        while true {
-            switch nextStep() {
-            case .replay(let handle, let list):
-                for link in handle.started { list.add(link, site) }
-            case .start(let lists):
-                start(for: lists)
-            case .close(let lists, let isCutOff, let missingCount):
-                let missing = (0..<missingCount).map { _ in
-                    Link(.settled, .failure(CancellationError()), site.of(.hidden))
-                }
-                for list in lists { list.close(isCutOff: isCutOff, missing: missing) }
-            case .release(let inputs):
-                _ = consume inputs
-            case .none:
-                return
-            }
-        }
+        while let step = state.withLock({ nextStep(&$0) }) { step() }
     }
 
-    private func nextStep() -> Step {
-        state.withLock { state -> Step in
-            if !state.joining.isEmpty {
-                let (list, handle) = state.joining.removeFirst()
-                state.lists.append(list)
-                return .replay(handle, to: list)
-            }
-            if !state.leaving.isEmpty {
-                let lists = state.leaving
-                state.leaving = []
-                return .close(lists, isCutOff: true, missingCount: 0)
-            }
-            if state.isReleased && state.lists.isEmpty { state.isStopped = true }
-            let isOver = state.isExhausted || state.isStopped
-            if isOver, !state.lists.isEmpty {
-                let missing = state.isExhausted ? 0 : claimedCount - state.startedCount
-                let lists = state.lists
-                state.lists = []
-                return .close(lists, isCutOff: !state.isExhausted, missingCount: max(0, missing))
-            }
-            if !isOver, state.free > 0, state.hasDemand {
-                state.free -= 1
-                return .start(for: state.lists)
-            }
-            // Before `isStarting` is taken back: after that another call may be here.
-            if isOver, let inputs = state.inputs.take() { return .release(inputs) }
-            state.isStarting = false
-            return .none
+    /// Returns what the call that starts inputs does next; nil if it is done. Under the lock.
+    private func nextStep(_ state: inout State) -> (@Sendable () -> Void)? {
+        if !state.joining.isEmpty {
+            let (list, handle) = state.joining.removeFirst()
+            state.lists.append(list)
+            return { for link in handle.started { list.add(link, self.site) } }
         }
+        if !state.leaving.isEmpty {
+            return { [lists = state.leaving.takeAll()] in
+                for list in lists { list.close(isCutOff: true, missing: []) }
+            }
+        }
+        if state.isReleased && state.lists.isEmpty { state.isStopped = true }
+        let isOver = state.isExhausted || state.isStopped
+        if isOver, !state.lists.isEmpty {
+            let missingCount = state.isExhausted ? 0 : max(0, claimedCount - state.startedCount)
+            return { [lists = state.lists.takeAll(), isCutOff = !state.isExhausted] in
+                let missing = (0..<missingCount).map { _ in
+                    Link(.settled, .failure(CancellationError()), self.site.of(.hidden))
+                }
+                for list in lists { list.close(isCutOff: isCutOff, missing: missing) }
+            }
+        }
+        if !isOver, state.free > 0, state.hasDemand {
+            state.free -= 1
+            return { [lists = state.lists] in self.start(for: lists) }
+        }
+        // Before `isStarting` is taken back: after that another call may be here.
+        if isOver, let inputs = state.inputs.take() { return { withExtendedLifetime(inputs) {} } }
+        state.isStarting = false
+        return nil
     }
 
     /// Starts the next input, if there is one.

@@ -100,8 +100,8 @@ public final class ManualClock: Sendable {
         return deferred
     }
 
-    /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work, so
-    /// that an advance on another thread comes either before both or after both.
+    /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work,
+    /// so that an advance on another thread comes either before both or after both.
     func add(_ work: @escaping Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
         let (ticket, ready) = schedule.withLock { schedule -> (Schedule.Ticket?, [Resolver<Void>]) in
             guard let due = due(schedule.now) else { return (nil, []) }
@@ -145,8 +145,8 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
 }
 
 extension ManualClock: CustomStringConvertible {
-    /// The time, and when what is scheduled is due: `ManualClock at 2.0 seconds, 2 scheduled: in 1.0 seconds, in 3.0
-    /// seconds`.
+    /// The time, and when what is scheduled is due: `ManualClock at 2.0 seconds, 2 scheduled: in 1.0 seconds, in
+    /// 3.0 seconds`.
     public var description: String {
         let (now, pending) = schedule.withLock { ($0.now, $0.pending) }
         if pending.isEmpty { return "ManualClock at \(now), nothing scheduled" }

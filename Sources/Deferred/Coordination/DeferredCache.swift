@@ -67,11 +67,10 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
                 _ = made.currentResult
                 return first
             }
-            switch entry.join() {
-            case .kept(let value, _): return .resolved(value, fileID: fileID, line: line)
-            case .inProgress(_, let shared?, _): return consumer(of: entry, shared, fileID, line)
-            case .inProgress, .ended: remove(entry)
-            }
+            let state = entry.join()
+            if let kept = state.kept { return .resolved(kept.value, fileID: fileID, line: line) }
+            if let shared = state.shared { return consumer(of: entry, shared, fileID, line) }
+            remove(entry)
         }
     }
 
@@ -187,75 +186,67 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
 /// A request of a ``DeferredCache`` that is in progress, or the value that it returned.
 private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    enum State: Sendable {
-        /// So many callers asked for the request and have not cancelled. Their Deferreds follow `shared`, before
-        /// which the cache has recorded the outcome; nil if no further caller shares the request. `keeper` is a
-        /// consumer of it, too, so that nothing but this count decides when the request is cancelled: with the
-        /// keeper.
-        case inProgress(consumers: Int, shared: Deferred<Value>?, keeper: Deferred<Value>?)
-        case kept(Value, DelayedCall)
-        case ended
+    /// Without a request and a value, the entry has ended.
+    struct State: Sendable {
+        /// How many callers asked for the request in progress and have not cancelled.
+        var consumers = 0
+        /// What their Deferreds follow, before which the cache has recorded the outcome; nil if no further caller shares
+        /// the request.
+        var shared: Deferred<Value>?
+        /// A consumer of `shared`, too, so that nothing but the count decides when the request is cancelled: with the
+        /// keeper. Nil unless the request is in progress.
+        var keeper: Deferred<Value>?
+        var kept: (value: Value, timer: DelayedCall)?
     }
 
     let key: Key
     let hash: Int
-    private let state = SpinLocked(State.inProgress(consumers: 1, shared: nil, keeper: nil))
+    private let state = SpinLocked(State())
 
     init(_ key: Key, _ hash: Int) {
         self.key = key
         self.hash = hash
     }
 
-    var isInProgress: Bool { state.withLock { if case .inProgress = $0 { true } else { false } } }
-    var isKept: Bool { state.withLock { if case .kept = $0 { true } else { false } } }
+    var isInProgress: Bool { state.withLock { $0.keeper != nil } }
+    var isKept: Bool { state.withLock { $0.kept != nil } }
 
-    /// Lets further callers share the request.
+    /// Begins the request, which one caller asked for and others may share.
     func share(_ shared: Deferred<Value>, _ keeper: Deferred<Value>) {
-        state.withLock { $0 = .inProgress(consumers: 1, shared: shared, keeper: keeper) }
+        state.withLock { $0 = State(consumers: 1, shared: shared, keeper: keeper) }
     }
 
-    /// Adds a consumer to a request that may be shared. Returns the state, but for the number of consumers.
+    /// Adds a consumer to a request that may be shared. Returns the state.
     func join() -> State {
-        state.exchange { state in
-            guard case .inProgress(let consumers, let shared?, let keeper) = state else { return state }
-            return .inProgress(consumers: consumers + 1, shared: shared, keeper: keeper)
+        state.withLock { state in
+            if state.shared != nil { state.consumers += 1 }
+            return state
         }
     }
 
     /// Removes a consumer. Returns the keeper if it was the last of a request in progress, which has ended thereby.
     func leave() -> Deferred<Value>? {
         let before = state.exchange { state in
-            guard case .inProgress(let consumers, let shared, let keeper) = state else { return state }
-            return consumers == 1
-                ? .ended : .inProgress(consumers: consumers - 1, shared: shared, keeper: keeper)
+            if state.keeper == nil { return state }
+            var state = state
+            state.consumers -= 1
+            return state.consumers > 0 ? state : State()
         }
-        guard case .inProgress(1, _, let keeper) = before else { return nil }
-        return keeper
+        return before.consumers == 1 ? before.keeper : nil
     }
 
     /// Keeps the value of a request that may be shared. Returns false for another.
     func keep(_ value: Value, _ timer: DelayedCall) -> Bool {
-        let before = state.exchange { state in
-            if case .inProgress(_, _?, _) = state { .kept(value, timer) } else { state }
-        }
-        return if case .inProgress(_, _?, _) = before { true } else { false }
+        state.exchange { $0.shared == nil ? $0 : State(kept: (value, timer)) }.shared != nil
     }
 
     /// Releases a value that is kept; a request in progress is shared no more, and its value not kept.
     func forget() {
-        end {
-            if case .inProgress(let consumers, _, let keeper) = $0 {
-                .inProgress(consumers: consumers, shared: nil, keeper: keeper)
-            } else {
-                .ended
-            }
-        }
+        end { $0.keeper == nil ? State() : State(consumers: $0.consumers, keeper: $0.keeper) }
     }
 
     /// Ends the entry.
-    func end() { end { _ in .ended } }
+    func end() { end { _ in State() } }
 
-    private func end(_ after: (State) -> State) {
-        if case .kept(_, let timer) = state.exchange(after) { timer.stop() }
-    }
+    private func end(_ after: (State) -> State) { state.exchange(after).kept?.timer.stop() }
 }

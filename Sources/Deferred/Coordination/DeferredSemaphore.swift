@@ -84,8 +84,9 @@ public final class DeferredSemaphore: Sendable {
     /// }
     /// ```
     ///
-    /// `run` releases the permit on every path; with this form that is up to the
-    /// caller. A permit that arrives together with a cancel, and that no callback receives, is released automatically.
+    /// `run` releases the permit on every path, and where a list with `cancelsRemaining` waits for the outcome, after
+    /// that has cancelled the rest; with this form both are up to the caller. A permit that arrives together with a
+    /// cancel, and that no callback receives, is released automatically.
     public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Permit> {
         guard limit >= 1 else {
             let reason = "a semaphore's limit must be 1 or more, is \(limit)"

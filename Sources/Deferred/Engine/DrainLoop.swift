@@ -46,7 +46,7 @@ struct DrainLoop: ~Copyable {
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
         @exclusivity(unchecked) var detached: ArraySlice<Link> = []
         /// Permits to be released when no job is left.
-        @exclusivity(unchecked) var permits: ArraySlice<HeldPermit> = []
+        @exclusivity(unchecked) var permits: [HeldPermit] = []
 
         var count: Int { jobs.count - start }
 
@@ -134,8 +134,8 @@ struct DrainLoop: ~Copyable {
                 continue
             }
             guard let job = others?.removeFirst() else {
-                guard let permit = others?.permits.popFirst() else { return }
-                permit.release()
+                guard let others, !others.permits.isEmpty else { return }
+                others.permits.removeFirst().release()
                 continue
             }
             switch consume job {

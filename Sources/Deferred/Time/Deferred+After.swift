@@ -27,7 +27,7 @@ extension Deferred {
     }
 
     /// Returns a Deferred and a closure that starts its timer.
-    fileprivate static func delayed(
+    static func delayed(
         _ value: Value, _ fileID: StaticString, _ line: UInt
     ) -> (Deferred, start: (Duration, any DelayedDispatcher) -> Void) {
         let timer = DelayedCall()

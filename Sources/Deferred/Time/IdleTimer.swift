@@ -15,9 +15,9 @@ public import Dispatch
 /// ``DeferredError/abandoned``. Safe from any thread.
 public final class IdleTimer: DeferredConvertible {
     /// Resolved when the timer expires. Its cancel stops the timer.
-    public var deferred: Deferred<Void> { wait.deferred }
+    public let deferred: Deferred<Void>
 
-    private let wait: PostponableWait
+    private let timer: MovableTimer
     private let interval: SpinLocked<Duration>
 
     /// Creates a timer and starts it.
@@ -31,15 +31,16 @@ public final class IdleTimer: DeferredConvertible {
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
         self.interval = SpinLocked(interval)
-        wait = PostponableWait(on: dispatcher, fileID, line)
-        wait.start { now in now + interval }
+        let timer = MovableTimer(after: interval, on: dispatcher)
+        self.timer = timer
+        deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in timer.step { .resolved(.end) } }
     }
 
     /// Starts the interval anew. Does nothing once the timer has expired or was cancelled.
     ///
     /// - Parameter newInterval: The interval from now on; the one before if nil. A shorter one takes effect at once.
     public func postpone(_ newInterval: Duration? = nil) {
-        wait.move { [self] now in
+        timer.move { [self] now in
             now
                 + interval.withLock { interval in
                     if let newInterval { interval = newInterval }

@@ -133,15 +133,13 @@ final class RepeatingSchedule: Sendable {
         var last: Int128
         /// The number of the interval at whose end the next run is due.
         var due: Int128 = 0
-        /// The wait for the next run.
-        var wait: PostponableWait?
         var isStopped = false
 
         /// Returns when the next run is due: at the end of the first interval that has not passed. (Of work that is
         /// stopped, the wait ends at once, and no run begins.)
         mutating func dueTime(at time: Duration) -> Duration {
             let length = interval.attoseconds
-            if isStopped { return .zero }
+            if isStopped { return .seconds(Int64.min) }
             guard length > 0 else {
                 due = last + 1
                 return time
@@ -153,6 +151,7 @@ final class RepeatingSchedule: Sendable {
     }
 
     private let dispatcher: any DelayedDispatcher
+    private let timer: MovableTimer
     /// Where the body runs; nil for where the timer expires.
     private let place: (any Dispatcher)?
     private let state: SpinLocked<State>
@@ -162,6 +161,7 @@ final class RepeatingSchedule: Sendable {
         startsNow: Bool
     ) {
         self.dispatcher = dispatcher
+        timer = MovableTimer(on: dispatcher)
         self.place = place
         state = SpinLocked(
             State(interval: interval, start: dispatcher.elapsed, last: startsNow ? -1 : 0))
@@ -181,54 +181,39 @@ final class RepeatingSchedule: Sendable {
         }
         let (isStopped, isFirst) = state.withLock { ($0.isStopped, $0.last < 0) }
         if isStopped || isFirst { return Deferred<Void>.resolved().then(on: place, run) }
-        let wait = PostponableWait(on: dispatcher, #fileID, #line)
-        // Attached before the timer is set, so that the body runs on the dispatcher.
-        let result = wait.deferred.then(on: place, run)
-        wait.start { [self] now in
-            state.withLock { state in
-                state.wait = wait
-                return state.dueTime(at: now)
-            }
-        }
-        return result
+        return timer.step(until: dueTime(at:), on: place, run)
     }
+
+    private func dueTime(at now: Duration) -> Duration { state.withLock { $0.dueTime(at: now) } }
 
     /// Moves the start to the present, so that the next run is due after one interval.
     func reset(every newInterval: Duration? = nil) {
         let now = dispatcher.elapsed
-        let wait = state.withLock { state in
+        state.withLock { state in
             if let newInterval { state.interval = max(newInterval, .zero) }
             // A run that is about to begin does not count intervals since the old start.
             (state.start, state.last, state.due) = (max(state.start, now), 0, 0)
-            return state.wait
         }
         // Computed from the start that is the latest by then, also if another thread resets (Q-f).
-        wait?.move { [self] now in state.withLock { $0.dueTime(at: now) } }
+        timer.move(to: dueTime(at:))
     }
 
     /// Has no further run begin.
     func stop() {
-        let wait = state.withLock { state in
-            state.isStopped = true
-            return state.wait
-        }
-        wait?.end()
+        state.withLock { $0.isStopped = true }
+        timer.move(to: dueTime(at:))
     }
 
     /// Records a run, and returns the number of intervals since the last one; nil if no further run is to begin.
     private func beginRun(at time: Duration) -> Int? {
-        let (count, wait) = state.withLock { state -> (Int?, PostponableWait?) in
-            let wait = state.wait.take()
-            if state.isStopped { return (nil, wait) }
+        state.withLock { state in
+            if state.isStopped { return nil }
             let length = state.interval.attoseconds
             let passed = (time - state.start).attoseconds
             let present = length == 0 ? state.due : max(state.due, passed / length)
             let count = present - state.last
             state.last = present
-            return (Int(clamping: max(count, 1)), wait)
+            return Int(clamping: max(count, 1))
         }
-        // Released outside of the lock.
-        _ = consume wait
-        return count
     }
 }

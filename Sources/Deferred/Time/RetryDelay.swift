@@ -49,7 +49,8 @@ public struct RetryDelay: Sendable {
         return RetryDelay(flaw: flaw) { attempt, _ in
             let most = maximum / .seconds(1)
             // 0 times an infinite power would be NaN.
-            let grown = first == .zero ? 0 : min(first / .seconds(1) * power(factor, attempt - 1), most)
+            let power = first == .zero ? 0 : Platform.power(factor, attempt - 1)
+            let grown = min(first / .seconds(1) * power, most)
             let drawn = random()
             let chance = drawn.isNaN ? 0 : min(max(drawn, 0), 1)
             return Duration(clampedSeconds: grown * (1 - jitter * chance))
@@ -80,16 +81,6 @@ public struct RetryDelay: Sendable {
     /// ```
     public func delay(afterAttempt attempt: Int, _ error: any Error) -> Duration {
         max(.zero, next(attempt, error))
-    }
-
-    private static func power(_ base: Double, _ exponent: Int) -> Double {
-        var (result, square, rest) = (1.0, base, exponent)
-        while rest > 0 {
-            if rest % 2 == 1 { result *= square }
-            square *= square
-            rest /= 2
-        }
-        return result
     }
 }
 

@@ -1,5 +1,5 @@
 // The C library, for what Swift's own libraries do not offer: the identity of the current thread and its queue,
-// yielding to another thread, and writing a line to standard error.
+// yielding to another thread, powers, and writing a line to standard error.
 internal import Dispatch
 internal import Synchronization
 
@@ -99,6 +99,9 @@ package enum Platform {
             return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
         }
     }
+
+    /// 1 for a negative exponent; infinite where that is too large for a `Double`.
+    static func power(_ base: Double, _ exponent: Int) -> Double { pow(base, Double(max(exponent, 0))) }
 
     /// Writes a line to standard error in one piece.
     ///

@@ -183,6 +183,18 @@ struct CancelOfSeveral {
         #expect(semaphore.available == limit)
     }
 
+    @Test("C7, D5: so does a list with a limit whose inputs wait for permits")
+    func remainingOfLimitedList() throws {
+        let lock = DeferredLock()
+        let list = DeferredList(0..<9, limit: 4, cancelsRemaining: true) { number in
+            lock.run { work(number) }
+        }
+        let first = list.first()
+        resolvers.all[0].resolve(7)
+        #expect(try successResult(of: first).value == 7)
+        #expect(log.all == ["0"] && !lock.isLocked && lock.waitingCount == 0)
+    }
+
     @Test("C7: a result that does not decide the list passes the permit on, before resolve returns")
     func undecided() throws {
         let lock = DeferredLock()

@@ -6,7 +6,7 @@ import Testing
 struct CancellableFIFOTests {
     @Test("random appending, taking and removing behaves as an array does", arguments: 0..<20)
     func againstArray(seed: Int) {
-        var random = Generator(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1)
+        var random = SplitMix64(UInt64(seed))
         var line = CancellableFIFO<Int>()
         var model: [(ticket: UInt64, element: Int)] = []
         var taken = model
@@ -36,15 +36,5 @@ struct CancellableFIFOTests {
         }
         while let next = line.popFirst() { #expect(next.element == model.removeFirst().element) }
         #expect(model.isEmpty)
-    }
-
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state ^= state << 13
-            state ^= state >> 7
-            state ^= state << 17
-            return state
-        }
     }
 }

@@ -72,17 +72,4 @@ struct AfterTests {
         #expect(try await Deferred.after(.microseconds(10), value: 1).value == 1)
         #expect(try await Deferred.after(.zero, on: .global()).map { 2 }.value == 2)
     }
-
-    @Test("A2: once resolved, it retains neither timer nor value")
-    func lifetime() {
-        weak var watched: SharedLog<String>?
-        do {
-            let object = SharedLog<String>()
-            watched = object
-            _ = Deferred.after(.seconds(1), on: clock, value: object)
-        }
-        #expect(watched != nil)
-        clock.advance(by: .seconds(1))
-        #expect(watched == nil)
-    }
 }

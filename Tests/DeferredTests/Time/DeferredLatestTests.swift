@@ -132,25 +132,4 @@ struct DeferredLatestTests {
         #expect(try failureResult(of: stale) is CancellationError)
         #expect(try successResult(of: fresh) == 2)
     }
-
-    @Test("Q5: work that the dispatcher releases fails with .abandoned")
-    func dispatcherReleased() throws {
-        var clock: ManualClock? = ManualClock()
-        let latest = DeferredLatest(debounce: .seconds(1), on: UnownedClock(clock: clock!))
-        let result = latest.syncRun { 1 }
-        clock = nil
-        #expect(try failureResult(of: result) as? DeferredError == .abandoned)
-    }
-
-    @Test("A2: what a settled call captured and returned is released")
-    func freed() {
-        let latest = DeferredLatest()
-        weak var watched: SharedLog<String>?
-        do {
-            let object = SharedLog<String>()
-            watched = object
-            latest.syncRun { object }
-        }
-        #expect(watched == nil)
-    }
 }

@@ -52,21 +52,6 @@ struct IdleTimerTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("Q5: where the dispatcher releases the timer, it is abandoned", arguments: [true, false])
-    func dispatcherReleased(isPostponed: Bool) throws {
-        var clock: ManualClock? = ManualClock()
-        let idle = IdleTimer(after: .seconds(1), on: UnownedClock(clock: clock!))
-        if isPostponed {
-            clock?.advance(by: .milliseconds(500))
-            idle.postpone()
-            clock?.advance(by: .milliseconds(500))
-        }
-        clock = nil
-        #expect(try failureResult(of: idle.deferred) as? DeferredError == .abandoned)
-        idle.postpone()
-        idle.cancel()
-    }
-
     @Test("postpone with another interval: a longer one as well as a shorter one, which takes effect at once")
     func otherInterval() throws {
         let idle = IdleTimer(after: .seconds(60), on: clock)

@@ -271,36 +271,4 @@ struct RetryTests {
             try successResult(of: result)
         }
     }
-
-    @Test("A2: nothing is retained once it has succeeded, failed, or was cancelled or abandoned")
-    func lifetime() {
-        // The last: an attempt that is abandoned, and then another.
-        for ending in 0..<5 {
-            weak var watched: SharedLog<String>?
-            do {
-                let object = SharedLog<String>()
-                watched = object
-                let source = Deferred<Int>()
-                let result = Deferred.retry(attempts: 2, delay: .constant(.seconds(1)), on: clock) {
-                    _ = object
-                    return ending == 4 ? Deferred() : source
-                }
-                switch ending {
-                case 0: source.resolve(1)
-                case 1:
-                    source.reject(TestError())
-                    clock.advance(by: .seconds(1))
-                case 2: result.cancel()
-                case 3:
-                    source.reject(TestError())
-                    result.cancel()
-                default: break
-                }
-                result.fail { _ in }
-            }
-            clock.advance(by: .seconds(1))
-            #expect(watched == nil, "ending \(ending)")
-            #expect(clock.scheduled.isEmpty)
-        }
-    }
 }
