@@ -13,7 +13,7 @@ extension Replayer {
             switch step.verb {
             case "return": return .outcome(.success(.word(step.words[0])))
             case "raise": return .outcome(.failure(ScenarioError(name: step.words[0])))
-            case "defer": return .deferred(try newest(step.words[0]).deferred)
+            case "defer": return .deferred(try newest(step.words[0]).chain())
             default: try run(step)
             }
         }
@@ -44,14 +44,15 @@ extension Replayer {
         guard let first = links.first, let last = links.last, links.count == (verb == "pair" ? 2 : 1) else {
             throw UnreadableStep(line: "\(verb) \(name)", reason: "wrong number of callbacks")
         }
+        let handle = try newest(name)
         let attached =
-            switch try newest(name) {
-            case .token(let deferred): attach(verb, first, last, to: deferred)
-            case .results(let results): attach(verb, first, last, to: results, Token.init(results:))
-            case .values(let values): attach(verb, first, last, to: values, Token.init(values:))
-            case .first(let winner): attach(verb, first, last, to: winner, Token.init(first:))
-            }
-        setNewest(name, .token(attached))
+            handle.attachPair?(
+                { verb == "fail" ? .resolved($0) : try self.deferred(first, .success($0)) },
+                { error in
+                    if verb == "then" { throw error }
+                    return try self.deferred(last, .failure(error))
+                }) ?? attach(verb, first, last, to: handle.chain())
+        setNewest(name, ScenarioHandle(attached))
     }
 
     /// Attaches to a chain, with the form that a user would write.
@@ -80,20 +81,6 @@ extension Replayer {
         }
     }
 
-    /// Attaches to a list's own Deferred, always as a pair, so that the result is a chain of tokens.
-    private func attach<Value>(
-        _ verb: String, _ first: ScenarioLink, _ last: ScenarioLink, to handle: Deferred<Value>,
-        _ token: @escaping @Sendable (Value) -> Token
-    ) -> Deferred<Token> {
-        handle.then { value -> Deferred<Token> in
-            if verb == "fail" { return .resolved(token(value)) }
-            return try self.deferred(first, .success(token(value)))
-        } orElse: { error -> Deferred<Token> in
-            if verb == "then" { throw error }
-            return try self.deferred(last, .failure(error))
-        }
-    }
-
     func maybe(_ name: String, _ steps: [ScenarioStep]) throws {
         let link = ScenarioLink(label: name, steps: steps)
         let nothing = Result<Token, any Error>.success(.word("none"))
@@ -113,11 +100,11 @@ extension Replayer {
                     return try outcome.get()
                 })
             }
-        setNewest(name, .token(made))
+        setNewest(name, ScenarioHandle(made))
     }
 
     func chain(_ name: String, to other: String) throws {
-        let handle = try newest(name).deferred
+        let handle = try newest(name).chain()
         switch producers[other] {
         case .deferred(let deferred): deferred.follow(handle)
         case .resolver(let resolver): handle.chain(to: resolver)

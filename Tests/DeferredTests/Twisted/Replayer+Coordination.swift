@@ -20,7 +20,7 @@ extension Replayer {
             self.permits[lockName, default: []].append(permit)
             return Token.word("acquired")
         }
-        setNewest(name, .token(acquired))
+        setNewest(name, ScenarioHandle(acquired))
     }
 
     func release(_ lockName: String) throws {
@@ -45,7 +45,7 @@ extension Replayer {
             case .semaphore(let semaphore): semaphore.run(body)
             default: throw UnreadableStep(line: lockName, reason: "neither a lock nor a semaphore")
             }
-        setNewest(name, .token(result))
+        setNewest(name, ScenarioHandle(result))
     }
 
     func makeSemaphore(_ name: String, _ limit: String) throws {

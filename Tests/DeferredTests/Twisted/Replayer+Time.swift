@@ -10,9 +10,9 @@ extension Replayer {
     }
 
     func timeout(_ name: String, _ after: String, _ steps: [ScenarioStep]?) throws {
-        let handle = try newest(name).deferred
+        let handle = try newest(name).chain()
         guard let steps else {
-            return setNewest(name, .token(handle.timeout(try seconds(after), on: clock)))
+            return setNewest(name, ScenarioHandle(handle.timeout(try seconds(after), on: clock)))
         }
         let limited = handle.timeout(try seconds(after), on: clock) {
             self.trace.append("timed-out \(name)")
@@ -21,10 +21,10 @@ extension Replayer {
             }
             return try outcome.get()
         }
-        setNewest(name, .token(limited))
+        setNewest(name, ScenarioHandle(limited))
     }
 
     func later(_ name: String, _ delay: String, _ value: String) throws {
-        setNewest(name, .token(.after(try seconds(delay), on: clock, value: .word(value))))
+        setNewest(name, ScenarioHandle(.after(try seconds(delay), on: clock, value: .word(value))))
     }
 }

@@ -76,8 +76,8 @@ final class Replayer: @unchecked Sendable {
         case "mark": try trace.append(word(0))
         case "look": try look(word(0))
         case "new": try make(word(0), canceller: words.count > 1 ? step.block : nil)
-        case "succeed": try setNewest(word(0), .token(.resolved(.word(word(1)))))
-        case "failed": try setNewest(word(0), .token(.rejected(ScenarioError(name: word(1)))))
+        case "succeed": try setNewest(word(0), ScenarioHandle(.resolved(.word(word(1)))))
+        case "failed": try setNewest(word(0), ScenarioHandle(.rejected(ScenarioError(name: word(1)))))
         case "keep": try keep(word(0), word(1))
         case "drop": try drop(word(0))
         case "then", "fail", "both", "pair": try attach(step.verb, to: word(0), Array(step.links.dropFirst()))
@@ -99,13 +99,13 @@ final class Replayer: @unchecked Sendable {
         case "run": try runHolding(word(0), word(1), step.links[2])
         case "queue": try primitives[word(0)] = .queue(DeferredQueue())
         case "put": try queue(word(0)).put(.word(word(1)))
-        case "get": try setNewest(word(0), .token(queue(word(1)).get()))
+        case "get": try setNewest(word(0), ScenarioHandle(queue(word(1)).get()))
         default: throw UnreadableStep(line: step.verb, reason: "no such step")
         }
     }
 
     private func look(_ name: String) throws {
-        trace.append("\(name) = \(try newest(name).outcome?.traced ?? "pending")")
+        trace.append("\(name) = \(try newest(name).outcome()?.traced ?? "pending")")
     }
 
     private func keep(_ name: String, _ other: String) throws {
