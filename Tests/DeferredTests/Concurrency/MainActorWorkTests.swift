@@ -44,23 +44,6 @@ import Testing
         try successResult(of: stopped)
     }
 
-    @Test("RepeatingWork: a run on the main actor that returns a Deferred is waited for, and cancelled")
-    func nested() async throws {
-        let step = Deferred<Void>()
-        let work = RepeatingWork(
-            every: .seconds(1), on: MainActor.self, timer: clock,
-            withCount: { _ -> Deferred<Void> in
-                model.runs.append("run")
-                return step
-            })
-        await drainMainActor()
-        clock.advance(by: .seconds(5))
-        await drainMainActor()
-        #expect(model.runs.count == 1)
-        work.cancel()
-        #expect(try failureResult(of: step) is CancellationError)
-    }
-
     @Test("DeferredQueue: a worker's jobs run on the main actor, one at a time")
     func worker() async throws {
         let queue = DeferredQueue<Int>()

@@ -60,6 +60,11 @@ extension Rules {
             Use("an errback for another type", "Boom(1)") { _ = $0.recover(Crash.self) { _ in 0 } },
             Use("an errback for its type") { _ = $0.recover(Boom.self) { _ in 0 } },
             Use("a finalizer", "Boom(1)") { $0.finally { _ in } },
+            Use("a pause", "Boom(1)") { $0.pause() },
+            Use("a pause and an errback, which is notified when the last handle is released") {
+                $0.pause()
+                $0.fail { _ in }
+            },
             Use("consumers that were cancelled", "Boom(1)") {
                 let shielded = $0.shielded()
                 let position = $0.recover { _ in 0 }
@@ -183,23 +188,6 @@ extension Rules {
                 others = ()
             }
             #expect(log.all.count { $0 == "reported" } == 1)
-        }
-
-        @Test("U1: a paused Deferred's failure is passed to its consumers when its last handle is released")
-        func paused() {
-            let handled = unhandled {
-                let source = Deferred<Int>()
-                source.pause()
-                source.fail { _ in }
-                source.reject(Boom(1))
-            }
-            #expect(handled.isEmpty)
-            let unhandled = unhandled {
-                let source = Deferred<Int>()
-                source.pause()
-                source.reject(Boom(2))
-            }
-            #expect(unhandled == ["Boom(2)"])
         }
 
         @Test("U1: a callback that fails after its link was cancelled is not reported")
