@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import Testing
 
 /// How a Replayer creates the Deferreds that a scenario completes explicitly.
 enum Making: CaseIterable, Sendable {
@@ -17,11 +18,14 @@ final class Replayer: @unchecked Sendable {
     let making: Making
     let clock = ManualClock()
     var trace: [String] = []
+    /// Whether the trace is complete. Callbacks that run later have no names to look up.
+    private(set) var isOver = false
     private var handles: [String: ScenarioHandle] = [:]
     var producers: [String: ScenarioSource] = [:]
     /// The handles that a name referred to when it was paused: an unpause applies to the latest of them.
     var paused: [String: [ScenarioHandle]] = [:]
-    var primitives: [String: Primitive] = [:]
+    var locks: [String: Lock] = [:]
+    var queues: [String: DeferredQueue<Token>] = [:]
     /// The acquired permits of a lock or semaphore, oldest first.
     var permits: [String: [DeferredSemaphore.Permit]] = [:]
     var reports: [DeferredDiagnostic] = []
@@ -46,16 +50,14 @@ final class Replayer: @unchecked Sendable {
 
     /// Releases everything: pending Deferreds are abandoned, and the cycle through the callbacks is broken.
     private func letGo() {
-        let everything = (handles, producers, paused, permits, primitives)
-        (handles, producers, paused, permits, primitives) = ([:], [:], [:], [:], [:])
+        isOver = true
+        let everything = (handles, producers, paused, permits, locks, queues)
+        (handles, producers, paused, permits, locks, queues) = ([:], [:], [:], [:], [:], [:])
         withExtendedLifetime(everything) {}
     }
 
     func newest(_ name: String) throws -> ScenarioHandle {
-        guard let handle = handles[name] else {
-            throw UnreadableStep(line: name, reason: "no Deferred of this name")
-        }
-        return handle
+        try #require(handles[name], "no Deferred of this name: \(name)")
     }
 
     /// Assigns a new handle to a name. The old one is released after that, since its release may run callbacks.
@@ -67,9 +69,7 @@ final class Replayer: @unchecked Sendable {
     func run(_ step: ScenarioStep) throws {
         let words = step.words
         func word(_ index: Int) throws -> String {
-            guard index < words.count else {
-                throw UnreadableStep(line: "\(step)", reason: "a word is missing")
-            }
+            try #require(index < words.count, "a word is missing: \(step)")
             return words[index]
         }
         switch step.verb {
@@ -92,15 +92,15 @@ final class Replayer: @unchecked Sendable {
         case "timeout": try timeout(word(0), word(1), step.items.count > 2 ? step.block : nil)
         case "later": try later(word(0), word(1), word(2))
         case "advance": try clock.advance(by: seconds(word(0)))
-        case "lock": try primitives[word(0)] = .lock(DeferredLock())
-        case "semaphore": try makeSemaphore(word(0), word(1))
+        case "lock": try locks[word(0)] = Lock(DeferredLock())
+        case "semaphore": try locks[word(0)] = Lock(DeferredSemaphore(#require(Int(word(1)))))
         case "acquire": try acquire(word(0), word(1))
         case "release": try release(word(0))
         case "run": try runHolding(word(0), word(1), step.links[2])
-        case "queue": try primitives[word(0)] = .queue(DeferredQueue())
+        case "queue": try queues[word(0)] = DeferredQueue()
         case "put": try queue(word(0)).put(.word(word(1)))
         case "get": try setNewest(word(0), ScenarioHandle(queue(word(1)).get()))
-        default: throw UnreadableStep(line: step.verb, reason: "no such step")
+        default: Issue.record("no such step: \(step.verb)")
         }
     }
 
