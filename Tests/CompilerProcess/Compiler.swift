@@ -59,6 +59,24 @@ package struct Compiler: Sendable {
         }
     }
 
+    /// Returns the lines of `source` that end in `  // text` and about which no complaint contains that text, and the
+    /// errors at other lines.
+    package func surprises(in source: String) async throws -> [String] {
+        let complaints = try await complaints(about: source)
+        let lines = source.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let expected = lines.enumerated().compactMap { index, line in
+            let parts = line.split(separator: "  // ", maxSplits: 1)
+            return parts.count == 2 ? (line: index + 1, text: String(parts[1])) : nil
+        }
+        let missing = expected.filter { line, text in
+            !complaints.contains { $0.line == line && $0.message.contains(text) }
+        }
+        let others = complaints.filter { error in
+            error.isError && !expected.contains { $0.line == error.line }
+        }
+        return missing.map { "line \($0.line), not refused: \($0.text)" } + others.map(\.description)
+    }
+
     /// Writes the module `name`, made of `sources`, to `folder`: its interface only, nothing to link.
     package func emitModule(
         _ name: String, of sources: [URL], to folder: URL, flags: [String] = []

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The code of the README that is in no article.
-@Suite struct ReadmeTests {
+@Suite struct ReadmeTests: Article {
     let eventLog = SharedLog<String>()
 
     @Test("README: the first line")
@@ -23,7 +23,6 @@ import Testing
 
     @Test("README: the most basic example")
     func basic() {
-        let print: @Sendable (String) -> Void = eventLog.add
         let greeting = Deferred<String>()
 
         greeting

@@ -72,6 +72,24 @@ struct AsyncOperationTests {
         }
     }
 
+    @Test(
+        "C4, C5: a cancel cancels the Task of a callback that runs, and one before that keeps it from running"
+    )
+    func cancelledCallback() async throws {
+        let running = Deferred.resolved(1).asyncMap { [clock] _ in try await clock.sleep(for: .seconds(1)) }
+        try await clock.whenScheduled().value
+        running.cancel()
+        #expect(try failureResult(of: running) is CancellationError)
+        #expect(clock.scheduled.isEmpty)
+        let source = Deferred<Int>()
+        let other = source.map { $0 }
+        let late = source.asyncDone { (_: Int) async in Issue.record("ran") }
+        late.cancel()
+        source.resolve(1)
+        #expect(try failureResult(of: late) is CancellationError)
+        #expect(try successResult(of: other) == 1)
+    }
+
     @Test("C2: the Task's outcome after a cancel is dropped without a report")
     func lateResult() async throws {
         let (gate, over) = (Deferred<Void>(), Deferred<Void>())
@@ -120,33 +138,6 @@ struct AsyncOperationTests {
         // The Task releases its closure after its last statement, which resolved the Deferred.
         while watched != nil { await Task.yield() }
     }
-
-    @Test("each form of Deferred(…) is the one that reads so")
-    func overloads() async throws {
-        let byLongBody = Deferred<Int> { resolver in
-            let sum = 1 + 2
-            resolver.resolve(sum)
-        }
-        #expect(try successResult(of: byLongBody) == 3)
-        let caught = Deferred(catching: { 4 })
-        let unlabelled = Deferred { 4 }
-        #expect(try successResult(of: unlabelled) == 4)
-        let inner = Deferred<Int> { caught }
-        #expect(try successResult(of: inner) == 4)
-        let asynchronous = Deferred { await number(6) }
-        #expect(try await asynchronous.value == 6)
-        let long = Deferred {
-            let first = await number(3)
-            return first + 4
-        }
-        #expect(try await long.value == 7)
-        let named: Deferred<Int> = Deferred(operation: { 8 })
-        #expect(try await named.value == 8)
-        let void = Deferred { _ = await number(0) }
-        try await void.value
-    }
-
-    private func number(_ number: Int) async -> Int { number }
 }
 
 extension SharedLog<String> {

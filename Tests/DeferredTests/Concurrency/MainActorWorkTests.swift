@@ -31,19 +31,6 @@ import Testing
         #expect(model.runs.count == 2)
     }
 
-    @Test("repeating: the count is that of the intervals until the run begins on the main actor")
-    func counted() async {
-        let work = Deferred.repeating(
-            every: .seconds(1), on: MainActor.self, timer: clock, startsNow: false,
-            withCount: { model.runs.append("\($0)") })
-        clock.advance(by: .seconds(3))
-        await drainMainActor()
-        clock.advance(by: .seconds(1))
-        await drainMainActor()
-        #expect(model.runs == ["3", "1"])
-        work.cancel()
-    }
-
     @Test("RepeatingWork: stop on the main actor prevents a run that was submitted and has not begun")
     func stop() async throws {
         let work = RepeatingWork(every: .seconds(1), on: MainActor.self, timer: clock) {
@@ -55,23 +42,6 @@ import Testing
         await drainMainActor()
         #expect(model.runs.count == 1)
         try successResult(of: stopped)
-    }
-
-    @Test("RepeatingWork: a run on the main actor that returns a Deferred is waited for, and cancelled")
-    func nested() async throws {
-        let step = Deferred<Void>()
-        let work = RepeatingWork(
-            every: .seconds(1), on: MainActor.self, timer: clock,
-            withCount: { _ -> Deferred<Void> in
-                model.runs.append("run")
-                return step
-            })
-        await drainMainActor()
-        clock.advance(by: .seconds(5))
-        await drainMainActor()
-        #expect(model.runs.count == 1)
-        work.cancel()
-        #expect(try failureResult(of: step) is CancellationError)
     }
 
     @Test("DeferredQueue: a worker's jobs run on the main actor, one at a time")
@@ -119,17 +89,6 @@ import Testing
         #expect(model.runs == ["other 1"])
         #expect(try failureResult(of: got) as? DeferredError == .finished)
         try successResult(of: other)
-    }
-
-    @Test("Q3: a get inside the callback of the last element of a finished queue fails at once")
-    func getInsideLast() async throws {
-        let queue = DeferredQueue<Int>()
-        let last = queue.get().map { _ in
-            queue.finish()
-            return queue.get().hasFired
-        }
-        try queue.put(1)
-        #expect(try successResult(of: last))
     }
 
     @Test("DeferredList: the body of a limited list runs on the main actor, for as many as the limit says")

@@ -261,21 +261,6 @@ struct WaitDeadlockTests {
         #expect(try later.now!.wait() == 3)
     }
 
-    @Test("what is further down, and suspended with the callbacks that a pause suspends, may be waited for")
-    func heldBack() throws {
-        let source = Deferred<Int>()
-        let next = source.map { $0 + 1 }
-        let last = next.map { $0 + 1 }
-        source.done { _ in source.pause() }
-        source.done { _ in }
-        source.resolve(1)
-        #expect(next.hasFired)
-        #expect(Self.waits(for: last))
-        #expect(Self.waits(for: next.map { $0 }))
-        Thread.detachNewThread { source.unpause() }
-        #expect(try last.wait() == 3)
-    }
-
     @Test("a callback that waits for a later one is refused after an unpause, and within an abandonment, too")
     func afterUnpause() {
         let refusals = SharedLog<Bool>()

@@ -19,7 +19,7 @@ struct RecordingPicturesTests {
     /// A chain with every kind of link, on `clock`.
     private func run(_ clock: ManualClock) -> DeferredRecording {
         let recording = Recorded.recording(by: clock)
-        let dispatcher = Rules.StoringDispatcher()
+        let dispatcher = ManualDispatcher()
         let source = Deferred<Int>()
         let nested = source.then { _ in Deferred.after(.milliseconds(250), on: clock, value: 1) }
         let failed = nested.map { _ -> Int in throw Rules.Boom(1) }
@@ -29,7 +29,7 @@ struct RecordingPicturesTests {
         source.resolve(1)
         clock.advance(by: .seconds(1))
         recording.stop()
-        dispatcher.drop()
+        dispatcher.dropAll()
         _ = dispatched.currentResult
         Rules.keep(list)
         return recording
@@ -49,7 +49,7 @@ struct RecordingPicturesTests {
                 "    d4{{\"list \(file):\(first + 3) <br/> value after 252 ms\"}}",
                 """
                     d5["recover \(file):\(first + 4) <br/> pending for 1 s, its callback waits on \
-                StoringDispatcher"]:::pending
+                ManualDispatcher"]:::pending
                 """,
                 "    d6([\"after \(file):\(first + 1) <br/> value after 250 ms\"])",
                 "    d1 --> d2", "    d6 -. nested .-> d2", "    d2 --> d3", "    d2 --> d4", "    d3 --> d4",
@@ -105,18 +105,18 @@ struct RecordingPicturesTests {
     @Test("Trace: an arrow from another thread leads to what a dispatcher runs")
     func arrows() throws {
         let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
-        let dispatcher = Rules.StoringDispatcher()
+        let dispatcher = ManualDispatcher()
         let source = Deferred<Int>()
         source.map { $0 }.done(on: dispatcher) { _ in }.done {}
         source.resolve(1)
-        Rules.onThread { dispatcher.runAll() }
+        Rules.onThread { dispatcher.run() }
         recording.stop()
         let events = try Recorded.check(trace: recording.chromeTrace())
         let starts = events.filter { $0["ph"] as? String == "s" }
         let ends = events.filter { $0["ph"] as? String == "f" }
         #expect(starts.count == 3 && ends.count == 3)
         #expect(starts[1]["tid"] as? Int != ends[1]["tid"] as? Int)
-        #expect(events.contains { $0["name"] as? String == "waits on StoringDispatcher" })
+        #expect(events.contains { $0["name"] as? String == "waits on ManualDispatcher" })
     }
 
     @Test("Trace and graph: an error's text, whatever it is, is valid in both")
@@ -147,7 +147,7 @@ struct RecordingPicturesTests {
         #expect(recording.mermaidGraph().hasPrefix("flowchart TD\n"))
         let source = Deferred<Int>()
         let nested = Deferred.resolved(1).then { _ in source }
-        let handed = Deferred.resolved(1).then(on: Rules.StoringDispatcher()) { _ in nested }
+        let handed = Deferred.resolved(1).then(on: ManualDispatcher()) { _ in nested }
         let graph = recording.mermaidGraph()
         #expect(graph.contains("waits for a nested Deferred\"]:::pending"))
         #expect(try Recorded.check(trace: recording.chromeTrace()).count > 4)

@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Testing
 
 extension Rules {
@@ -107,7 +108,7 @@ extension Rules {
 
         @Test("A1: an abandonment passes through nested waits, followers, lists and dispatchers")
         func goesThroughAll() {
-            let queue = StoringDispatcher()
+            let queue = ManualDispatcher()
             var inner: Deferred<Int>? = Deferred<Int>()
             let nested = Deferred.resolved(0).then { [inner] _ in inner! }
             let follower = Deferred<Int>()
@@ -117,7 +118,7 @@ extension Rules {
             let gathered = gather(inner!).map { $0 }
             let dispatched = inner!.recover(on: queue) { _ in 5 }
             inner = nil
-            queue.runAll()
+            queue.run()
             #expect(
                 [outcome(nested), outcome(follower), outcome(values)]
                     == Array(repeating: "abandoned", count: 3))

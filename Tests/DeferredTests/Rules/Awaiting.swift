@@ -17,18 +17,6 @@ extension Rules {
             #expect(outcome(try await result.value) == "Boom(3)")
         }
 
-        @Test("C6: awaits are resumed in the order in which everything was attached")
-        func awaitsInOrder() async throws {
-            let log = Log()
-            let source = Deferred<Int>()
-            source.done { log("before \($0)") }
-            let task = begin { try await source.value }
-            source.done { log("after \($0)") }
-            source.resolve(1)
-            #expect(log.all == ["before 1", "after 1"])
-            #expect(try await task.value == 1)
-        }
-
         @Test("C6: a cancelled Task's await throws CancellationError and cancels what nobody else consumes")
         func taskCancelled() async {
             let log = Log()
@@ -84,42 +72,6 @@ extension Rules {
             #expect(outcome(source) == "cancelled")
         }
 
-        @Test("C6: an await whose Deferred is settled while it is being attached gets the outcome")
-        func settledWhileAttached() async throws {
-            // Settled, but not idle: its callbacks run, and one of them starts the await.
-            let task = Box<Task<Int, any Error>?>(nil)
-            let source = Deferred<Int>()
-            source.done { _ in
-                let started = begin { try await source.value }
-                task.value = started
-            }
-            source.resolve(1)
-            #expect(try await task.value?.value == 1)
-        }
-
-        @Test("C3: a cancelled await cancels once: not what an errback upstream then waits for")
-        func cancelsOnce() async {
-            for isCancelledBefore in [true, false] {
-                let source = Deferred<Int>()
-                let second = Deferred<Int>()
-                let position = source.orElse { _ in second }
-                let task: Task<Int, any Error>
-                if isCancelledBefore {
-                    task = Task {
-                        withUnsafeCurrentTask { $0?.cancel() }
-                        return try await position.value
-                    }
-                } else {
-                    task = begin { try await position.value }
-                    task.cancel()
-                }
-                #expect(outcome(await task.result) == "cancelled")
-                #expect([outcome(source), outcome(second)] == ["cancelled", "pending"])
-                second.resolve(2)
-                #expect(outcome(position) == "2")
-            }
-        }
-
         @Test("C6: a Task cancelled after its await has ended cancels nothing")
         func cancelledAfter() async throws {
             let log = Log()
@@ -137,20 +89,6 @@ extension Rules {
             task.cancel()
             #expect(log.all.isEmpty)
             keep(position)
-        }
-
-        @Test(
-            "C3: an await and a position that leave, in either order, cancel the source",
-            arguments: [true, false])
-        func awaitLeaves(isFirst: Bool) async {
-            let source = Deferred<Int>()
-            let position = source.map { $0 }
-            let task = begin { try await source.value }
-            if isFirst { task.cancel() } else { position.cancel() }
-            #expect(outcome(source) == "pending")
-            if isFirst { position.cancel() } else { task.cancel() }
-            #expect(outcome(source) == "cancelled")
-            #expect(outcome(await task.result) == "cancelled")
         }
 
         @Test("P1: an await of a paused Deferred, pending or settled, is resumed when it is unpaused")

@@ -71,39 +71,38 @@ extension Rules {
             #expect(log.all == ["unheld 1"])
         }
 
-        @Test("C3: a nested wait, a follower and a list observer count as consumers")
-        func everyKindOfConsumerCounts() {
+        static let consumers: [@Sendable (Deferred<Int>) -> @Sendable () -> Void] = [
+            { source in
+                let nested = Deferred.resolved(0).then { _ in source }
+                return { nested.cancel() }
+            },
+            { source in
+                let (follower, resolver) = Deferred<Int>.withResolver()
+                resolver.follow(source)
+                return {
+                    follower.cancel()
+                    keep(resolver)
+                }
+            },
+            { source in
+                let list = DeferredList([source]).values()
+                return { list.cancel() }
+            },
+        ]
+
+        @Test(
+            "C3: a nested wait, a follower and a list observer count as consumers",
+            arguments: consumers.indices)
+        func everyKindOfConsumerCounts(kind: Int) {
             let log = Log()
             let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            func cancelsNobodyElse() {
-                let position = source.map { $0 }
-                position.cancel()
-                #expect(outcome(position) == "cancelled")
-                #expect(outcome(source) == "pending")
-            }
-            let nested = Deferred.resolved(0).then { _ in source }
-            cancelsNobodyElse()
-            nested.cancel()
-            #expect(log.all == ["canceller"])
-
-            let source2 = Deferred<Int>(canceller: { _ in log("canceller 2") })
-            let (follower, resolver) = Deferred<Int>.withResolver()
-            resolver.follow(source2)
-            let position = source2.map { $0 }
+            let cancelConsumer = Self.consumers[kind](source)
+            let position = source.map { $0 }
             position.cancel()
-            #expect([outcome(position), outcome(source2)] == ["cancelled", "pending"])
-            follower.cancel()
-            #expect(log.all == ["canceller", "canceller 2"])
-            #expect([outcome(follower), outcome(source2)] == ["cancelled", "cancelled"])
-
-            let source3 = Deferred<Int>(canceller: { _ in log("canceller 3") })
-            let list = DeferredList([source3]).values()
-            let position3 = source3.map { $0 }
-            position3.cancel()
-            #expect([outcome(position3), outcome(source3)] == ["cancelled", "pending"])
-            list.cancel()
-            #expect(log.all == ["canceller", "canceller 2", "canceller 3"])
-            keep(resolver)
+            #expect([outcome(position), outcome(source)] == ["cancelled", "pending"])
+            cancelConsumer()
+            #expect(log.all == ["canceller"])
+            #expect(outcome(source) == "cancelled")
         }
 
         @Test("C3: a finalizer is no consumer")
@@ -124,11 +123,6 @@ extension Rules {
             position.fail { log("two \(name(of: $0))") }
             position.cancel()
             #expect(log.all == ["canceller", "one cancelled", "two cancelled"])
-            let source2 = Deferred<Int>(canceller: { _ in log("canceller 2") })
-            let consumer = source2.map { $0 }
-            source2.cancel()
-            #expect(outcome(consumer) == "cancelled")
-            #expect(log.all.last == "canceller 2")
         }
     }
 }

@@ -94,21 +94,6 @@ extension Rules {
             }
         }
 
-        @Test("F6: the whole row dropped before it was fired, handles and all")
-        func droppedRow() {
-            SmallStack.run { check in
-                let tracker = LeakTracker()
-                _ = reports {
-                    let source = Deferred<Int>()
-                    var last = source
-                    for _ in 0..<Depth.count {
-                        last = last.map { [life = tracker.begin()] in life.returning($0) }
-                    }
-                }
-                check(tracker.alive, is: 0)
-            }
-        }
-
         @Test(
             "F6: many sources, each retained by a closure of the one before, released together",
             arguments: 0..<4)
@@ -143,20 +128,6 @@ extension Rules {
                 check(outcome(end), is: "abandoned")
                 check(tracker.alive, is: 0)
             }
-        }
-
-        @Test("A1: a source that an errback releases during another abandonment is abandoned at once")
-        func abandonedWithin() {
-            let log = Log()
-            var source: Deferred<Int>? = Deferred<Int>()
-            source!.fail { _ -> Void in
-                var inner: Deferred<Int>? = Deferred<Int>()
-                let chain = inner!.map { $0 }
-                inner = nil
-                log(outcome(chain))
-            }
-            source = nil
-            #expect(log.all == ["abandoned"])
         }
 
         @Test(

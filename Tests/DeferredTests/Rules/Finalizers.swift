@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Foundation
 import TestSupport
 import Testing
@@ -35,88 +36,72 @@ extension Rules {
             #expect(log.all == ["before", "after", "after before", "after after", "last", "finalizer 1"])
         }
 
+        /// Ways to attach a callback that logs "last" when what is returned is called, after the source has been resolved.
+        static let waits: [String: @Sendable (Deferred<Int>, Log) -> @Sendable () -> Void] = [
+            "nested waits": { source, log in
+                let (inner, innermost) = (Deferred<Int>(), Deferred<Int>())
+                source.then { _ in inner }.then { _ in innermost }.done { _ in log("last") }
+                return {
+                    inner.resolve(2)
+                    #expect(log.all.isEmpty)
+                    innermost.resolve(3)
+                }
+            },
+            "steps on a dispatcher": { source, log in
+                let queue = ManualDispatcher()
+                source.map(on: queue) { $0 }.done(on: queue) { _ in log("last") }
+                return {
+                    queue.runNext()
+                    #expect(log.all.isEmpty)
+                    queue.runNext()
+                }
+            },
+            "work that its dispatcher drops": { source, log in
+                let queue = ManualDispatcher()
+                source.done(on: queue) { _ in log("dispatched") }.fail { _ in log("last") }
+                return { queue.dropAll() }
+            },
+            "a pause": { source, log in
+                source.pause()
+                source.done { _ in log("last") }
+                return { source.unpause() }
+            },
+            "a pause from inside": { source, log in
+                source.done { _ in source.pause() }
+                source.map { $0 }.done { _ in log("last") }
+                return { source.unpause() }
+            },
+            "a chain that waits for it": { source, log in
+                let inner = Deferred<Int>()
+                Deferred.resolved(0).then { _ in source }.then { _ in inner }.done { _ in log("last") }
+                return { inner.resolve(2) }
+            },
+            "a list": { source, log in
+                let inner = Deferred<Int>()
+                DeferredList([source, .resolved(2)]).values().then { _ in inner }.done { _ in log("last") }
+                return { inner.resolve(2) }
+            },
+            "a follower": { source, log in
+                let (follower, inner) = (Deferred<Int>(), Deferred<Int>())
+                follower.follow(source)
+                follower.then { _ in inner }.done { _ in log("last") }
+                return { inner.resolve(2) }
+            },
+        ]
+
         @Test(
-            "Z1: it outlives a nested wait, added before or after the callback that waits",
-            arguments: [true, false])
-        func outlivesNestedWait(isAddedFirst: Bool) {
-            let log = Log()
-            let source = Deferred<Int>()
-            let inner = Deferred<Int>()
-            let innermost = Deferred<Int>()
+            "Z1: it runs after everything that follows, whether added before that or after it",
+            arguments: waits.keys.sorted(), [true, false])
+        func outlives(wait: String, isAddedFirst: Bool) throws {
+            let (source, log) = (Deferred<Int>(), Log())
             if isAddedFirst { source.finally { _ in log("finalizer") } }
-            source.then { _ in inner }.then { _ in innermost }.done { _ in log("last") }
+            let attach = try #require(Self.waits[wait])
+            let endWait = attach(source, log)
             if !isAddedFirst { source.finally { _ in log("finalizer") } }
             source.resolve(1)
             #expect(log.all.isEmpty)
-            inner.resolve(2)
-            #expect(log.all.isEmpty)
-            innermost.resolve(3)
+            endWait()
             #expect(log.all == ["last", "finalizer"])
-        }
-
-        @Test("Z1: it outlives a dispatched callback and what follows from it")
-        func outlivesDispatched() {
-            let log = Log()
-            let queue = StoringDispatcher()
-            let source = Deferred<Int>()
-            source.finally { _ in log("finalizer") }
-            source.map(on: queue) { log("dispatched", returning: $0) }.done(on: queue) { _ in log("again") }
-            source.resolve(1)
-            queue.runNext()
-            #expect(log.all == ["dispatched"])
-            queue.runNext()
-            #expect(log.all == ["dispatched", "again", "finalizer"])
-        }
-
-        @Test("Z1: work that its dispatcher drops lets the finalizer run, after what follows from that")
-        func outlivesDroppedWork() {
-            let log = Log()
-            let queue = StoringDispatcher()
-            let source = Deferred<Int>()
-            source.finally { _ in log("finalizer") }
-            source.done(on: queue) { _ in log("dispatched") }.fail { log(name(of: $0)) }
-            source.resolve(1)
-            #expect(log.all.isEmpty)
-            queue.drop()
-            #expect(log.all == ["abandoned", "finalizer"])
-        }
-
-        @Test("Z1: it waits for callbacks suspended by a pause, also from inside")
-        func outlivesPaused() {
-            let log = Log()
-            let source = Deferred<Int>()
-            source.finally { _ in log("finalizer") }
-            source.pause()
-            source.done { _ in log("callback") }
-            source.resolve(1)
-            #expect(log.all.isEmpty)
-            source.unpause()
-            #expect(log.all == ["callback", "finalizer"])
-
-            let second = Deferred<Int>()
-            second.finally { _ in log("finalizer 2") }
-            second.done { _ in second.pause() }.done { log("after the pausing one") }
-            second.done { _ in log("second's") }
-            second.resolve(1)
-            #expect(log.all.last == "finalizer")
-            second.unpause()
-            #expect(log.all.suffix(3) == ["second's", "after the pausing one", "finalizer 2"])
-        }
-
-        @Test("Z1: it outlives chains that wait for it, and lists and followers that this firing completes")
-        func outlivesWhatWaits() {
-            let log = Log()
-            let source = Deferred<Int>()
-            source.finally { _ in log("finalizer") }
-            Deferred.resolved(0).then { _ in source }.done { _ in log("nested") }
-            DeferredList([source, .resolved(2)]).values().done { log("list \($0)") }
-            gather(source).done { log("gathered \($0)") }
-            let follower = Deferred<Int>()
-            follower.follow(source)
-            follower.done { _ in log("follower's") }
-            source.resolve(1)
-            #expect(log.all.last == "finalizer")
-            #expect(log.all.dropLast().sorted() == ["follower's", "gathered 1", "list [1, 2]", "nested"])
         }
 
         @Test("Z1: callbacks attached while the callbacks run are waited for too")
@@ -135,13 +120,13 @@ extension Rules {
         @Test("Z1: with a dispatcher it runs there; what drops it runs it, and it runs once")
         func dispatchedFinalizer() {
             let log = Log()
-            let queue = StoringDispatcher()
+            let queue = ManualDispatcher()
             let source = Deferred<Int>()
             source.finally(on: queue) { log("dispatched \(outcome($0))") }
             source.done { _ in log("callback") }
             source.resolve(1)
             #expect(log.all == ["callback"])
-            queue.runAll()
+            queue.run()
             #expect(log.all == ["callback", "dispatched 1"])
             let dropped = Deferred<Int>()
             dropped.finally(on: DroppingDispatcher()) { _ in log("dropped") }

@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import TestSupport
 import Testing
 
@@ -28,23 +29,6 @@ extension Rules {
             #expect(numbers.taken.value == 3)
             sources[0].resolve(0)
             #expect(numbers.taken.value == 3)
-        }
-
-        @Test("D5: first has its value, values has failed: no more starts, also without cancelsRemaining")
-        func decided() {
-            let numbers = Endless()
-            let first = DeferredList(numbers, limit: 3) { number in
-                number < 10 ? Deferred<Int>.rejected(Boom(number)) : .resolved(number)
-            }.first()
-            #expect(outcome(first.map { "\($0)" }) == "(index: 10, value: 10)")
-            #expect(numbers.taken.value == 11)
-
-            let others = Endless()
-            let values = DeferredList(others, limit: 3) { number in
-                number < 10 ? .resolved(number) : Deferred<Int>.rejected(Boom(number))
-            }.values()
-            #expect(outcome(values) == "Boom(10)")
-            #expect(others.taken.value == 11)
         }
 
         @Test("D5: a cancel stops an endless list, whatever is cancelled", arguments: 0..<3)
@@ -85,20 +69,6 @@ extension Rules {
             #expect(numbers.taken.value == 0)
         }
 
-        @Test("D5: cancelled from its own body, it starts no more and cancels the input being made")
-        func cancelledFromBody() {
-            let (numbers, inputs) = (Endless(), Inputs(9))
-            let own = Box<DeferredList<Int>?>(nil)
-            let list = DeferredList(numbers, limit: 3) { number in
-                if number == 1 { own.value?.cancel() }
-                return inputs.begin(number)
-            }
-            own.value = list
-            #expect(outcome(list.values()) == "cancelled")
-            #expect(inputs.log.all == ["cancels 0", "cancels 1"])
-            #expect(numbers.taken.value == 2)
-        }
-
         @Test("D2: first fails with the error that came last when the sequence ends after it")
         func allFail() {
             let sources = (0..<3).map { _ in Deferred<Int>() }
@@ -120,71 +90,6 @@ extension Rules {
             #expect(outcome(early) == "[0, 1, 2, 3]")
             #expect(outcome(late) == "[0, 1, 2, 3]")
             #expect(outcome(list.first().map { $0.index }) == "0")
-        }
-
-        @Test("D5: a result asked for inside the body has all inputs")
-        func askedInside() {
-            let (own, inner) = (Box<DeferredList<Int>?>(nil), Box<Deferred<[Int]>?>(nil))
-            let list = DeferredList(0..<3, limit: 1) { number in
-                if number == 1 { inner.value = own.value?.values() }
-                return Deferred.resolved(number)
-            }
-            own.value = list
-            #expect(outcome(list.values()) == "[0, 1, 2]")
-            #expect(inner.value.map(outcome) == "[0, 1, 2]")
-        }
-
-        @Test("T1: results that are asked for on several threads while inputs settle there have all inputs")
-        func askedOnThreads() {
-            for _ in 0..<20 {
-                let queue = StoringDispatcher()
-                let list = DeferredList((0..<40).lazy.map { $0 }, limit: 3) { index in
-                    Deferred<Int> { resolver in queue.dispatch { resolver.resolve(index) } }
-                }
-                onThreads(4) { _ in
-                    let values = list.values()
-                    while outcome(values) == "pending" { queue.runNext() }
-                    #expect(outcome(values) == "\(Array(0..<40))")
-                }
-            }
-        }
-
-        @Test("T1: a cancel of an endless list on one thread ends the results on all, and no more starts")
-        func cancelledOnThread() {
-            for _ in 0..<20 {
-                let (queue, numbers, startedCount) = (StoringDispatcher(), Endless(), Box(0))
-                let list = DeferredList(numbers, limit: 3) { index in
-                    startedCount.change { $0 += 1 }
-                    return Deferred<Int> { resolver in queue.dispatch { resolver.resolve(index) } }
-                }
-                onThreads(4) { thread in
-                    let values = list.values()
-                    var round = 0
-                    while outcome(values) == "pending" {
-                        round += 1
-                        if thread == 0 && round == 20 { list.cancel() }
-                        queue.runNext()
-                    }
-                    #expect(outcome(values) == "cancelled")
-                }
-                let count = startedCount.value
-                queue.runAll()
-                #expect(startedCount.value == count && numbers.taken.value == count)
-            }
-        }
-
-        @Test("D5: completed reads an endless list of settled inputs, and stops when the loop is left")
-        func completedEndless() async {
-            let numbers = Endless()
-            var seen: [Int] = []
-            for await (index, result) in DeferredList(numbers, limit: 3, { Deferred.resolved($0) }).completed
-            {
-                #expect(outcome(result) == "\(index)")
-                seen.append(index)
-                if seen.count == 1000 { break }
-            }
-            #expect(seen == Array(0..<1000))
-            #expect(numbers.taken.value < 1200)
         }
 
         @Test("D5: when the loop over completed is left, those in progress go on and no more starts")

@@ -59,26 +59,6 @@ extension Rules {
             #expect(outcomeAfter(depth: depth, touch) == "abandoned")
         }
 
-        @Test("A1: the same through resolvers, whose last copies go one within another", arguments: [8, 40])
-        func resolvers(depth: Int) {
-            let (last, lastResolver) = Deferred<Int>.withResolver(canceller: { _ in })
-            let consumer = last.map { $0 }
-            var resolver = lastResolver
-            for _ in 0..<depth {
-                let inner = Box<Resolver<Int>?>(resolver)
-                let deferred: Deferred<Int>
-                (deferred, resolver) = Deferred<Int>.withResolver()
-                deferred.fail { _ in
-                    inner.value = nil
-                    consumer.cancel()
-                }
-            }
-            (_, resolver) = Deferred<Int>.withResolver()
-            _ = consume lastResolver
-            #expect(["abandoned", "cancelled"].contains(outcome(consumer)))
-            keep(resolver)
-        }
-
         @Test(
             "A1: a source abandoned while each canceller cancels a consumer of the next",
             arguments: [8, 1000])

@@ -47,6 +47,17 @@ enum Rules {
         return reports.value
     }
 
+    /// Describes a diagnostic by its kind and error, and by the lines where the Deferred was made and where it was reported.
+    static func words(_ diagnostic: DeferredDiagnostic) -> String {
+        switch diagnostic {
+        case .unhandledFailure(let error, let made): "\(name(of: error)) of \(made.line)"
+        case .alreadyFired(let made, let first, let again):
+            "\(made.line) fired at \(first.map { "\($0.line)" } ?? "?"), again at \(again.line)"
+        case .notFireable(let made, let at): "\(made.line) not fireable at \(at.line)"
+        case .unbalancedUnpause(let made, let at): "\(made.line) not paused at \(at.line)"
+        }
+    }
+
     /// Keeps handles alive up to this call, whatever the optimiser does.
     @inline(never)
     static func keep(_ handles: Any...) {

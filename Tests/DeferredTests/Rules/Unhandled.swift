@@ -6,9 +6,7 @@ extension Rules {
     @Suite("Rule U1: failures that nobody handled") struct Unhandled {
         /// The errors that are reported as unhandled while `body` runs.
         private func unhandled(_ body: () -> Void) -> [String] {
-            reports(body).map {
-                if case .unhandledFailure(let error, _) = $0 { name(of: error) } else { "\($0)" }
-            }
+            reports(body).map { String(words($0).prefix { $0 != " " }) }
         }
 
         @Test("U1: reported once, when the last handle is released, with the error and where it was created")
@@ -21,13 +19,7 @@ extension Rules {
                 #expect(copy != nil)
                 copy = nil
             }
-            guard case .unhandledFailure(let error, let made)? = found.first else {
-                Issue.record("not reported as unhandled: \(found)")
-                return
-            }
-            #expect(found.count == 1)
-            #expect(error as? Boom == Boom(1))
-            #expect(made == DeferredDiagnostic.Location(line: #line - 13))
+            #expect(found.map(words) == ["Boom(1) of \(#line - 7)"])
         }
 
         /// What is done with a source before it fails with `Boom(1)`, and the reports that follow.
@@ -68,6 +60,11 @@ extension Rules {
             Use("an errback for another type", "Boom(1)") { _ = $0.recover(Crash.self) { _ in 0 } },
             Use("an errback for its type") { _ = $0.recover(Boom.self) { _ in 0 } },
             Use("a finalizer", "Boom(1)") { $0.finally { _ in } },
+            Use("a pause", "Boom(1)") { $0.pause() },
+            Use("a pause and an errback, which is notified when the last handle is released") {
+                $0.pause()
+                $0.fail { _ in }
+            },
             Use("consumers that were cancelled", "Boom(1)") {
                 let shielded = $0.shielded()
                 let position = $0.recover { _ in 0 }
@@ -98,12 +95,7 @@ extension Rules {
                 source.map { $0 }.done { _ in }
                 source.reject(Boom(1))
             }
-            #expect(found.count == 1)
-            guard case .unhandledFailure(_, let made)? = found.first else {
-                Issue.record("not reported as unhandled: \(found)")
-                return
-            }
-            #expect(made == DeferredDiagnostic.Location(line: #line - 8))
+            #expect(found.map(words) == ["Boom(1) of \(#line - 3)"])
         }
 
         @Test("U1: what a callback or an initializer's closure throws is unhandled like any other failure")
@@ -155,61 +147,46 @@ extension Rules {
             #expect(unhandled { Deferred<Int>().fail { _ in } }.isEmpty)
         }
 
-        @Test("U1: a cancelled consumer that fails is reported with its last handle, its source pending")
-        func cancelledConsumer() {
-            let count = Box(0)
-            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
+        /// What makes a Deferred fail with `Boom(1)` and returns it, and what still refers to it.
+        static let failing: [@Sendable () -> (failed: any Sendable, others: any Sendable)] = [
+            {
                 let source = Deferred<Int>()
-                let other = source.map { $0 }
-                do {
-                    let position = source.recover { _ -> Int in throw Boom(1) }
-                    position.cancel()
-                    #expect(count.value == 0)
-                }
-                #expect(count.value == 1)
-                source.resolve(1)
-                #expect(outcome(other) == "1")
-                #expect(count.value == 1)
-            }
-        }
-
-        @Test("U1: a failed list is reported when its last handle is released, though inputs are pending")
-        func failedList() {
-            let count = Box(0)
-            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
+                let (position, other) = (source.recover { _ -> Int in throw Boom(1) }, source.map { $0 })
+                position.cancel()
+                return (position, (source, other))
+            },
+            {
                 let (one, two) = (Deferred<Int>(), Deferred<Int>())
-                do {
-                    let list = DeferredList([one, two]).values()
-                    one.reject(Boom(1))
-                    #expect(count.value == 0)
-                    keep(list)
-                }
-                #expect(count.value == 1)
-                two.resolve(1)
-                #expect(count.value == 1)
-            }
-        }
+                let list = DeferredList([one, two]).values()
+                one.reject(Boom(1))
+                return (list, (one, two))
+            },
+            {
+                let (deferred, resolver) = Deferred<Int>.withResolver()
+                resolver.follow(.rejected(Boom(1)))
+                return (deferred, resolver)
+            },
+        ]
 
-        @Test("U1: the failure of what it followed is reported though the Resolver lives")
-        func resolverKeptUnfired() {
-            let count = Box(0)
-            DeferredDiagnostics.withHandler({ _ in count.change { $0 += 1 } }) {
-                var deferred: Deferred<Int>?
-                let resolver: Resolver<Int>
-                (deferred, resolver) = Deferred<Int>.withResolver()
-                let followed = Deferred<Int>()
-                resolver.follow(followed)
-                followed.reject(Boom(2))
-                #expect(count.value == 0)
-                keep(deferred as Any)
-                deferred = nil
-                #expect(count.value == 1)
-                keep(resolver)
+        @Test(
+            "U1: it is reported with the last handle, though its source, its inputs or its Resolver remain",
+            arguments: failing.indices)
+        func othersRemain(kind: Int) {
+            let log = Log()
+            DeferredDiagnostics.withHandler({ log(words($0).hasPrefix("Boom(1)") ? "reported" : "other") }) {
+                var (failed, others): (any Sendable, any Sendable) = Self.failing[kind]()
+                #expect(log.all.isEmpty)
+                keep(failed)
+                failed = ()
+                #expect(log.all == ["reported"])
+                keep(others)
+                others = ()
             }
+            #expect(log.all.count { $0 == "reported" } == 1)
         }
 
         /// Returns a pending Deferred whose canceller fails it with `Boom(1)`.
-        private static func failing() -> Deferred<Int> {
+        private static func failedByCanceller() -> Deferred<Int> {
             Deferred<Int>(canceller: { $0.reject(Boom(1)) })
         }
 
@@ -268,7 +245,7 @@ extension Rules {
 
         @Test("U1: an error with which a canceller rejects its source is never reported", arguments: cancels)
         func cancelledWork(of use: Use) {
-            #expect(unhandled { use.apply(Self.failing()) } == use.expected)
+            #expect(unhandled { use.apply(Self.failedByCanceller()) } == use.expected)
         }
 
         @Test("U1: an outcome that a cancelled source takes from elsewhere is not reported, either")
@@ -282,7 +259,7 @@ extension Rules {
                 deferred.done { _ in }
                 deferred.cancel()
                 resolver.value = nil
-                let (follower, source) = (Deferred<Int>(), Self.failing())
+                let (follower, source) = (Deferred<Int>(), Self.failedByCanceller())
                 follower.follow(source)
                 follower.cancel()
                 #expect(follower.hasFired)
@@ -313,26 +290,9 @@ extension Rules {
             }
         }
 
-        @Test("U1: a paused Deferred's failure is passed to its consumers when its last handle is released")
-        func paused() {
-            let handled = unhandled {
-                let source = Deferred<Int>()
-                source.pause()
-                source.fail { _ in }
-                source.reject(Boom(1))
-            }
-            #expect(handled.isEmpty)
-            let unhandled = unhandled {
-                let source = Deferred<Int>()
-                source.pause()
-                source.reject(Boom(2))
-            }
-            #expect(unhandled == ["Boom(2)"])
-        }
-
         @Test("U1: a callback that fails after its link was cancelled is not reported")
         func cancelledWhileItRuns() {
-            let work = StoringDispatcher()
+            let work = ManualDispatcher()
             let handle = Box<Deferred<Int>?>(nil)
             func unhandled(_ make: (Deferred<Int>) -> Deferred<Int>) -> [String] {
                 self.unhandled {
@@ -341,7 +301,7 @@ extension Rules {
                         throw Boom(1)
                     }
                     handle.value = make(running)
-                    work.runAll()
+                    work.run()
                     handle.value = nil
                 }
             }
@@ -354,21 +314,6 @@ extension Rules {
                     _ = $0.map { $0 }
                     return $0
                 }.isEmpty)
-        }
-
-        @Test("U1: a callback that returns a failed Deferred after its link was cancelled is not reported")
-        func cancelledBeforeItReturns() {
-            let found = unhandled {
-                let source = Deferred<Int>()
-                let handle = Box<Deferred<Int>?>(nil)
-                handle.value = source.then { _ -> Deferred<Int> in
-                    handle.value!.cancel()
-                    return .rejected(Boom(1))
-                }
-                source.resolve(1)
-                handle.value = nil
-            }
-            #expect(found.isEmpty)
         }
     }
 }

@@ -1,19 +1,25 @@
 import Deferred
+import Testing
 
 /// The result of a callback's block.
 enum CallbackEnd {
     case outcome(Result<Token, any Error>)
     case deferred(Deferred<Token>)
+
+    var outcome: Result<Token, any Error>? {
+        if case .outcome(let outcome) = self { outcome } else { nil }
+    }
 }
 
 extension Replayer {
     /// Runs a block with `input`; its last step determines the result, which without one is the input.
     func perform(_ steps: [ScenarioStep], _ input: Result<Token, any Error>) throws -> CallbackEnd {
+        if isOver { throw CancellationError() }
         for step in steps {
             switch step.verb {
             case "return": return .outcome(.success(.word(step.words[0])))
             case "raise": return .outcome(.failure(ScenarioError(name: step.words[0])))
-            case "defer": return .deferred(try newest(step.words[0]).deferred)
+            case "defer": return .deferred(try newest(step.words[0]).chain())
             default: try run(step)
             }
         }
@@ -26,10 +32,8 @@ extension Replayer {
     }
 
     func value(_ link: ScenarioLink, _ input: Result<Token, any Error>) throws -> Token {
-        guard case .outcome(let outcome) = try call(link, input) else {
-            throw UnreadableStep(line: link.label, reason: "a Deferred where a value was called for")
-        }
-        return try outcome.get()
+        try #require(call(link, input).outcome, "a Deferred where a value was called for: \(link.label)")
+            .get()
     }
 
     func deferred(_ link: ScenarioLink, _ input: Result<Token, any Error>) throws -> Deferred<Token> {
@@ -41,17 +45,17 @@ extension Replayer {
 
     /// Attaches to the newest handle; the new handle replaces it once the call has returned.
     func attach(_ verb: String, to name: String, _ links: [ScenarioLink]) throws {
-        guard let first = links.first, let last = links.last, links.count == (verb == "pair" ? 2 : 1) else {
-            throw UnreadableStep(line: "\(verb) \(name)", reason: "wrong number of callbacks")
-        }
+        try #require(links.count == (verb == "pair" ? 2 : 1), "wrong number of callbacks: \(verb) \(name)")
+        let (first, last) = (links[0], links[links.count - 1])
+        let handle = try newest(name)
         let attached =
-            switch try newest(name) {
-            case .token(let deferred): attach(verb, first, last, to: deferred)
-            case .results(let results): attach(verb, first, last, to: results, Token.init(results:))
-            case .values(let values): attach(verb, first, last, to: values, Token.init(values:))
-            case .first(let winner): attach(verb, first, last, to: winner, Token.init(first:))
-            }
-        setNewest(name, .token(attached))
+            handle.attachPair?(
+                { verb == "fail" ? .resolved($0) : try self.deferred(first, .success($0)) },
+                { error in
+                    if verb == "then" { throw error }
+                    return try self.deferred(last, .failure(error))
+                }) ?? attach(verb, first, last, to: handle.chain())
+        setNewest(name, ScenarioHandle(attached))
     }
 
     /// Attaches to a chain, with the form that a user would write.
@@ -80,20 +84,6 @@ extension Replayer {
         }
     }
 
-    /// Attaches to a list's own Deferred, always as a pair, so that the result is a chain of tokens.
-    private func attach<Value>(
-        _ verb: String, _ first: ScenarioLink, _ last: ScenarioLink, to handle: Deferred<Value>,
-        _ token: @escaping @Sendable (Value) -> Token
-    ) -> Deferred<Token> {
-        handle.then { value -> Deferred<Token> in
-            if verb == "fail" { return .resolved(token(value)) }
-            return try self.deferred(first, .success(token(value)))
-        } orElse: { error -> Deferred<Token> in
-            if verb == "then" { throw error }
-            return try self.deferred(last, .failure(error))
-        }
-    }
-
     func maybe(_ name: String, _ steps: [ScenarioStep]) throws {
         let link = ScenarioLink(label: name, steps: steps)
         let nothing = Result<Token, any Error>.success(.word("none"))
@@ -106,22 +96,16 @@ extension Replayer {
                     return deferred
                 })
             } else {
-                Deferred(catching: { () throws -> Token in
-                    guard case .outcome(let outcome) = try self.perform(steps, nothing) else {
-                        throw CancellationError()
-                    }
-                    return try outcome.get()
-                })
+                Deferred(catching: { try #require(self.perform(steps, nothing).outcome).get() })
             }
-        setNewest(name, .token(made))
+        setNewest(name, ScenarioHandle(made))
     }
 
     func chain(_ name: String, to other: String) throws {
-        let handle = try newest(name).deferred
-        switch producers[other] {
+        let handle = try newest(name).chain()
+        switch try #require(producers[other], "can't be fired: \(other)") {
         case .deferred(let deferred): deferred.follow(handle)
         case .resolver(let resolver): handle.chain(to: resolver)
-        case nil: throw UnreadableStep(line: other, reason: "can't be fired")
         }
     }
 }

@@ -21,15 +21,15 @@ extension Replayer {
         switch (making, canceller) {
         case (.initializer, nil):
             let deferred = Deferred<Token>()
-            setNewest(name, .token(deferred))
+            setNewest(name, ScenarioHandle(deferred))
             producers[name] = .deferred(deferred)
         case (.initializer, let canceller?):
             let deferred = Deferred<Token>(canceller: canceller)
-            setNewest(name, .token(deferred))
+            setNewest(name, ScenarioHandle(deferred))
             producers[name] = .deferred(deferred)
         case (.resolver, let canceller):
             let (deferred, resolver) = Deferred<Token>.withResolver(canceller: canceller)
-            setNewest(name, .token(deferred))
+            setNewest(name, ScenarioHandle(deferred))
             producers[name] = .resolver(resolver)
         }
     }
@@ -49,7 +49,7 @@ extension Replayer {
 
     /// Completes, and records why if that was refused.
     func fire(_ name: String, _ written: String) throws {
-        let producer = try producers[name] ?? .deferred(newest(name).deferred)
+        let producer = try producers[name] ?? .deferred(newest(name).chain())
         let reportsBefore = reports.count
         guard !producer.complete(with: Result(written: written)) else { return }
         let refusal =

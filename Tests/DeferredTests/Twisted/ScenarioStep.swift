@@ -1,3 +1,5 @@
+import Testing
+
 /// One step of a scenario: words and blocks, as Tests/Conformance/README.md describes them.
 struct ScenarioStep: Sendable {
     enum Item: Sendable {
@@ -41,22 +43,12 @@ struct ScenarioLink: Sendable {
     var defers: Bool { steps.last?.verb == "defer" }
 }
 
-/// A line of a scenario that cannot be read.
-struct UnreadableStep: Error, CustomStringConvertible {
-    let line: String
-    let reason: String
-
-    var description: String { "\(reason): \(line)" }
-}
-
 extension ScenarioStep {
     /// Reads one line of a scenario.
     init(line: String) throws {
         var tokens = line.split(separator: " ").map(String.init)[...]
         let steps = Self.readSteps(&tokens)
-        guard tokens.isEmpty, steps.count == 1 else {
-            throw UnreadableStep(line: line, reason: "expected one step with its blocks closed")
-        }
+        try #require(tokens.isEmpty && steps.count == 1, "not one step with its blocks closed: \(line)")
         self = steps[0]
     }
 

@@ -146,25 +146,6 @@ import Testing
         #expect(try failureResult(of: page) as? DeferredError == .timedOut)
     }
 
-    @Test("Cancelling: a callback that is running when the time has passed is allowed to finish")
-    func runningCallback() throws {
-        let clock = ManualClock()
-        let page = Deferred<Int>()
-        let eventLog = eventLog
-        let limited = page.map { value in
-            eventLog.add("callback begins")
-            clock.advance(by: .seconds(5))
-            eventLog.add("callback ends")
-            return value
-        }.timeout(.seconds(5), on: clock) {
-            eventLog.add("time limit")
-            return -1
-        }
-        limited.done { eventLog.add("\($0)") }
-        page.resolve(1)
-        #expect(eventLog.all == ["callback begins", "callback ends", "time limit", "-1"])
-    }
-
     @Test("Cancelling: a time limit behind a busy dispatcher waits for it, unless that is shielded")
     func busyDispatcher() throws {
         let (page, queue, clock) = (Deferred.resolved("text"), ManualDispatcher(), ManualClock())

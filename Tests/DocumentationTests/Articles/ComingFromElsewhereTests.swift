@@ -51,10 +51,7 @@ import Testing
 
     /// The code of each row of a table with code: what is between backticks in its second cell, but names alone.
     private static func rows() throws -> [[String]] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let article = root.appending(path: "Sources/Deferred/Deferred.docc/ComingFromElsewhere.md")
-        return try String(contentsOf: article, encoding: .utf8).split(separator: "\n")
+        try Package.text(of: "Sources/Deferred/Deferred.docc/ComingFromElsewhere.md").split(separator: "\n")
             .filter { $0.hasPrefix("| ") }
             .map { row in
                 let cell = row.split(separator: "|").dropFirst().first ?? ""
@@ -86,14 +83,5 @@ import Testing
         #expect(rows.count { !$0.isEmpty } >= 150)
         let errors = try await errors(about: rows)
         #expect(errors.isEmpty, "\(errors)")
-    }
-
-    @Test("Coming from elsewhere: the first to settle, and the first value")
-    func firstToSettle() async throws {
-        let (a, b) = (Deferred<Int>.rejected(Refused()), Deferred.resolved(2))
-        let first = await DeferredList([a, b]).completed.first { _ in true }
-        #expect(first?.index == 0)
-        #expect(throws: Refused.self) { try first?.result.get() }
-        #expect(try successResult(of: DeferredList([a, b]).first()) == (1, 2))
     }
 }

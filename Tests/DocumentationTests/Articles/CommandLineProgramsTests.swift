@@ -19,7 +19,7 @@ func interruption(by number: CInt = SIGINT) -> Deferred<Void> {
     return interrupted
 }
 
-@Suite struct CommandLineProgramsTests {
+@Suite struct CommandLineProgramsTests: Article {
     let eventLog = SharedLog<String>()
 
     private func exitCode(_ results: [Result<Int, any Error>]) -> CInt {
@@ -32,8 +32,7 @@ func interruption(by number: CInt = SIGINT) -> Deferred<Void> {
 
     /// Checks six addresses, of which two are done when `stop` is called.
     private func run(stop: (DeferredList<Int>, Deferred<[Result<Int, any Error>]>) -> Void) throws -> CInt {
-        let (eventLog, checks) = (eventLog, DeferredQueue<Int>())
-        let print: @Sendable (String) -> Void = eventLog.add
+        let checks = DeferredQueue<Int>()
         @Sendable func check(_ address: String) -> Deferred<Int> {
             if address == "/2" { return .rejected(Refused()) }
             return checks.get()
@@ -56,12 +55,6 @@ func interruption(by number: CInt = SIGINT) -> Deferred<Void> {
 
     private let partialReport =
         ["/1: 200", "/2: refused"] + (3...6).map { "/\($0): not checked" }
-
-    /// The tests of linkcheck, which has this function, send it a signal.
-    @Test("Command-line programs: without a signal, nothing is cancelled")
-    func pending() throws {
-        try expectNoResult(interruption(by: SIGUSR1))
-    }
 
     @Test("Command-line programs: a signal cancels the list's inputs, and what was done is reported")
     func cancelled() throws {

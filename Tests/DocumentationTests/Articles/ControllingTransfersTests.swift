@@ -3,6 +3,7 @@ import DeferredOperations
 import Foundation
 import LoopbackServer
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -46,9 +47,9 @@ final class TokenAdapter: Sendable {
 
 @Suite final class ControllingTransfersTests: TransferArticle, @unchecked Sendable {
     private final class Parser: Sendable {
-        private let count = Mutex(0)
-        var byteCount: Int { count.withLock { $0 } }
-        func consume(_ piece: Data) { count.withLock { $0 += piece.count } }
+        private let counts = SharedLog<Int>()
+        var byteCount: Int { counts.all.reduce(0, +) }
+        func consume(_ piece: Data) { counts.add(piece.count) }
     }
 
     @Test("Controlling transfers: bodies in pieces")
@@ -129,10 +130,10 @@ final class TokenAdapter: Sendable {
     @Test("Controlling transfers: requests that are refused at once share one renewal of the token")
     func tokens() async throws {
         guarded(by: "new")
-        let renewals = Mutex(0)
+        let renewals = SharedLog<String>()
         let renewal = Deferred<String>()
         let adapter = TokenAdapter(token: "old") {
-            renewals.withLock { $0 += 1 }
+            renewals.add("renewed")
             return renewal.shielded()
         }
         // Gets an element when a request waits for the renewal.
@@ -153,7 +154,7 @@ final class TokenAdapter: Sendable {
         for request in requests.dropFirst() {
             #expect(try await request.value.data == Data("in".utf8))
         }
-        #expect(renewals.withLock { $0 } == 1)
+        #expect(renewals.all.count == 1)
         let later = try await adapter.dataSource(for: URLRequest(url: url("/guarded"))).request(on: queue)
             .value
         #expect(later.data == Data("in".utf8) && server.requests.count == 8 + 7 + 1)
@@ -176,16 +177,16 @@ final class TokenAdapter: Sendable {
     @Test("Controlling transfers: a request that is refused after the renewal uses the new token, once")
     func refusedLate() async throws {
         guarded(by: "new")
-        let renewals = Mutex(0)
+        let renewals = SharedLog<String>()
         let adapter = TokenAdapter(token: "old") {
-            renewals.withLock { $0 += 1 }
+            renewals.add("renewed")
             return .resolved("new")
         }
         let late = adapter.dataSource(for: URLRequest(url: url("/guarded")))
         for source in [adapter.dataSource(for: URLRequest(url: url("/guarded"))), late] {
             #expect(try await source.request(on: queue).value.data == Data("in".utf8))
         }
-        #expect(renewals.withLock { $0 } == 1)
+        #expect(renewals.all.count == 1)
 
         guarded(by: "another")
         let refused = adapter.dataSource(for: URLRequest(url: url("/guarded")))

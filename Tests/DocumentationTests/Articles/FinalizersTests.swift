@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite struct FinalizersTests {
+@Suite struct FinalizersTests: Article {
     let eventLog = SharedLog<String>()
 
     private struct Connection: Sendable {
@@ -20,7 +20,6 @@ import Testing
         "Finalizers: at the end of a chain it runs last, whether opening takes time or not",
         arguments: [true, false])
     func atTheEnd(opensAtOnce: Bool) {
-        let print: @Sendable (String) -> Void = eventLog.add
         let connection = Connection(opening: Deferred(), answer: Deferred(), eventLog: eventLog)
         if opensAtOnce { connection.opening.resolve() }
         connection.open()
@@ -59,7 +58,6 @@ import Testing
 
     @Test("Finalizers: before what follows, on a pending Deferred")
     func beforeWhatFollows() {
-        let print: @Sendable (String) -> Void = eventLog.add
         let connection = Connection(opening: Deferred(), answer: Deferred(), eventLog: eventLog)
         let opened = connection.open()
         opened.finally { _ in connection.close() }
@@ -73,7 +71,6 @@ import Testing
 
     @Test("Finalizers: before what follows, on a settled Deferred, it runs too early")
     func tooEarly() {
-        let print: @Sendable (String) -> Void = eventLog.add
         let connection = Connection(opening: .resolved(), answer: Deferred(), eventLog: eventLog)
         let opened = connection.open()
         opened.finally { _ in connection.close() }
@@ -114,7 +111,6 @@ import Testing
 
     @Test("Finalizers: the order of several")
     func several() {
-        let print: @Sendable (String) -> Void = eventLog.add
         let opened = Deferred<Void>()
         opened.finally { _ in print("close the connection") }
         opened.finally { _ in print("say goodbye") }

@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite struct ListsTests {
+@Suite struct ListsTests: Article {
     let eventLog = SharedLog<String>()
 
     @Test("Lists: all, the good ones, and the quickest")
@@ -28,7 +28,6 @@ import Testing
 
     @Test("Lists: as they come")
     func completed() async {
-        let print: @Sendable (String) -> Void = eventLog.add
         let list = DeferredList([Deferred.resolved("a"), Deferred.resolved("b")])
         for await (index, result) in list.completed {
             print("\(index): \(result)")
@@ -91,7 +90,6 @@ import Testing
 
     @Test("Lists: different types")
     func gathering() {
-        let print: @Sendable (String) -> Void = eventLog.add
         let (name, age) = (Deferred.resolved("Ann"), Deferred.resolved(41))
         gather(name, age).done { name, age in print("\(name) is \(age)") }
         #expect(eventLog.all == ["Ann is 41"])
@@ -103,7 +101,6 @@ import Testing
             let description: String
             init(_ name: String, _ error: any Error) { description = "\(name): \(error)" }
         }
-        let print: @Sendable (String) -> Void = eventLog.add
         let addresses = ["/a", "/b"]
         @Sendable func fetchPage(_ address: String) -> Deferred<String> {
             address == "/b" ? .rejected(Refused()) : .resolved("page")
@@ -129,31 +126,6 @@ import Testing
         }
         b.resolve("bb")
         #expect(eventLog.all == ["/b was first, with 2 characters", "a cancelled"])
-    }
-
-    @Test("Lists: a failure stops a limited list, unless another result is waited for")
-    func limitedFailure() throws {
-        for isAskedForResults in [true, false] {
-            let (started, inputs) = (SharedLog<Int>(), (0..<4).map { _ in Deferred<Int>() })
-            let list = DeferredList(0..<4, limit: 2) { number in
-                started.add(number)
-                return inputs[number]
-            }
-            let (values, results) = (list.values(), isAskedForResults ? list.results() : nil)
-            inputs[0].reject(Refused())
-            #expect(try failureResult(of: values) is Refused)
-            #expect(started.all == (isAskedForResults ? [0, 1, 2] : [0, 1]))
-            let later = results ?? list.results()
-            for input in inputs.dropFirst() { input.resolve(1) }
-            let outcomes = try successResult(of: later)
-            #expect(throws: Refused.self) { try outcomes[0].get() }
-            #expect(try outcomes[1].get() == 1)
-            if isAskedForResults {
-                #expect(try outcomes[3].get() == 1)
-            } else {
-                #expect(throws: CancellationError.self) { try outcomes[3].get() }
-            }
-        }
     }
 
     @Test("Lists: at most so many at once")

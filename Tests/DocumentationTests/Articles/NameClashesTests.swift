@@ -98,13 +98,8 @@ import Testing
     @Test("Name clashes: with another module named Deferred, this one is used under an alias")
     func moduleAliases() async throws {
         try await module("Deferred", "public struct Deferred<Value> { public init(_ value: Value) {} }")
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let files = FileManager.default.enumerator(
-            at: root.appending(path: "Sources/Deferred"), includingPropertiesForKeys: nil)
-        let sources = (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }
         try await compiler.emitModule(
-            "TwistedDeferred", of: sources, to: folder,
+            "TwistedDeferred", of: Package.files(under: "Sources/Deferred", named: ".swift"), to: folder,
             flags: ["-module-alias", "Deferred=TwistedDeferred", "-package-name", "Deferred"])
 
         // Not the modules of this build: there, Deferred is this package's.

@@ -6,7 +6,7 @@ import Multicast
 import TestSupport
 import Testing
 
-@Suite struct OneEventManyListenersTests {
+@Suite struct OneEventManyListenersTests: Article {
     let eventLog = SharedLog<String>()
 
     private final class Archive: Sendable {
@@ -129,7 +129,6 @@ import Testing
 
     @Test("Multicast: a channel's messages")
     func messages() async {
-        let print: @Sendable (String) -> Void = eventLog.add
         let chat = Channel<String>()
         let (begun, resolver) = Deferred<Void>.withResolver()
         let listening = Task {

@@ -9,13 +9,12 @@ enum Request {
     @TaskLocal static var name = "none"
 }
 
-@Suite struct TaskLocalsTests {
+@Suite struct TaskLocalsTests: Article {
     let eventLog = SharedLog<String>()
 
     @Test("Task-locals: a plain callback sees those of the code that completes the Deferred")
     func completing() {
         let page = Deferred<String>()
-        let print: @Sendable (String) -> Void = eventLog.add
         Request.$name.withValue("attaching") {
             page.done { _ in print(Request.name) }
         }
@@ -27,7 +26,6 @@ enum Request {
 
     @Test("Task-locals: attached to a settled Deferred, to a queue, to the main actor")
     func settled() async throws {
-        let print: @Sendable (String) -> Void = eventLog.add
         let text = Deferred.resolved("text")
         let callbacks = Request.$name.withValue("attaching") {
             [
@@ -64,7 +62,6 @@ enum Request {
     @Test("Task-locals: the first attempt of a retry sees the caller's, later ones those of the dispatcher")
     func retry() throws {
         let clock = ManualClock()
-        let print: @Sendable (String) -> Void = eventLog.add
         let page = Request.$name.withValue("calling") {
             Deferred<Int>.retry(attempts: 2, delay: .constant(.seconds(1)), on: clock) {
                 print(Request.name)
@@ -79,7 +76,6 @@ enum Request {
     @Test("Task-locals: captured, a value does not depend on who completes the Deferred")
     func captured() {
         let page = Deferred<String>()
-        let print: @Sendable (String) -> Void = eventLog.add
         Request.$name.withValue("attaching") {
             let name = Request.name
             page.done { _ in print(name) }

@@ -4,12 +4,11 @@ import Dispatch
 import TestSupport
 import Testing
 
-@Suite struct ThreadsAndDispatchersTests {
+@Suite struct ThreadsAndDispatchersTests: Article {
     let eventLog = SharedLog<String>()
 
     @Test("Threads: without a dispatcher, at once")
     func atOnce() {
-        let print: @Sendable (String) -> Void = eventLog.add
         let answer = Deferred<Int>()
         answer.done { print("got \($0)") }
         print("before")

@@ -20,7 +20,7 @@ private final class Connection: Sendable {
     func close() { eventLog.add("closed") }
 }
 
-@Suite struct TimeLimitsAndRatesTests {
+@Suite struct TimeLimitsAndRatesTests: Article {
     let clock = ManualClock()
     let eventLog = SharedLog<String>()
 
@@ -129,7 +129,6 @@ private final class Connection: Sendable {
         struct Done: Error {}
         let (index, log) = (SharedLog<String>(), eventLog)
         let names = (0..<250).map { "\($0)" }
-        let print: @Sendable (String) -> Void = eventLog.add
         let rest = SynchronizedValue(names[...])
         let sorting = RepeatingWork(every: .zero, on: clock) {
             let slice = rest.write { rest in

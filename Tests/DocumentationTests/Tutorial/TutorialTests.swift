@@ -13,12 +13,10 @@ import Testing
 
     /// The code of a step, without `@main` and imports.
     private func code(of step: Int) throws -> String {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let resources = root.appending(path: "Sources/DeferredOperations/DeferredOperations.docc/Resources")
-        return try String(contentsOf: resources.appending(path: "fetcher-\(step).swift"), encoding: .utf8)
-            .split(separator: "\n").filter { $0 != "@main" && !$0.hasPrefix("import ") }.joined(
-                separator: "\n")
+        let resources = "Sources/DeferredOperations/DeferredOperations.docc/Resources"
+        return try Package.text(of: "\(resources)/fetcher-\(step).swift")
+            .split(separator: "\n").filter { $0 != "@main" && !$0.hasPrefix("import ") }
+            .joined(separator: "\n")
     }
 
     @Test("Tutorial: each step compiles; `.ci/tutorial` runs them")
@@ -30,8 +28,7 @@ import Testing
 
     @Test("Tutorial: the fetcher below is that of the last step")
     func lastStep() throws {
-        let here = URL(filePath: #filePath).deletingLastPathComponent()
-        let tested = try String(contentsOf: here.appending(path: "Step7.swift"), encoding: .utf8)
+        let tested = try Package.text(of: "Tests/DocumentationTests/Tutorial/Step7.swift")
         #expect(tested.filter { !$0.isWhitespace }.contains(try code(of: 7).filter { !$0.isWhitespace }))
     }
 
