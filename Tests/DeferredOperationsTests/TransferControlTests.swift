@@ -197,8 +197,7 @@ struct TransferControlTests {
         options.validateResponse = { _ in mayReturn.wait() }
         fixture.server.route("/it", .pattern(1_000_000))
         let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
-        await fixture.server.waitForRequests(seen: 1)
-        await fixture.server.waitUntilIdle()
+        await fixture.untilServed()
         #expect(request.currentResult == nil)
         mayReturn.signal()
         #expect(try await request.value.data.count == 1_000_000)
