@@ -113,8 +113,8 @@ struct PartialContentTests {
         #expect(fixture.names == ["it"])
     }
 
-    /// Leaves a part file that has all of the 1000 bytes, of a length that the server has not announced: the answer breaks
-    /// off after its last byte.
+    /// Leaves a part file that has all of the 1000 bytes, of a length that the server has not announced: the
+    /// answer breaks off after its last byte.
     private func leaveCompletePart() async {
         let unfinished = Answer { exchange in
             try exchange.sendHead(200, [("ETag", "\"a\""), ("Transfer-Encoding", "chunked")])
