@@ -48,9 +48,10 @@ struct TransferControlTests {
 
     @Test("A redirect that is changed to what is not http, or for ever, is an error")
     func invalidChanges() async throws {
-        await expectFailure("invalidRedirect", "file:///etc/passwd") {
-            throw await fixture.failure(of: .redirect(to: "/target")) {
-                $1.onRedirect = { _ in .resolved(.change(URLRequest(url: URL(string: "file:///etc/passwd")!)))
+        for address in ["file:///etc/passwd", "http:///x"] {
+            await expectFailure("invalidRedirect", address) {
+                throw await fixture.failure(of: .redirect(to: "/target")) {
+                    $1.onRedirect = { _ in .resolved(.change(URLRequest(url: URL(string: address)!))) }
                 }
             }
         }

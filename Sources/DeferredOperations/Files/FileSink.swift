@@ -360,7 +360,7 @@ extension FileSink {
     /// Whether another server may do better.
     private func mayBeElsewhere(_ error: any Error) -> Bool {
         switch error as? DataSourceError {
-        case .cannotWrite, .destinationExists, .destinationBusy, .timedOut(_, .total): false
+        case .cannotWrite, .destinationExists, .destinationBusy: false
         default: !(error is CancellationError)
         }
     }
