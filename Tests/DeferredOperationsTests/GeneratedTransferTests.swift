@@ -5,8 +5,8 @@ import Testing
 
 @testable import DeferredOperations
 
-/// Random events for the state machine and each of the real sinks, without a server: whatever a server sends, and whenever the
-/// user, a timer or the disk comes in between.
+/// Random events for the state machine and each of the real sinks, without a server: whatever a server sends,
+/// and whenever the user, a timer or the disk comes in between.
 @Suite(.timeLimit(.minutes(5)))
 struct GeneratedTransferTests {
     /// A server of which each answer is right or wrong at random: what the transfer hears about one request.

@@ -20,8 +20,8 @@ struct RefusedAnswerTests {
         weak var source: DownloadDataSource?
     }
 
-    /// Downloads `/it`. Answers with `X-Refused` are refused, and others accepted, once so many bytes of their body have been
-    /// received.
+    /// Downloads `/it`. Answers with `X-Refused` are refused, and others accepted, once so many bytes of
+    /// their body have been received.
     private func download(
         decidingAfter byteCount: Int64 = 0, resumes: Bool, mirrors: [URL] = []
     ) -> Deferred<DownloadDataSource.File> {

@@ -139,21 +139,26 @@ final class ScriptedSink: TransferSink, @unchecked Sendable {
     private let request: URLRequest
     /// Whether there is a rest to request after each answer.
     private let isEndless: Bool
+    /// How many bytes it has of an earlier attempt.
+    private let before: Int64
     /// What is requested after a failure, one after another.
     private(set) var mirrors: [URLRequest]
     var isFull = false
     private(set) var data = Data()
 
-    init(_ request: URLRequest, isEndless: Bool = false, mirrors: [URLRequest] = []) {
+    init(
+        _ request: URLRequest, isEndless: Bool = false, before: Int64 = 0, mirrors: [URLRequest] = []
+    ) {
         self.request = request
         self.isEndless = isEndless
+        self.before = before
         self.mirrors = mirrors
     }
 
     func reply(to question: TransferStateMachine.Question) -> TransferStateMachine.Reply {
         switch question {
         case .prepare: .request(request)
-        case .begin: .body(before: 0, total: nil)
+        case .begin: .body(before: before, total: nil)
         case .completed: isEndless ? .request(request) : .complete
         case .unsatisfiable: .nothing
         case .failed: mirrors.isEmpty ? .nothing : .request(mirrors.removeFirst())

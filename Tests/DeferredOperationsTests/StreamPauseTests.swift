@@ -37,12 +37,6 @@ struct StreamPauseTests {
         }
     }
 
-    /// Waits until the transfer has paused: it has closed its connection.
-    private func paused() async {
-        await fixture.server.waitForRequests(seen: 1)
-        await fixture.server.waitUntilIdle()
-    }
-
     @Test("Streams: a paused transfer continues when all of the file has been taken, and not before")
     func room() throws {
         let (buffer, taken) = (StreamBuffer(limit: 4, pauseByteCount: 8), Observations<Void>())
@@ -81,7 +75,7 @@ struct StreamPauseTests {
         let request = source.request(on: fixture.queue)
         // It takes all pieces, and thereby continues the transfer, while the accepted answer is being delivered.
         let body = reading(source.body)
-        await paused()
+        await fixture.untilServed()
         mayReturn.signal()
         #expect(try await body.value == Data(Pattern.bytes(byteCount)))
         #expect(try await request.value.response.statusCode == 200)
@@ -101,7 +95,7 @@ struct StreamPauseTests {
         let source = source(options)
         let request = source.request(on: fixture.queue)
         await isFirst.wait(for: 1)
-        await paused()
+        await fixture.untilServed()
         let body = reading(source.body)
         await fixture.server.waitForRequests(seen: 2)
         mayReturn.signal()

@@ -98,8 +98,7 @@ struct StreamTests {
         }
         let request = source.request(on: fixture.queue)
         // All of it waits in the file, from which one byte is taken at a time.
-        await fixture.server.waitForRequests(seen: 1)
-        await fixture.server.waitUntilIdle()
+        await fixture.untilServed()
         mayReturn.signal()
         #expect(try await request.value.byteCount == byteCount)
         #expect(received.all.reduce(0, +) == byteCount && others.all == ["fine"])
@@ -139,9 +138,7 @@ struct StreamTests {
             options: options)
         let request = source.request(on: fixture.queue)
         _ = try await source.head.value
-        // It has paused when the server sees the connection close.
-        await fixture.server.waitForRequests(seen: 1)
-        await fixture.server.waitUntilIdle()
+        await fixture.untilServed()
         let received = source.metrics.received
         #expect(received > 1 << 20 && received < 32 << 20)
         for _ in 0..<100 { clock.advance(by: .seconds(1)) }
@@ -170,8 +167,7 @@ struct StreamTests {
         }
         let (unread, head) = request()
         _ = try await head.value
-        await fixture.server.waitForRequests(seen: 1)
-        await fixture.server.waitUntilIdle()
+        await fixture.untilServed()
         let next = URLDataSource(fixture.url("/other"), options: .patient).request(on: fixture.queue)
         clock.advance(by: .seconds(59))
         #expect(unread.currentResult == nil && next.currentResult == nil)
@@ -242,9 +238,8 @@ struct StreamTests {
             .resource(8 << 20, etag: "\"a\""), bufferByteCount: 1 << 20, pauseByteCount: 1 << 21)
         let request = source.request(on: fixture.queue)
         _ = try await source.head.value
-        // It has paused, with many pieces in the buffer.
-        await fixture.server.waitForRequests(seen: 1)
-        await fixture.server.waitUntilIdle()
+        // Many pieces are in the buffer.
+        await fixture.untilServed()
         let body = source.body
         let rest = Task {
             var iterator = body.makeAsyncIterator()

@@ -48,9 +48,10 @@ struct TransferControlTests {
 
     @Test("A redirect that is changed to what is not http, or for ever, is an error")
     func invalidChanges() async throws {
-        await expectFailure("invalidRedirect", "file:///etc/passwd") {
-            throw await fixture.failure(of: .redirect(to: "/target")) {
-                $1.onRedirect = { _ in .resolved(.change(URLRequest(url: URL(string: "file:///etc/passwd")!)))
+        for address in ["file:///etc/passwd", "http:///x"] {
+            await expectFailure("invalidRedirect", address) {
+                throw await fixture.failure(of: .redirect(to: "/target")) {
+                    $1.onRedirect = { _ in .resolved(.change(URLRequest(url: URL(string: address)!))) }
                 }
             }
         }
@@ -197,8 +198,7 @@ struct TransferControlTests {
         options.validateResponse = { _ in mayReturn.wait() }
         fixture.server.route("/it", .pattern(1_000_000))
         let request = URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue)
-        await fixture.server.waitForRequests(seen: 1)
-        await fixture.server.waitUntilIdle()
+        await fixture.untilServed()
         #expect(request.currentResult == nil)
         mayReturn.signal()
         #expect(try await request.value.data.count == 1_000_000)

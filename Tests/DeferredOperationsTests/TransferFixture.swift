@@ -72,6 +72,12 @@ final class TransferFixture: Sendable {
             .request(on: queue)
     }
 
+    /// Waits until a request has been answered, or its transfer has paused: its connection is closed then.
+    func untilServed() async {
+        await server.waitForRequests(seen: 1)
+        await server.waitUntilIdle()
+    }
+
     func contents(_ name: String = "it") -> Data? { FileManager.default.contents(atPath: file(name).path) }
 
     /// The `Range` headers of the requests so far.

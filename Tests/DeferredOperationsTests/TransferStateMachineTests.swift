@@ -97,6 +97,82 @@ struct TransferStateMachineTests {
         #expect(words(&simulation).contains("401"))
     }
 
+    @Test(
+        "A redirect keeps a HEAD and what follows the #, and nothing that belongs to a body or another host")
+    func redirected() throws {
+        var first = URLRequest(url: URL(string: address + "#part")!)
+        let fields = ["Authorization", "Content-Type", "Cookie", "Proxy-Authorization", "X-Mine"]
+        for name in fields { first.setValue("x", forHTTPHeaderField: name) }
+        let rows: [(method: String, status: Int, location: String, next: String, dropped: [String])] = [
+            ("POST", 302, "/b", "GET http://example.org/b#part", ["Content-Type"]),
+            ("POST", 307, "/b", "POST http://example.org/b#part", []),
+            ("HEAD", 303, "/b#c", "HEAD http://example.org/b#c", []),
+            (
+                "GET", 301, "https://example.org/", "GET https://example.org/#part",
+                ["Authorization", "Cookie", "Proxy-Authorization"]
+            ),
+        ]
+        for row in rows {
+            first.httpMethod = row.method
+            var simulation = Simulation.started(first, into: ScriptedSink(first))
+            simulation.handle(.head(response(row.status, ["Location": row.location])))
+            simulation.handle(.completed(nil))
+            let next = try #require(simulation.sent.last)
+            #expect("\(next.httpMethod!) \(next.url!)" == row.next)
+            #expect(fields.filter { next.value(forHTTPHeaderField: $0) == nil } == row.dropped)
+        }
+    }
+
+    // MARK: Streams
+
+    /// Streams until the buffer is full, and continues; returns the simulation and the request for the rest.
+    private func paused(_ headers: [String: String]) -> Simulation {
+        let sink = StreamSink(StreamBuffer(limit: 1, pauseByteCount: 1), for: request) { _ in }
+        var simulation = Simulation.started(request, into: sink)
+        let all = ["ETag": "\"a\"", "Accept-Ranges": "bytes", "Content-Length": "10"].merging(headers) { $1 }
+        simulation.handle(.head(response(200, all)))
+        for _ in 0..<2 { simulation.handle(.bytes(Data(count: 4))) }
+        return simulation
+    }
+
+    @Test("Streams: a rest of another length than announced is an error, as is one of another resource")
+    func otherRest() {
+        for (range, tag) in [("bytes 8-9/11", "\"a\""), ("bytes 7-9/10", "\"a\""), ("bytes 8-9/10", "\"b\"")]
+        {
+            var simulation = paused([:])
+            #expect(simulation.phase == .paused)
+            simulation.handle(.room)
+            #expect(simulation.sent.last?.value(forHTTPHeaderField: "Range") == "bytes=8-")
+            simulation.handle(.head(response(206, ["Content-Range": range, "ETag": tag])))
+            #expect(words(&simulation).contains("not proper HTTP"), "\(range) \(tag)")
+        }
+    }
+
+    @Test("Streams: a body that is compressed, or of a server without ranges or validator, does not pause")
+    func notContinued() {
+        for headers in [["Content-Encoding": "gzip"], ["Accept-Ranges": "none"], ["ETag": "W/\"a\""]] {
+            #expect(paused(headers).phase == .receiving, "\(headers)")
+        }
+    }
+
+    @Test("O5: several ranges in one answer are passed on as they are")
+    func severalRanges() {
+        var request = request
+        request.setValue("bytes=0-1,5-6", forHTTPHeaderField: "Range")
+        var simulation = Simulation.started(request, into: MemorySink(request))
+        simulation.handle(.head(response(206, ["Content-Type": "multipart/byteranges; boundary=x"])))
+        #expect(simulation.phase == .receiving)
+    }
+
+    @Test("Limits: what an earlier attempt has left counts, announced or not")
+    func limitOfRest() {
+        let sink = ScriptedSink(request, before: 8)
+        var simulation = Simulation.started(request, TransferOptions(maximumByteCount: 10), into: sink)
+        simulation.handle(.head(response()))
+        simulation.handle(.bytes(Data(count: 3)))
+        #expect(words(&simulation).hasSuffix("larger than the limit of 10 bytes"))
+    }
+
     // MARK: Validation
 
     @Test("O5: a sink receives nothing of an answer before it is accepted, and all of it then, in order")

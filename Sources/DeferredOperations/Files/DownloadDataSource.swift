@@ -114,7 +114,9 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
         }
         try transfer(
             into: { FileSink(destination, downloadOptions, for: $0) },
-            outcome: { [self] result, sink in finishOrStop(with: Result { try file(try result.get(), sink) })
+            outcome: { [self] result, sink in
+                // The file is in place: it is removed if the operation was cancelled in the very moment.
+                if !finish(with: Result { try file(try result.get(), sink) }) { cutShort() }
             })
     }
 

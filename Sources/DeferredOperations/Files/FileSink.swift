@@ -62,10 +62,8 @@ final class FileSink: TransferSink, @unchecked Sendable {
         case .begin(let answer): return try begin(answer)
         case .completed:
             guard isAnswered else { return .complete }
-            if let next = try requestForRest() { return .request(next) }
-            return try verification().map { .verify($0) } ?? .complete
-        case .unsatisfiable(let response, _):
-            return try isWhole(response) ? verification().map { .verify($0) } ?? .complete : restart()
+            return try requestForRest().map { .request($0) } ?? verification()
+        case .unsatisfiable(let response, _): return try isWhole(response) ? verification() : restart()
         case .failed(let error, let cause):
             return request(after: error, from: cause).map { .request($0) } ?? .nothing
         }
@@ -179,13 +177,13 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     // MARK: The end
 
-    private func verification() throws -> (@Sendable () throws -> Void)? {
-        guard let part, isAnswered else { return nil }
+    private func verification() throws -> TransferStateMachine.Reply {
+        guard let part else { return .complete }
         try checkLength(part.byteCount, isMore: false)
-        guard let verify = options.verify else { return nil }
+        guard let verify = options.verify else { return .complete }
         let file = URL(fileURLWithPath: part.path)
         let (byteCount, destination) = (part.byteCount, destination)
-        return {
+        return .verify {
             try verify(file)
             // A file that has been removed or replaced is noticed when it is moved.
             var status = stat()
@@ -344,10 +342,12 @@ extension FileSink {
     fileprivate func request(after error: any Error, from cause: FailureCause) -> URLRequest? {
         let wasSpliced = isSpliced
         let isVerification = cause == .verification
-        if isVerification || cause == .transfer && record != nil && isMalformed(error) {
-            // A body that failed the check, or answers another request, cannot be continued later either.
-            do { try emptyPart() } catch { return nil }
+        var isWorthless = isVerification
+        if cause == .transfer, record != nil, case DataSourceError.malformedResponse = error {
+            isWorthless = true
         }
+        // A body that failed the check, or answers another request, cannot be continued later either.
+        do { if isWorthless { try emptyPart() } } catch { return nil }
         // The fault may be in what another address has sent.
         if isVerification, wasSpliced { return base }
         guard mayBeElsewhere(error), let mirror = mirrors.popFirst() else { return nil }
@@ -357,14 +357,10 @@ extension FileSink {
         return try? nextRequest()
     }
 
-    private func isMalformed(_ error: any Error) -> Bool {
-        if case DataSourceError.malformedResponse = error { true } else { false }
-    }
-
     /// Whether another server may do better.
     private func mayBeElsewhere(_ error: any Error) -> Bool {
         switch error as? DataSourceError {
-        case .cannotWrite, .destinationExists, .destinationBusy, .timedOut(_, .total): false
+        case .cannotWrite, .destinationExists, .destinationBusy: false
         default: !(error is CancellationError)
         }
     }

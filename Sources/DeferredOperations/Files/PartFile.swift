@@ -175,15 +175,13 @@ final class PartFile {
 
     /// Returns up to `limit` bytes of a temporary file.
     func read(at start: Int64, upTo limit: Int) throws(DataSourceError) -> Data {
-        var piece = Data(count: Int(min(Int64(limit), byteCount - start)))
-        let count = piece.withUnsafeMutableBytes { bytes in
-            while true {
-                let count = pread(descriptor, bytes.baseAddress, bytes.count, off_t(start))
-                if count >= 0 || errno != EINTR { return count }
-            }
-        }
+        let length = Int(min(Int64(limit), byteCount - start))
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 1)
+        defer { bytes.deallocate() }
+        var count = -1
+        repeat { count = pread(descriptor, bytes, length, off_t(start)) } while count < 0 && errno == EINTR
         guard count > 0 else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
-        return piece.prefix(count)
+        return Data(bytes: bytes, count: count)
     }
 
     /// Truncates the file to the first `byteCount` bytes.

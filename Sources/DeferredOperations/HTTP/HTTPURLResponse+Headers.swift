@@ -31,7 +31,8 @@ extension HTTPURLResponse {
         }
         guard let text = value(forHTTPHeaderField: "Content-Length"), !text.isEmpty else { return nil }
         // Equal lengths count as one (RFC 9110, 8.6).
-        let lengths = text.split(separator: ",").map { ContentRange.position($0.trimmingPrefix(" ")) }
+        let lengths = text.components(separatedBy: ",").filter { !$0.isEmpty }
+            .map { ContentRange.position($0.trimmingCharacters(in: .whitespaces)) }
         guard let length = lengths.first ?? nil, lengths.allSatisfy({ $0 == length }) else {
             throw .malformedResponse(request.errorURL, reason: "a Content-Length of \(text)")
         }
@@ -93,7 +94,7 @@ enum HTTPDate {
     /// Returns the time from `now` that a `Retry-After` header names, as a number of seconds or as a date.
     static func delay(_ text: String, from now: Date) -> Duration? {
         let text = text.trimmingCharacters(in: .whitespaces)
-        if let seconds = ContentRange.position(text[...]) { return .seconds(seconds) }
+        if let seconds = ContentRange.position(text) { return .seconds(seconds) }
         guard let date = date(text) else { return nil }
         return .seconds(max(0, date.timeIntervalSince(now).rounded(.up)))
     }
@@ -109,9 +110,9 @@ struct ContentRange: Equatable {
     /// Reads `bytes 100-199/200`, `bytes 100-199/*` or `bytes */200`; nil for anything else, such as a range
     /// that contradicts itself.
     init?(_ text: String) {
-        let words = text.split(separator: " ", omittingEmptySubsequences: true)
+        let words = text.components(separatedBy: " ").filter { !$0.isEmpty }
         guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
-        let halves = words[1].split(separator: "/", omittingEmptySubsequences: false)
+        let halves = words[1].components(separatedBy: "/")
         guard halves.count == 2 else { return nil }
         total = Self.position(halves[1])
         guard total != nil || halves[1] == "*" else { return nil }
@@ -125,10 +126,17 @@ struct ContentRange: Equatable {
         bytes = asked.first...last
     }
 
-    /// A number without a sign.
-    static func position(_ text: Substring) -> Int64? {
-        !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-            ? Int64(text) : nil
+    /// A number without a sign, of up to 18 digits; nil for anything else.
+    ///
+    /// `Int64(text)` would compile a copy of the standard library's generic parser into each program.
+    static func position(_ text: String) -> Int64? {
+        guard 1...18 ~= text.utf8.count else { return nil }
+        var number: Int64 = 0
+        for digit in text.utf8 {
+            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit else { return nil }
+            number = number * 10 + Int64(digit - UInt8(ascii: "0"))
+        }
+        return number
     }
 }
 
@@ -147,14 +155,14 @@ struct RequestedRange: Equatable {
     }
 
     init?(_ header: String) {
-        let halves = header.split(separator: "=", maxSplits: 1)
+        let halves = header.components(separatedBy: "=")
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
         self.init(ends: halves[1])
     }
 
     /// Reads `100-199` or `100-`.
-    init?(ends text: Substring) {
-        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+    init?(ends text: String) {
+        let ends = text.components(separatedBy: "-")
         guard ends.count == 2, let first = ContentRange.position(ends[0]) else { return nil }
         let last = ContentRange.position(ends[1])
         guard ends[1].isEmpty || first <= last ?? -1 else { return nil }

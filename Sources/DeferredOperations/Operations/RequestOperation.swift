@@ -100,7 +100,10 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         }
         var delivered = source
         if let dispatcher {
-            let delivery = Delivery(to: dispatcher, in: place) { [weak self] in self?.noteDispatched() }
+            let delivery = Delivery(to: dispatcher, in: place) { [weak self] in
+                self?.lifecycle.withLock { $0.awaitsDispatcher = false }
+                self?.finishIfDone()
+            }
             // The outcome that was decided, also where the link is cancelled while it waits for its dispatcher.
             let deliver = { @Sendable [weak self] (result: Result<Value, any Error>) throws -> Value in
                 try (self?.lifecycle.withLock { $0.outcome } ?? result).get()
@@ -192,12 +195,6 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         finishIfDone()
     }
 
-    /// Notes that the dispatcher has run the work that was submitted to it, or has released it.
-    final func noteDispatched() {
-        lifecycle.withLock { $0.awaitsDispatcher = false }
-        finishIfDone()
-    }
-
     // MARK: Cancelling
 
     /// Cancels the request, as cancelling its Deferred does: that fails with `CancellationError`, if the outcome has
@@ -277,7 +274,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         lifecycle.withLock { $0.isFinished = true }
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
-        lifecycle.withLock { $0.manager.take() }?.requestHasFinished(self)
+        lifecycle.withLock { $0.manager.take() }?.apply(.finished(self))
     }
 
     /// True: the work may continue after `start()` has returned.

@@ -73,7 +73,7 @@ public final class DataSourceManager: Sendable {
     /// Makes a change, then starts the requests that it allows, and notifies observers of changes.
     ///
     /// Takes a value and no closure, with which it would be compiled anew, for 1 kB, at each call.
-    private func apply(_ change: ScheduledRequests.Change) {
+    func apply(_ change: ScheduledRequests.Change) {
         let (admitted, stopped) = requests.withLock {
             requests -> ([any ScheduledOperation], [Resolver<Void>]?) in
             let wasInUse = requests.underWay > 0
@@ -136,11 +136,6 @@ public final class DataSourceManager: Sendable {
     /// Called when an operation was cancelled before it had an outcome: it has to be added to the queue to finish.
     func requestWasCancelled(_ operation: Operation) {
         requests.withLock { $0.leave(operation) }?.enter(queue)
-    }
-
-    /// Called when an operation has finished.
-    func requestHasFinished(_ operation: Operation) {
-        apply(.finished(operation))
     }
 }
 

@@ -192,7 +192,8 @@ final class StreamSink: TransferSink, @unchecked Sendable {
     }
 
     private func mayContinue(_ response: HTTPURLResponse) -> Bool {
-        response.statusCode == 200 && total != nil && !response.hasContentEncoding
+        // The length of a compressed body is not known.
+        response.statusCode == 200 && total != nil
             && request.httpMethod == "GET" && request.value(forHTTPHeaderField: "Range") == nil
             && response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() == "bytes"
     }

@@ -109,9 +109,9 @@ final class Transfer: @unchecked Sendable {
         try form.write(to: file, for: url) { core.withLock { $0.machine.state.phase != .preparing } }
     }
 
-    /// Ends the transfer: with the outcome that is decided by `concluded`, or by `stop`, in which case its completion is
-    /// not called. When this returns after a stop, nothing more is written, and what was written has been removed, the
-    /// file at its destination included if this transfer had put it there.
+    /// Ends the transfer: with the outcome that is decided by `concluded`, or by `stop`, in which case its
+    /// completion is not called. When this returns after a stop, nothing more is written, and what was
+    /// written has been removed, the file at its destination included if this transfer had put it there.
     func end(by event: Machine.Event) {
         // Taken out under the lock, and cancelled, closed, called and released without it: timers and closures are the
         // user's.

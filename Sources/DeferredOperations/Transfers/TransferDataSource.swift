@@ -71,12 +71,6 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
         current.withLock { $0 = (nil, metrics) }
     }
 
-    /// Ends the operation with the result in place, or removes that if the operation was cancelled in the very
-    /// moment.
-    final func finishOrStop(with result: Result<Value, any Error>) {
-        if !finish(with: result) { cutShort() }
-    }
-
     /// Continues a transfer that has paused.
     final func unpause() { current.withLock { $0.transfer }?.handle(.room) }
 }

@@ -5,8 +5,8 @@ internal import FoundationNetworking
 #endif
 
 extension TransferStateMachine {
-    /// Translates what Foundation reports into the error to report, by its code, its text, and how much of the answer had
-    /// arrived; `CancellationError` for a cancel (O3).
+    /// Translates what Foundation reports into the error to report, by its code, its text, and how much of
+    /// the answer had arrived; `CancellationError` for a cancel (O3).
     ///
     /// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's.
     func failure(for error: any Error) -> any Error {

@@ -20,12 +20,7 @@ public struct MultipartForm: Sendable {
         case file(URL)
     }
 
-    private struct Part {
-        let head: String
-        let content: Content
-    }
-
-    private var parts: [Part] = []
+    private var parts: [(head: String, content: Content)] = []
     private let boundary: String
 
     /// Creates an empty form.
@@ -66,7 +61,7 @@ public struct MultipartForm: Sendable {
             let line = contentType.split(whereSeparator: \.isNewline).joined(separator: " ")
             head += "\r\nContent-Type: \(line)"
         }
-        parts.append(Part(head: head, content: content))
+        parts.append((head, content))
     }
 
     /// A name as it stands between quotation marks: escaped as browsers do (the HTML standard).

@@ -137,7 +137,8 @@ struct CurlHabitsTests {
     // A sanitizer's runtime needs more.
     @Test("Too few file descriptors are named as that", .disabled(if: FetchProgram.isSanitized))
     func descriptors() async throws {
-        // Enough for the part files and for what Dispatch needs, which stops the process without, and not for the connections.
+        // Enough for the part files and for what Dispatch needs, which stops the process without, and not for
+        // the connections.
         let urls = (0..<40).map { index in
             server.route("/\(index)", .stalled)
             return server.url("/\(index)")

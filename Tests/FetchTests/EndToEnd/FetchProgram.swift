@@ -63,7 +63,8 @@ final class FetchProgram: Sendable {
     /// Whether this process, and therefore the program, was built with a sanitizer.
     static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
-    /// Runs the program to its end, and checks its exit status, if one is expected, and that its errors contain `words`.
+    /// Runs the program to its end, and checks its exit status, if one is expected, and that its errors
+    /// contain `words`.
     @discardableResult
     func run(
         _ arguments: [String], input: String? = nil, environment: [String: String] = [:],

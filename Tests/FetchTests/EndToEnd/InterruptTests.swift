@@ -78,8 +78,8 @@ struct InterruptTests {
 
     @Test("A second Ctrl-C kills the program if the first one could not end it")
     func second() async throws {
-        // Its output fills a pipe that is not read, so that it cannot end. `/stalls` is begun when all of that output is
-        // waiting to be written.
+        // Its output fills a pipe that is not read, so that it cannot end. `/stalls` is begun when all of
+        // that output is waiting to be written.
         let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
         let program = try fetch.start(
             ["--input", "-"], input: noise + "\n" + server.url("/stalls"), errors: .unreadPipe)
