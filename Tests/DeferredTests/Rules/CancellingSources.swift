@@ -164,30 +164,19 @@ extension Rules {
             #expect(tracker.alive == 0)
         }
 
-        @Test("C1: a canceller's own Resolver decides the outcome on another thread too")
-        func cancellerOnAnotherThread() {
-            let queue = ManualDispatcher()
-            let source = Deferred<Int>(canceller: { resolver in
-                onThread { #expect(resolver.resolve(7)) }
+        @Test(
+            "C1, C5: on another thread, too, the canceller's own Resolver decides; another producer only came first",
+            arguments: [true, false])
+        func completedOnAnotherThread(byCanceller: Bool) {
+            let (queue, producer) = (ManualDispatcher(), Box<Resolver<Int>?>(nil))
+            let (source, resolver) = Deferred<Int>.withResolver(canceller: { own in
+                onThread { #expect((byCanceller ? own : producer.value!).resolve(7)) }
             })
+            producer.value = resolver
             let link = source.map(on: queue) { $0 + 1 }
             link.cancel()
             queue.run()
-            #expect(outcome(link) == "8")
-        }
-
-        @Test("C5: another producer that completes it on another thread meanwhile only came first")
-        func producerOnAnotherThread() {
-            let queue = ManualDispatcher()
-            let outer = Box<Resolver<Int>?>(nil)
-            let (source, resolver) = Deferred<Int>.withResolver(canceller: { _ in
-                onThread { #expect(outer.value!.resolve(7)) }
-            })
-            outer.value = resolver
-            let link = source.map(on: queue) { $0 + 1 }
-            link.cancel()
-            queue.run()
-            #expect(outcome(link) == "cancelled")
+            #expect(outcome(link) == (byCanceller ? "8" : "cancelled"))
         }
     }
 }

@@ -28,6 +28,15 @@ extension Rules {
 
         static let shapes = [
             Shape("links") { Shape.times(count, $0) { _, last in last.map { $0 } } },
+            Shape("links of all kinds") {
+                Shape.times(count / 4, $0) { index, last in
+                    let next = last.map { $0 }.recover { throw $0 }.mapResult { try $0.get() }.shielded()
+                    return index % 2 == 0 ? next.finally { _ in } : next
+                }
+            },
+            Shape("steps on a dispatcher that runs at once") {
+                Shape.times(count / 4, $0) { _, last in last.map(on: InlineDispatcher()) { $0 } }
+            },
             Shape("followers") {
                 Shape.times(count, $0.map { $0 }) { _, last in
                     let next = Deferred<Int>()
@@ -74,23 +83,15 @@ extension Rules {
             }
         }
 
-        @Test(
-            "F6: a row of all kinds of links, and on dispatchers that run at once, or drop their work",
-            arguments: 0..<3)
-        func mixedRow(kind: Int) {
+        @Test("F6: a row of steps on a dispatcher that drops its work")
+        func droppedRow() {
             SmallStack.run { check in
                 let source = Deferred<Int>()
-                var last = source
-                for index in 0..<(Depth.count / 4) {
-                    switch kind {
-                    case 0: last = last.map { $0 }.recover { _ in 0 }.mapResult { try $0.get() }.shielded()
-                    case 1: last = last.map(on: InlineDispatcher()) { $0 + 1 }
-                    default: last = last.map(on: DroppingDispatcher()) { $0 }
-                    }
-                    if kind == 0 && index % 2 == 0 { last = last.finally { _ in } }
+                let last = Shape.times(Depth.count, source) { _, last in
+                    last.map(on: DroppingDispatcher()) { $0 }
                 }
                 source.resolve(0)
-                check(outcome(last), is: ["0", "\(Depth.count / 4)", "abandoned"][kind])
+                check(outcome(last), is: "abandoned")
             }
         }
 

@@ -219,11 +219,6 @@ extension Rules {
             list.cancel()
             #expect(log.all == ["shared"])
             #expect([outcome(list), outcome(shared)] == ["cancelled", "cancelled"])
-
-            let failing = Deferred<Int>()
-            let failed = DeferredList([failing, failing]).values()
-            failing.reject(Boom(1))
-            #expect(outcome(failed) == "Boom(1)")
         }
 
         @Test("D4: cancelling the list itself cancels each input as its own cancel does")
