@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Checks that the documents' Swift code is tested, that their links lead somewhere, and that a picture shows its article.
+/// Checks that the documents' Swift code is tested, that their links lead somewhere, and that a picture shows its code.
 @Suite struct DocumentsTests {
     /// The code of this folder, without white space.
     private static let tested: String = Package.files(under: "Tests/DocumentationTests", named: ".swift")
