@@ -4,8 +4,9 @@ public import Testing
 /// Runs tests that compute for long, or block their thread, on two threads of their own, and ends the process if one
 /// takes longer than five minutes.
 ///
-/// Other tests run on Swift's few threads, one for each processor; a test that blocks those delays the programs, servers
-/// and timers of other tests until they time out. A trait `.timeLimit` could not end a test that blocks its thread.
+/// Other tests run on Swift's few threads, one for each processor; a test that blocks those delays the programs,
+/// servers and timers of other tests until they time out. A trait `.timeLimit` could not end a test that blocks its
+/// thread.
 public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// On a suite it applies to each of the suite's tests.
     public let isRecursive = true
@@ -27,8 +28,8 @@ public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
         try await withTaskExecutorPreference(threads) { try await function() }
     }
 
-    /// As many pairs of threads as tests that `.ci/run` has run at once. Where more run at once, some wait for a pair, which
-    /// does not count as their time.
+    /// As many pairs of threads as tests that `.ci/run` has run at once. Where more run at once, some wait for a
+    /// pair, which does not count as their time.
     ///
     /// Its lock is one whose order ThreadSanitizer sees. A `Mutex` that two threads contend for is handed over by the
     /// kernel on Linux, and what the two do under it is then reported as a race.

@@ -36,7 +36,8 @@ extension Rules {
             #expect(log.all == ["before", "after", "after before", "after after", "last", "finalizer 1"])
         }
 
-        /// Ways to attach a callback that logs "last" when what is returned is called, after the source has been resolved.
+        /// Ways to attach a callback that logs "last" when what is returned is called, after the source has been
+        /// resolved.
         static let waits: [String: @Sendable (Deferred<Int>, Log) -> @Sendable () -> Void] = [
             "nested waits": { source, log in
                 let (inner, innermost) = (Deferred<Int>(), Deferred<Int>())

@@ -11,7 +11,8 @@ extension Rules {
 
         private static let allMarks = (0..<UInt16(1 << 10)).map { LinkState.Marks(rawValue: $0) }
 
-        /// Runs the transitions of an event from a state, with all combinations of facts, and returns what they lead to.
+        /// Runs the transitions of an event from a state, with all combinations of facts, and returns what they lead
+        /// to.
         private static func results(of event: Event, in state: LinkState) -> [LinkState] {
             [false, true].map { fact in
                 var state = state

@@ -47,7 +47,8 @@ enum Rules {
         return reports.value
     }
 
-    /// Describes a diagnostic by its kind and error, and by the lines where the Deferred was made and where it was reported.
+    /// Describes a diagnostic by its kind and error, and by the lines where the Deferred was made and where it was
+    /// reported.
     static func words(_ diagnostic: DeferredDiagnostic) -> String {
         switch diagnostic {
         case .unhandledFailure(let error, let made): "\(name(of: error)) of \(made.line)"

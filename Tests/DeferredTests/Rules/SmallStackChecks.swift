@@ -4,8 +4,8 @@ import Testing
 extension Rules {
     /// A thread with a stack of 512 KiB.
     enum SmallStack {
-        /// The length of chains and the depth of nesting; `DEFERRED_DEPTH` sets another. A recursion of a hundred bytes a
-        /// link overflows the stack at 6,000, and a sanitizer makes each link ten times as expensive.
+        /// The length of chains and the depth of nesting; `DEFERRED_DEPTH` sets another. A recursion of a hundred
+        /// bytes a link overflows the stack at 6,000, and a sanitizer makes each link ten times as expensive.
         static let depth = Int(environment: "DEFERRED_DEPTH") ?? (Sanitizer.isOn ? 20_000 : 100_000)
 
         /// Runs `body` on such a thread; it reports failures through `check`, since an `#expect` there would

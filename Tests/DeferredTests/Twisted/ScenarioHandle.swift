@@ -1,7 +1,7 @@
 import Deferred
 
-/// A handle of a scenario's Deferred. What it does is known when it is made: a list's own Deferred has another type of value
-/// than a chain's.
+/// A handle of a scenario's Deferred. What it does is known when it is made: a list's own Deferred has another type
+/// of value than a chain's.
 struct ScenarioHandle: Sendable {
     typealias Step<Input> = @Sendable (Input) throws -> Deferred<Token>
     typealias AttachPair = @Sendable (@escaping Step<Token>, @escaping Step<any Error>) -> Deferred<Token>
