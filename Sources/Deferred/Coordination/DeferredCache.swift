@@ -190,8 +190,8 @@ private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Senda
     struct State: Sendable {
         /// How many callers asked for the request in progress and have not cancelled.
         var consumers = 0
-        /// What their Deferreds follow, before which the cache has recorded the outcome; nil if no further caller shares
-        /// the request.
+        /// What their Deferreds follow, before which the cache has recorded the outcome; nil if no further caller
+        /// shares the request.
         var shared: Deferred<Value>?
         /// A consumer of `shared`, too, so that nothing but the count decides when the request is cancelled: with the
         /// keeper. Nil unless the request is in progress.
