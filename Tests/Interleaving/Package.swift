@@ -11,9 +11,12 @@ let settings: [SwiftSetting] = [
 ]
 
 /// A module of the library, compiled from `Sources/NAME` of the root package.
-func instrumented(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func instrumented(
+    _ name: String, _ dependencies: [Target.Dependency] = [], isTestable: Bool = false
+) -> Target {
     .target(
-        name: name, dependencies: dependencies + ["CInterleaving"], swiftSettings: settings,
+        name: name, dependencies: dependencies + ["CInterleaving"],
+        swiftSettings: settings + (isTestable ? [.unsafeFlags(["-enable-testing"])] : []),
         plugins: ["InstrumentSources"])
 }
 
@@ -32,6 +35,7 @@ let package = Package(
         .target(name: "PlantedFaults"),
 
         instrumented("Deferred"),
+        instrumented("DeferredOperations", ["Deferred"], isTestable: true),
         instrumented("DeferredTesting", ["Deferred"]),
         instrumented("DeferredTracing", ["Deferred"]),
         instrumented("Multicast", ["Deferred"]),
@@ -41,8 +45,8 @@ let package = Package(
         .executableTarget(
             name: "explore",
             dependencies: [
-                "CInterleaving", "Deferred", "DeferredTesting", "DeferredTracing", "Multicast",
-                "PlantedFaults", "TestSupport",
+                "CInterleaving", "Deferred", "DeferredOperations", "DeferredTesting", "DeferredTracing",
+                "Multicast", "PlantedFaults", "TestSupport",
             ],
             swiftSettings: settings),
     ],

@@ -221,6 +221,7 @@ struct Attaching: Sendable {
     var nested: @Sendable (ModelOutcome) throws -> Deferred<Datum> {
         { [held, id] outcome in
             switch held.body(outcome) {
+            case .unchanged: preconditionFailure("a callback that runs has a result")
             case .handle(let position): return position.plain
             case .outcome(.value(let value)): return .resolved(value, line: id)
             case .outcome(.failure(let fault)): throw fault.error

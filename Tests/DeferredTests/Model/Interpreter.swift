@@ -8,6 +8,10 @@ final class Interpreter<M: Machine> {
     /// The callbacks of each Deferred that have run, in order; and whether two of one ran at the same time (F4).
     private(set) var consumersThatRan: [Int: [Int]] = [:]
     private(set) var hasOverlapped = false
+    /// For each callback those that had run before it of the Deferred above its own (F4).
+    private(set) var consumersAbove: [Int: [Int]] = [:]
+    /// The Deferred to which a callback was attached.
+    private var targets: [Int: Int] = [:]
     private var running: Set<Int> = []
     /// Whether one thread may release a handle that another uses.
     var sharesHandles = false
@@ -17,6 +21,8 @@ final class Interpreter<M: Machine> {
     private var tasks: [Int: (await: () -> Void, cancel: () -> Void)] = [:]
     /// What has been seen since the step began.
     private(set) var events: [ModelEvent] = []
+    /// Called with each event.
+    var logged: (ModelEvent) -> Void = { _ in }
 
     init(_ machine: M) { self.machine = machine }
 
@@ -64,7 +70,10 @@ final class Interpreter<M: Machine> {
         _ = consume gone
     }
 
-    private func log(_ event: ModelEvent) { events.append(event) }
+    private func log(_ event: ModelEvent) {
+        events.append(event)
+        logged(event)
+    }
 
     func perform(_ actions: [ModelAction]) {
         for action in actions {
@@ -122,7 +131,9 @@ final class Interpreter<M: Machine> {
 
         case .limitedList(let id, let inputs, let limit, let rule):
             handles[id] = machine.limitedList(id, inputs.count, limit, rule) { [self] index in
+                if !running.insert(id).inserted { hasOverlapped = true }
                 machine.pass()
+                running.remove(id)
                 guard let input = handles[inputs[index]], machine.isPlain(input) else { return nil }
                 return input
             }
@@ -230,12 +241,14 @@ final class Interpreter<M: Machine> {
         with(target) { handle in
             // `fail` returns the Deferred's own type, which for a list's is not a `Datum`.
             if !machine.isPlain(handle), callback.form == .fail || callback.form == .trap { return }
+            targets[id] = target
             let body = { [self] (outcome: ModelOutcome) -> CallbackAnswer<M.Handle> in
                 log(.ran(id, outcome))
                 // A callback that a cancel has detached runs at once, in no order.
                 let isInOrder = callback.dispatcher == nil && outcome != .failure(.cancelled)
                 if isInOrder {
                     consumersThatRan[target, default: []].append(id)
+                    if let above = targets[target] { consumersAbove[id] = consumersThatRan[above] }
                     if !running.insert(target).inserted { hasOverlapped = true }
                 }
                 defer { if isInOrder { running.remove(target) } }

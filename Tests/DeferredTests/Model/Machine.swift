@@ -63,4 +63,6 @@ protocol Machine: AnyObject {
 enum CallbackAnswer<Handle> {
     case outcome(ModelOutcome)
     case handle(Handle)
+    /// The input, as it is: a bypass, or a time limit that has not expired.
+    case unchanged
 }

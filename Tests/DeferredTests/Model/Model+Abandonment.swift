@@ -7,7 +7,7 @@ extension Model {
     func abandon(_ node: Node) {
         // Not to be reported in itself (U1).
         node.isHandled = true
-        node.state = .running
+        begin(node)
         // A cancel that comes now waits for its end.
         pass()
         guard abandonmentDepth < Model.greatestDepth else { return waitingAbandonments.append(node) }

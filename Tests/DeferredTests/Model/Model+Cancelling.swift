@@ -7,27 +7,32 @@
 extension Model {
     func cancel(_ handle: Handle) { cancelAsOne([handle]) }
 
-    /// Cancels several as one (C7).
+    /// Cancels several as one (C7). What another thread is cancelling may be left to that.
     func cancelAsOne(_ handles: [Handle]) {
         finishWaitingAbandonments()
-        inDrainLoop { cancel(handles.map(\.node), in: $0) }
+        let nodes = handles.map(\.node).filter { !($0.isCancelRequested && choose(2) == 1) }
+        inDrainLoop { cancel(nodes, in: $0) }
     }
 
     /// Cancels nodes, unless a cancel is in progress on this loop, which then comes to them.
     ///
     /// All are reached before a canceller runs, and all cancellers have run before what was detached is notified (C7).
-    func cancel(_ roots: [Node], in loop: DrainLoop) {
+    ///
+    /// - Parameter count: The number that is cancelled as one, with those that are settled.
+    func cancel(_ roots: [Node], of count: Int? = nil, in loop: DrainLoop) {
         loop.roots += roots
         if loop.isCancelling { return }
         loop.isCancelling = true
-        loop.cancelsSeveral = roots.count > 1
+        loop.cancelsSeveral = (count ?? roots.count) > 1
         var isFirst = true
         while true {
             if !isFirst { pass() }
             isFirst = false
+            if !loop.retained.isEmpty, choose(2) == 1 { releaseRetained(by: loop) }
             if !loop.roots.isEmpty {
                 let root = loop.roots.removeFirst()
                 if root.outcome == nil { root.isCancelRequested = true }
+                pass()
                 request(root, in: loop)
             } else if !loop.claimed.isEmpty {
                 runCanceller(of: loop.claimed.removeFirst(), in: loop)
@@ -38,23 +43,25 @@ extension Model {
             }
         }
         loop.isCancelling = false
+        releaseRetained(by: loop)
+    }
+
+    private func releaseRetained(by loop: DrainLoop) {
         let retained = loop.retained
         loop.retained = []
-        for node in retained {
-            node.completers -= 1
-            handleWasReleased(node)
-        }
+        for node in retained { release(node) }
     }
 
     /// Walks up from `root` until the request takes effect, or can stay with what runs.
     private func request(_ root: Node, in loop: DrainLoop) {
         var node = root
+        var isNested = false
         while root.outcome == nil, root.isCancelRequested {
             switch node.state {
             case .settled:
                 // A follower that has been detached meanwhile.
                 root.isCancelRequested = false
-            case .detached where node.cancellerThread == currentThread():
+            case .detached where node.activeThread == currentThread():
                 // The same cancel, or one from within it.
                 root.isCancelRequested = false
             case .running, .detached:
@@ -66,6 +73,7 @@ extension Model {
                 retain(node, in: loop)
                 return cancelSource(node, root, in: loop)
             case .waiting(let upstream):
+                if case .adopt = node.work, !node.isShield { (isNested, node.cancelsNested) = (true, true) }
                 if upstream.outcome != nil, !node.isShield {
                     // A list cancels pending inputs only.
                     root.isCancelRequested = false
@@ -76,12 +84,13 @@ extension Model {
                     root.isCancelRequested = false
                     _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
                 } else if upstream.attached.contains(where: { $0 !== node }) {
+                    if isNested, mayComeLater(root, at: upstream, in: loop) { return loop.roots.append(root) }
                     retain(upstream, in: loop)
                     upstream.attached.removeAll { $0 === node }
                     root.isCancelRequested = false
                     if node.isCancelledFollower { node.isCancelRequested = false }
                     node.state = .detached
-                    node.cancellerThread = currentThread()
+                    node.activeThread = currentThread()
                     loop.detached.append(node)
                 } else {
                     node = upstream
@@ -93,12 +102,24 @@ extension Model {
         }
     }
 
+    /// Of several that are cancelled as one, through nested waits for the same, C7 leaves open which comes last and
+    /// therefore cancels that.
+    private func mayComeLater(_ root: Node, at upstream: Node, in loop: DrainLoop) -> Bool {
+        guard loop.cancelsSeveral, !root.cameLater, loop.roots.contains(where: { reaches($0, upstream) })
+        else { return false }
+        if !hasThreads { undetermined = "which of several that wait for the same is cancelled last" }
+        root.cameLater = hasThreads && choose(2) == 1
+        return root.cameLater
+    }
+
     /// A1 does not say whether a cancel in progress retains a source that it has reached.
     private func retain(_ node: Node, in loop: DrainLoop) {
-        guard releasesHandles, node.completers > 0, choose(2) == 1 else { return }
+        guard mayRetain(node) else { return }
         node.completers += 1
         loop.retained.append(node)
     }
+
+    func mayRetain(_ node: Node) -> Bool { releasesHandles && node.completers > 0 && choose(2) == 1 }
 
     /// C5: a link that has not been dequeued receives the error when it is, or at once.
     private func failBeforeDequeued(_ node: Node, _ upstream: Node, in loop: DrainLoop) {
@@ -113,7 +134,7 @@ extension Model {
 
     /// Notifies a link of the error that nothing upstream notifies any more.
     private func failDetached(_ node: Node, in loop: DrainLoop) {
-        node.state = .running
+        begin(node)
         pass()
         _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
     }
@@ -153,30 +174,36 @@ extension Model {
     }
 
     private func cancelSource(_ node: Node, _ root: Node, in loop: DrainLoop) {
-        if node.isInCanceller, node.cancellerThread == currentThread(), root === node {
+        if node.isInCanceller, node.activeThread == currentThread(), root === node {
             root.isCancelRequested = false
             return
         }
         leave(root, in: node)
         if node.isClaimed { return }
         if node.isTaken { return noteCancel(of: node) }
-        if let list = node.list {
-            node.isCancelled = true
-            endRequests(in: node)
-            settle(node, .failure(.cancelled), [], in: loop)
-            if loop.cancelsSeveral {
-                cancel(inputsToCancel(of: list), in: loop)
-            } else {
-                loop.queue.append(.cancelInputs(list))
-            }
-            return
-        }
+        if let list = node.list { return cancel(list, in: loop) }
         noteCancel(of: node)
         if node.canceller != nil {
             node.isClaimed = true
             loop.claimed.append(node)
         } else {
             endCancel(of: node, in: loop)
+        }
+    }
+
+    /// Fails a list, unless another thread is about to settle it.
+    private func cancel(_ list: List, in loop: DrainLoop) {
+        list.node.isCancelled = true
+        if list.isTaken { return }
+        endRequests(in: list.node)
+        (list.isDecided, list.isTaken) = (true, true)
+        pass()
+        settle(list.node, .failure(.cancelled), [], in: loop)
+        repeatRequests(in: list.node, loop)
+        if loop.cancelsSeveral {
+            cancel(inputsToCancel(of: list), in: loop)
+        } else {
+            loop.queue.append(.cancelInputs(list))
         }
     }
 
@@ -205,7 +232,7 @@ extension Model {
         guard node.outcome == nil, let canceller = node.canceller else { return }
         node.canceller = nil
         node.isInCanceller = true
-        node.cancellerThread = currentThread()
+        node.activeThread = currentThread()
         let followed = node.following.count
         canceller(Trigger(self, node, counts: false))
         pass()
@@ -220,10 +247,11 @@ extension Model {
     /// Completes a source. What its canceller brings about answers the cancels that wait there (C1); another outcome
     /// leaves them to take effect below it (C5).
     func complete(
-        _ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope] = [], isAnswer: Bool, in loop: DrainLoop
+        _ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope] = [], from upstream: Node? = nil,
+        isAnswer: Bool, in loop: DrainLoop
     ) {
         if isAnswer { endRequests(in: node) }
-        settle(node, outcome, scopes, in: loop)
+        settle(node, outcome, scopes, from: upstream, in: loop)
         repeatRequests(in: node, loop)
     }
 
@@ -242,21 +270,13 @@ extension Model {
         if list.node.pauses > 0 && !list.node.attached.isEmpty && list.options.cancelsRemaining {
             undetermined = "\"once settled, and its own callbacks have run\": a pause suspends those"
         }
-        cancel(inputsToCancel(of: list), in: loop)
+        let count = list.body == nil ? list.observers.count : nil
+        cancel(inputsToCancel(of: list), of: count, in: loop)
     }
 
     private func inputsToCancel(of list: List) -> [Node] {
         let observers = list.observers
         list.observers = []
-        var seen: [Node] = []
-        return observers.filter { observer in
-            guard case .waiting(let input) = observer.state, input.outcome == nil else { return false }
-            if seen.contains(where: { $0 === input }) {
-                detach(observer)
-                return false
-            }
-            seen.append(input)
-            return true
-        }
+        return observers.filter { $0.upstream != nil && $0.upstream?.outcome == nil }
     }
 }

@@ -1,8 +1,22 @@
 /// Settling nodes, and notifying their consumers.
 extension Model {
     /// Settles a node. The completion that causes this belongs to `scopes`.
-    func settle(_ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope], in loop: DrainLoop) {
+    ///
+    /// A failure that a source takes while it is cancelled is that of work that was cancelled, also wherever it is
+    /// taken unchanged: it is not reported (U1). Whether that is so of a new failure of a nested Deferred that was
+    /// cancelled is left open.
+    ///
+    /// - Parameter upstream: The node whose outcome it takes unchanged.
+    func settle(
+        _ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope], from upstream: Node? = nil,
+        in loop: DrainLoop
+    ) {
+        if node.isCancelled || upstream?.wasCancelled ?? false { node.wasCancelled = true }
+        node.mayBeUnreported = node.cancelsNested && upstream != nil || upstream?.mayBeUnreported ?? false
+        if node.mayBeUnreported, hasThreads, choose(2) == 1 { node.wasCancelled = true }
+        if node.wasCancelled { node.isHandled = true }
         node.outcome = outcome
+        if node.mayBeUnreported, !hasThreads, !node.isHandled { leaveOpen(node) }
         node.state = .settled
         node.work = .nothing
         node.canceller = nil
@@ -11,7 +25,7 @@ extension Model {
         join(node, scopes)
         openScope(of: node, outcome)
         let hasConsumers = !node.attached.isEmpty
-        node.isDraining = hasConsumers
+        if hasConsumers { beginDraining(node) }
 
         stopFollowing(node, in: loop)
         if hasConsumers { loop.queue.append(.drain(node)) } else { leaveScopes(node) }
@@ -28,9 +42,12 @@ extension Model {
             for follower in following { follower.work = .ignore }
             return cancel(following, in: loop)
         }
-        // Until then they count as consumers.
+        // Until then they count as consumers, and what they wait for may be retained.
+        let sources = following.compactMap(\.upstream).filter { mayRetain($0) }
+        for source in sources { source.completers += 1 }
         pass()
         for follower in following { detach(follower) }
+        for source in sources { release(source) }
     }
 
     func attach(_ consumer: Node, to node: Node) {
@@ -38,7 +55,7 @@ extension Model {
         checkDetermined(node)
         node.attached.append(consumer)
         if node.outcome == nil || node.isDraining || node.pauses > 0 { return }
-        node.isDraining = true
+        beginDraining(node)
         inDrainLoop { drain(node, in: $0) }
     }
 
@@ -63,16 +80,13 @@ extension Model {
             if node.attached.isEmpty { break }
             if node.pauses > 0 { return suspend(node, in: loop, from: start) }
             let consumer = node.attached.removeFirst()
+            // A pause does not stop the one that is about to be notified.
+            if pauses { pass() }
             guard consumer.waits(for: node), let outcome = node.outcome else { continue }
             let isCancelled =
                 (consumer.cancelIsPending || consumer.isCancelRequested) && !consumer.observesSettledList
             consumer.cancelIsPending = false
             consumer.isCancelRequested = false
-            if pauses {
-                // A pause does not stop the one that is about to be notified.
-                consumer.state = .running
-                pass()
-            }
             if isCancelled {
                 // It would have received the failure: that is one of work that was cancelled (U1).
                 node.isHandled = true
@@ -97,7 +111,7 @@ extension Model {
     func resume(_ node: Node) {
         node.pauses = 0
         guard node.outcome != nil, !node.isDraining, !node.attached.isEmpty else { return }
-        node.isDraining = true
+        beginDraining(node)
         inDrainLoop { loop in
             loop.queue = node.suspendedTasks
             node.suspendedTasks = []
@@ -105,11 +119,23 @@ extension Model {
         }
     }
 
+    /// Makes a node `running`, on this thread.
+    func begin(_ node: Node) {
+        node.state = .running
+        node.activeThread = currentThread()
+    }
+
+    /// Makes a settled node the one whose consumers this thread notifies, or is about to.
+    private func beginDraining(_ node: Node) {
+        node.isDraining = true
+        node.drainingThread = currentThread()
+    }
+
     /// Notifies `consumer`. Returns true if that handles a failure.
     func deliver(_ consumer: Node, _ outcome: ModelOutcome, from upstream: Node, in loop: DrainLoop) -> Bool {
         let work = consumer.work
         consumer.work = .nothing
-        consumer.state = .running
+        begin(consumer)
         let scopes = upstream.scopes
         switch work {
         case .nothing:
@@ -118,7 +144,7 @@ extension Model {
             consumer.state = .settled
             return false
         case .adopt:
-            settle(consumer, outcome, scopes, in: loop)
+            settle(consumer, outcome, scopes, from: upstream, in: loop)
             return true
         case .resume(let resumed):
             consumer.state = .settled
@@ -132,7 +158,7 @@ extension Model {
             return true
         case .observer(let list, let index):
             consumer.state = .settled
-            return receive(outcome, at: index, list, scopes, in: loop)
+            return receive(outcome, at: index, list, from: upstream, in: loop)
         case .forward(let target):
             let wasCancelled = consumer.isCancelledFollower
             pass()
@@ -141,11 +167,11 @@ extension Model {
             target.following.removeAll { $0 === consumer }
             guard target.isSource else { return false }
             let isAnswer =
-                wasCancelled || target.isInCanceller && target.cancellerThread == currentThread()
+                wasCancelled || target.isInCanceller && target.activeThread == currentThread()
             // A completion by another thread comes too late from here on.
             target.isTaken = true
             pass()
-            complete(target, outcome, scopes, isAnswer: isAnswer, in: loop)
+            complete(target, outcome, scopes, from: upstream, isAnswer: isAnswer, in: loop)
             return true
         }
     }
@@ -160,13 +186,13 @@ extension Model {
         }
         switch work.callback.dispatcher {
         case nil, .inline:
-            let answer = call(work, work.outcome)
+            let answer = call(work)
             pass()
-            conclude(work.node, answer, in: loop)
+            conclude(work, answer, in: loop)
         case .dropping:
             // Not reported unless something waits for it (U1).
             work.node.isHandled = true
-            release(work.node)
+            releaseCallback(of: work.node)
             settle(work.node, .failure(work.outcome.isCancelled ? .cancelled : .abandoned), [], in: loop)
         case .released:
             work.node.state = .dispatched
@@ -183,25 +209,24 @@ extension Model {
             work.node.isSubmitting = false
             if work.node.isDropped {
                 drop(work, in: loop)
-                release(work.node)
+                releaseCallback(of: work.node)
             }
         }
     }
 
     func runWork() -> Bool {
         guard !works.isEmpty else { return false }
-        let work = works.removeFirst()
+        var work = works.removeFirst()
         pass()
-        var outcome = work.outcome
         if work.node.cancelIsPending {
             work.node.cancelIsPending = false
-            outcome = .failure(.cancelled)
+            work.outcome = .failure(.cancelled)
             leaveOpen(work.upstream)
         }
-        work.node.state = .running
-        let answer = call(work, outcome)
+        begin(work.node)
+        let answer = call(work)
         pass()
-        inDrainLoop { conclude(work.node, answer, in: $0) }
+        inDrainLoop { conclude(work, answer, in: $0) }
         return true
     }
 
@@ -213,7 +238,7 @@ extension Model {
             work.node.isDropped = true
         } else {
             inDrainLoop { drop(work, in: $0) }
-            release(work.node)
+            releaseCallback(of: work.node)
         }
         return true
     }
@@ -235,7 +260,7 @@ extension Model {
             let work = releasedWorks.removeFirst()
             pass()
             inDrainLoop { drop(work, in: $0) }
-            release(work.node)
+            releaseCallback(of: work.node)
         }
     }
 
@@ -246,20 +271,20 @@ extension Model {
         settle(work.node, .failure(fault), [], in: loop)
     }
 
-    private func call(_ work: Work, _ outcome: ModelOutcome) -> CallbackAnswer<Handle> {
+    private func call(_ work: Work) -> CallbackAnswer<Handle> {
         let answer: CallbackAnswer<Handle> =
-            switch (work.callback.form, outcome) {
+            switch (work.callback.form, work.outcome) {
             case (.then, .value), (.fail, .failure), (.trap, .failure(.test)), (.both, _), (.pair, _):
-                work.body(outcome)
-            case (.then, .failure), (.fail, .value), (.trap, _): .outcome(outcome)
+                work.body(work.outcome)
+            case (.then, .failure), (.fail, .value), (.trap, _): .unchanged
             }
-        release(work.node)
+        releaseCallback(of: work.node)
         return answer
     }
 
     /// Releases a callback that has run, or never will, with its captures; at the end of the call that
     /// attaches it, if that has not returned.
-    func release(_ node: Node) {
+    func releaseCallback(of node: Node) {
         guard !node.isAttaching else {
             node.isReleased = true
             return
@@ -267,22 +292,25 @@ extension Model {
         node.atEnd.take()?()
     }
 
-    private func conclude(_ node: Node, _ answer: CallbackAnswer<Handle>, in loop: DrainLoop) {
+    private func conclude(_ work: Work, _ answer: CallbackAnswer<Handle>, in loop: DrainLoop) {
         switch answer {
-        case .outcome(let outcome): conclude(node, with: outcome, in: loop)
-        case .handle(let handle): wait(node, for: handle.node, in: loop)
+        case .outcome(let outcome): conclude(work.node, with: outcome, in: loop)
+        case .unchanged: conclude(work.node, with: work.outcome, from: work.upstream, in: loop)
+        case .handle(let handle): wait(work.node, for: handle.node, in: loop)
         }
     }
 
-    private func conclude(_ node: Node, with outcome: ModelOutcome, in loop: DrainLoop) {
+    private func conclude(
+        _ node: Node, with outcome: ModelOutcome, from upstream: Node? = nil, in loop: DrainLoop
+    ) {
         noteCancelled(node)
-        settle(node, outcome, [], in: loop)
+        settle(node, outcome, [], from: upstream, in: loop)
         repeatRequests(in: node, loop)
     }
 
-    /// A failure of work that was cancelled while it ran is not reported, unless something waits for it (U1).
+    /// A failure of work that was cancelled while it ran is not reported (U1).
     private func noteCancelled(_ node: Node) {
-        if !node.requests.isEmpty { node.isHandled = true }
+        if !node.requests.isEmpty { node.wasCancelled = true }
     }
 
     /// L4, L5.
@@ -296,7 +324,7 @@ extension Model {
             node.isCancelRequested = false
             node.requests.removeAll { $0 === node }
             inner.isHandled = true
-            return conclude(node, with: outcome, in: loop)
+            return conclude(node, with: outcome, from: inner, in: loop)
         }
         checkDetermined(inner)
         node.state = .waiting(for: inner)
@@ -305,11 +333,18 @@ extension Model {
         pass()
         guard node.waits(for: inner) else { return }
         if let outcome = inner.outcome, !inner.isDraining, inner.pauses == 0 {
-            let isCancelled = node.cancelIsPending || node.isCancelRequested
-            node.cancelIsPending = false
-            node.isCancelRequested = false
-            inner.isHandled = true
-            _ = deliver(node, isCancelled ? .failure(.cancelled) : outcome, from: inner, in: loop)
+            // What is attached to it meanwhile, this thread notifies (F3).
+            beginDraining(inner)
+            inner.drainingHasBegun = true
+            pass()
+            if node.waits(for: inner) {
+                let isCancelled = node.cancelIsPending || node.isCancelRequested
+                node.cancelIsPending = false
+                node.isCancelRequested = false
+                inner.isHandled = true
+                _ = deliver(node, isCancelled ? .failure(.cancelled) : outcome, from: inner, in: loop)
+            }
+            drain(inner, in: loop)
         } else {
             inner.attached.append(node)
         }

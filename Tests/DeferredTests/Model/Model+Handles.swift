@@ -49,11 +49,17 @@ extension Model {
     func handleWasReleased(_ node: Node) {
         // P1: a suspended node continues; a pending one, or one that is being drained, is no longer paused.
         if node.handles == 0 && node.pauses > 0 { resume(node) }
-        if node.completers == 0, node.isSource, node.list == nil, !node.isInCanceller,
-            node.following.isEmpty
+        // One whose canceller is about to run is not abandoned.
+        if node.completers == 0, node.isSource, node.list == nil, !node.isClaimed, node.following.isEmpty
         {
             abandon(node)
         }
+    }
+
+    /// Ends what has retained a source meanwhile.
+    func release(_ node: Node) {
+        node.completers -= 1
+        handleWasReleased(node)
     }
 
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
@@ -110,7 +116,7 @@ extension Model {
             return false
         }
         node.firedFirst = first
-        let isAnswer = isOwn || node.isInCanceller && node.cancellerThread == currentThread()
+        let isAnswer = isOwn || node.isInCanceller && node.activeThread == currentThread()
         inDrainLoop { complete(node, outcome, isAnswer: isAnswer, in: $0) }
         return true
     }
@@ -152,7 +158,7 @@ extension Model {
         node.isAttaching = true
         attach(node, to: handle.node)
         node.isAttaching = false
-        if node.isReleased { release(node) }
+        if node.isReleased { releaseCallback(of: node) }
         return position
     }
 

@@ -70,22 +70,25 @@ extension Model {
     }
 
     /// Whether the failure counts as handled because of this.
-    func receive(_ outcome: ModelOutcome, at index: Int, _ list: List, _ scopes: [Scope], in loop: DrainLoop)
-        -> Bool
-    {
-        guard list.node.outcome == nil, !list.isDecided else { return list.options.consumeErrors }
+    func receive(
+        _ outcome: ModelOutcome, at index: Int, _ list: List, from input: Node, in loop: DrainLoop
+    ) -> Bool {
+        guard list.node.outcome == nil, !list.isDecided else {
+            // What a list with a limit started, and nothing completes any more, is its own.
+            return list.options.consumeErrors || list.body != nil && outcome == .failure(.abandoned)
+        }
         list.outcomes[index] = outcome
         list.free += 1
         let isComplete = !list.outcomes.contains(nil)
         switch (list.rule, outcome) {
         case (.values, .failure), (.gather, .failure):
-            decide(list, outcome, scopes, in: loop)
+            decide(list, outcome, from: input, in: loop)
         case (.first, .value(let value)):
-            decide(list, .value(.place(index, value)), scopes, in: loop)
+            decide(list, .value(.place(index, value)), from: input, in: loop)
         case (.first, .failure):
-            if isComplete { decide(list, outcome, scopes, in: loop) }
+            if isComplete { decide(list, outcome, from: input, in: loop) }
         case (.results, _), (.values, .value), (.gather, .value):
-            if isComplete { decide(list, self.outcome(of: list), scopes, in: loop) }
+            if isComplete { decide(list, self.outcome(of: list), from: input, in: loop) }
         }
         if list.body != nil { startLater(list, in: loop) }
         return true
@@ -100,11 +103,14 @@ extension Model {
         }
     }
 
-    private func decide(_ list: List, _ outcome: ModelOutcome, _ scopes: [Scope], in loop: DrainLoop) {
+    private func decide(_ list: List, _ outcome: ModelOutcome, from input: Node, in loop: DrainLoop) {
         list.isDecided = true
         pass()
-        guard list.node.outcome == nil else { return }
-        settle(list.node, outcome, scopes, in: loop)
+        if list.isTaken { return }
+        list.isTaken = true
+        pass()
+        settle(list.node, outcome, input.scopes, from: input, in: loop)
+        repeatRequests(in: list.node, loop)
         if list.options.cancelsRemaining && !list.isStarting { loop.queue.append(.cancelInputs(list)) }
     }
 

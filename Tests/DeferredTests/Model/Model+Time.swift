@@ -2,6 +2,8 @@
 extension Model {
     final class TimeLimit {
         var node: Node?
+        /// Those that are set while the time passes are due later.
+        var isDue = false
         var hasExpired = false
         var isStopped = false
     }
@@ -14,7 +16,7 @@ extension Model {
             { [self] outcome in
                 pass()
                 timer.isStopped = true
-                return .outcome(timer.hasExpired && outcome.isCancelled ? .failure(.other) : outcome)
+                return timer.hasExpired && outcome.isCancelled ? .outcome(.failure(.other)) : .unchanged
             }, atEnd: nil)
         pass()
         timer.node = position.node
@@ -23,8 +25,10 @@ extension Model {
     }
 
     func expire() {
-        while !timers.isEmpty {
-            let timer = timers.removeFirst()
+        for timer in timers { timer.isDue = true }
+        pass()
+        while let index = timers.firstIndex(where: { $0.isDue }) {
+            let timer = timers.remove(at: index)
             pass()
             guard !timer.isStopped, let node = timer.node else { continue }
             timer.hasExpired = true

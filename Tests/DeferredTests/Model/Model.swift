@@ -56,8 +56,10 @@ final class Model: Machine {
         var canceller: ((Trigger) -> Void)?
         var isCancelled = false
         var isInCanceller = false
-        /// The thread that runs its canceller, or that has detached it.
-        var cancellerThread = 0
+        /// The thread that runs its callback or its canceller, or that has detached it; and the one that notifies its
+        /// consumers.
+        var activeThread = 0
+        var drainingThread = 0
         var dropsLateResult = false
         /// The links through which it follows others.
         var following: [Node] = []
@@ -67,6 +69,12 @@ final class Model: Machine {
         var cancelIsPending = false
         /// A cancel that began here has not taken effect yet.
         var isCancelRequested = false
+        /// A cancel has passed it on its way to the nested Deferred that it waits for.
+        var cancelsNested = false
+        /// U1 leaves open whether its failure is that of work that was cancelled.
+        var mayBeUnreported = false
+        /// Others that are cancelled with it, as one, have gone before it.
+        var cameLater = false
         /// The roots of the cancels that wait here for a callback or a canceller to end, or for what a source follows.
         var requests: [Node] = []
         /// Its canceller runs, or is about to.
@@ -81,6 +89,8 @@ final class Model: Machine {
         var isShield = false
         /// Its failure counts as handled.
         var isHandled = false
+        /// Its failure is one of work that was cancelled: it is never reported (U1).
+        var wasCancelled = false
         var finalizers: [Finalizer] = []
         /// It is being attached: the captures of its callback are released at the end of that call.
         var isAttaching = false
@@ -101,9 +111,10 @@ final class Model: Machine {
             self.work = work
         }
 
-        func waits(for other: Node) -> Bool {
-            if case .waiting(let upstream) = state { upstream === other } else { false }
-        }
+        /// What it waits for.
+        var upstream: Node? { if case .waiting(let upstream) = state { upstream } else { nil } }
+
+        func waits(for other: Node) -> Bool { upstream === other }
 
         /// Whether it receives for a list that has been settled: a cancel of it has no meaning any more.
         var observesSettledList: Bool {
@@ -146,8 +157,10 @@ final class Model: Machine {
         var body: ((Int) -> Handle?)?
         var free = 0
         var begun = 0
-        /// An input has decided the outcome, with which its thread is about to settle the list's Deferred.
+        /// An input has decided the outcome, unless a cancel comes first.
         var isDecided = false
+        /// A thread is about to settle the list's Deferred.
+        var isTaken = false
 
         init(_ node: Node, _ rule: ListRule, _ options: ListOptions, count: Int) {
             self.node = node
@@ -267,6 +280,7 @@ final class Model: Machine {
     /// The rules do not determine whether this failure was handled.
     func leaveOpen(_ node: Node) {
         guard case .failure(let fault)? = node.outcome else { return }
+        node.isHandled = true
         optionalReports.append(.unhandled(fault, made: node.made))
     }
 

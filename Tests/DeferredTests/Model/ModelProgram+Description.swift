@@ -1,7 +1,11 @@
 /// Prints a program as Swift code: `d7` is the Deferred that step 7 created, `r7` its resolver.
 extension ModelProgram: CustomStringConvertible {
     var description: String {
-        steps.enumerated().map { "\($0.offset): \($0.element)" }.joined(separator: "\n")
+        let steps = steps.enumerated().map { "\($0.offset): \($0.element)" }
+        let threads = threads.enumerated().map { thread in
+            "thread \(thread.offset): \(thread.element.map(\.description).joined(separator: "; "))"
+        }
+        return (steps + threads).joined(separator: "\n")
     }
 }
 
@@ -37,10 +41,10 @@ extension ModelAction: CustomStringConvertible {
         case .copy(let id, let target): "d\(id) = d\(target)"
         case .drop(let target): "d\(target) = nil"
         case .dropResolver(let target): "r\(target) = nil"
-        case .runWork: "dispatcher.runNext()"
-        case .dropWork: "dispatcher.dropNext()"
-        case .dropDispatcher: "dispatcher = nil"
-        case .expire: "the time is up"
+        case .runWork: "runWork"
+        case .dropWork: "dropWork"
+        case .dropDispatcher: "dropDispatcher"
+        case .expire: "expire"
         case .task(let id, let target): "t\(id) = Task for d\(target)"
         case .await(let id): "t\(id).await"
         case .cancelTask(let id): "t\(id).cancel()"
@@ -100,6 +104,33 @@ extension Datum: CustomStringConvertible {
         case .outcomes(let outcomes): "\(outcomes)"
         case .values(let values): "\(values)"
         case .place(let index, let value): "\(value) at \(index)"
+        }
+    }
+}
+
+extension ModelProgram {
+    /// This program as an expression of Swift.
+    var code: String { Self.code(self) }
+
+    private static func code(_ value: Any) -> String {
+        let mirror = Mirror(reflecting: value)
+        func list(_ open: String, _ close: String) -> String {
+            let items = mirror.children.map { child in
+                let label = child.label.map { $0.hasPrefix(".") ? "" : "\($0): " } ?? ""
+                return label + code(child.value)
+            }
+            return open + items.joined(separator: ", ") + close
+        }
+        switch mirror.displayStyle {
+        case .optional: return mirror.children.first.map { code($0.value) } ?? "nil"
+        case .collection: return list("[", "]")
+        case .tuple: return list("(", ")")
+        case .struct: return list("\(type(of: value))(", ")")
+        case .enum:
+            guard let child = mirror.children.first, let name = child.label else { return ".\(value)" }
+            let payload = code(child.value)
+            return ".\(name)" + (payload.hasPrefix("(") ? payload : "(\(payload))")
+        default: return "\(value)"
         }
     }
 }

@@ -1,11 +1,12 @@
-/// A program that exercises the contract: steps performed in order, on handles identified by number. The
-/// actions of a callback are part of the program that attached it.
-struct ModelProgram {
+/// A program that exercises the contract: steps performed in order, on handles identified by number, and after them those
+/// of its threads. The actions of a callback are part of the program that attached it.
+struct ModelProgram: Sendable {
     var steps: [ModelAction] = []
+    var threads: [[ModelAction]] = []
 }
 
 /// One action. `id` is the number of the handle that it creates, and the line in diagnostics.
-indirect enum ModelAction {
+indirect enum ModelAction: Sendable {
     case source(id: Int, SourceKind, Canceller?)
     case settled(id: Int, ModelOutcome)
     case fire(id: Int, Int, through: Completer, ModelOutcome)

@@ -2,7 +2,7 @@ import Deferred
 import TestSupport
 import Testing
 
-/// Threads that complete, attach and release at once.
+/// Threads that complete and attach at once.
 @Suite("Torture: firing", .serialized, .ownThreads)
 struct FiringRaces {
     @Test("F1: of many results at once one counts, and each of the others is reported")
@@ -79,63 +79,6 @@ struct FiringRaces {
             let last = notes.lastIndex { $0.thread == 0 && $0.index < 100 } ?? 0
             let firstBelow = notes.firstIndex { $0.index >= 100 } ?? 0
             #expect(last < firstBelow)
-        }
-        #expect(tracker.alive == 0)
-    }
-
-    @Test(
-        "A1: when the last handles are released on several threads it is abandoned once, and its consumers are notified"
-    )
-    func lastHandles() {
-        struct State: Sendable {
-            let handles: [Slot<Deferred<Int>>]
-            let received: SharedLog<ModelOutcome>
-        }
-        let tracker = LeakTracker()
-        Race { () -> State in
-            let tracked = tracker.begin()
-            let deferred = Deferred<Int>(canceller: { _ in tracked.use() })
-            let received = SharedLog<ModelOutcome>()
-            deferred.both { result in
-                tracked.use()
-                received.add(ModelOutcome(result))
-            }
-            return State(handles: (0..<3).map { _ in Slot(deferred) }, received: received)
-        }.racing(
-            { $0.handles[0].drop() }, { $0.handles[1].drop() }, { $0.handles[2].drop() }
-        ).check { state in
-            #expect(state.received.all == [.failure(.abandoned)])
-        }
-        #expect(tracker.alive == 0)
-    }
-
-    @Test(
-        "A1, C3: the last handle is released while a consumer is cancelled: the consumer ends once, with either error"
-    )
-    func lastHandleAndCancel() {
-        struct State: Sendable {
-            let handle: Slot<Deferred<Int>>
-            let positions: [Deferred<Void>]
-            let received: SharedLog<ModelOutcome>
-        }
-        let tracker = LeakTracker()
-        Race { () -> State in
-            let tracked = tracker.begin()
-            let deferred = Deferred<Int>(canceller: { _ in tracked.use() })
-            let received = SharedLog<ModelOutcome>()
-            let positions = (0..<2).map { _ in
-                deferred.both { result in
-                    tracked.use()
-                    received.add(ModelOutcome(result))
-                }
-            }
-            return State(handle: Slot(deferred), positions: positions, received: received)
-        }.racing(
-            { $0.handle.drop() }, { $0.positions[0].cancel() }, { $0.positions[1].cancel() }
-        ).check { state in
-            let received = state.received.all
-            #expect(received.count == 2)
-            #expect(received.allSatisfy { [.failure(.abandoned), .failure(.cancelled)].contains($0) })
         }
         #expect(tracker.alive == 0)
     }

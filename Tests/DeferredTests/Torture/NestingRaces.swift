@@ -2,48 +2,9 @@ import Deferred
 import TestSupport
 import Testing
 
-/// Nested Deferreds that wait for one another, and recursions. (Generated programs cannot have these.)
+/// Endless recursions, which generated programs cannot have.
 @Suite("Torture: nesting", .serialized, .ownThreads)
 struct NestingRaces {
-    @Test("L5: a cycle that three threads close together fails with .cycle, and leaks nothing")
-    func ringOfThree() {
-        let tracker = LeakTracker()
-        Race {
-            Ring(3, tracker)
-        }.racing(
-            { $0.sources[0].resolve(0) }, { $0.sources[1].resolve(1) }, { $0.sources[2].resolve(2) }
-        ).check { ring in
-            ring.expectCycle()
-        }
-        #expect(tracker.alive == 0)
-    }
-
-    /// Links whose callbacks return the next one; the last one's returns the first.
-    private final class Ring: Sendable {
-        let sources: [Deferred<Int>]
-        private let slots: [Slot<Deferred<Int>>]
-
-        init(_ count: Int, _ tracker: LeakTracker) {
-            sources = (0..<count).map { _ in Deferred<Int>() }
-            slots = sources.map { _ in Slot<Deferred<Int>>(nil) }
-            for (index, source) in sources.enumerated() {
-                let next = slots[(index + 1) % count]
-                let tracked = tracker.begin()
-                slots[index].put(
-                    source.then { _ -> Deferred<Int> in
-                        tracked.use()
-                        return next.now ?? .rejected(TestError(number: 0))
-                    }.map { $0 })
-            }
-        }
-
-        func expectCycle() {
-            for slot in slots {
-                #expect(ModelOutcome(slot.take()?.currentResult) == .failure(.cycle))
-            }
-        }
-    }
-
     @Test("L6, C4: an endless asynchronous recursion is ended by a cancel, whichever step it meets")
     func cancelRecursion() {
         final class Loop: Sendable {

@@ -137,12 +137,3 @@ enum Sanitizer {
     /// Whether this process runs under ThreadSanitizer or AddressSanitizer.
     static let isOn = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 }
-
-extension ModelOutcome {
-    init(_ result: Result<Int, any Error>) { self.init(result) { .number($0) } }
-
-    init?(_ result: Result<Int, any Error>?) {
-        guard let result else { return nil }
-        self.init(result)
-    }
-}

@@ -24,6 +24,7 @@ func pthread_setspecific(_ key: pthread_key_t, _ value: UnsafeRawPointer!) -> CI
 }
 
 /// The mutex has the scheduler's cell in its first word.
+@discardableResult
 func pthread_mutex_init(
     _ mutex: UnsafeMutablePointer<pthread_mutex_t>, _: UnsafePointer<pthread_mutexattr_t>!
 ) -> CInt {

@@ -199,8 +199,8 @@ int choose(int thread, int count) {
     if (steps.size() >= plannedCount) {
         Decision decision;
         decision.enabled = decision.wanted = all;
-        decision.chosen = 0;
-        decision.previous = -1;
+        // Another choice than the first counts as a preemption, so that the smallest bound finds the simplest runs.
+        decision.chosen = decision.previous = 0;
         if (!decisions.empty()) {
             decision.preemptions = decisions.back().preemptions + decisions.back().wasPreempted();
         }

@@ -57,7 +57,7 @@ extension PlantedFault {
         PlantedFault(
             78,
             "an input that has settled, and that its list has not received, counts as one that decides nothing",
-            foundBy: "wait-list-decided-by-value",
+            foundBy: "waitsInside",
             change(
                 "return pending.count == unreceived ?",
                 "return il_is_planted(78) || pending.count == unreceived ?")),
@@ -77,14 +77,14 @@ extension PlantedFault {
             )),
         PlantedFault(
             81, "a cancel is lost that comes while the canceller runs on another thread",
-            foundBy: "canceller-resolves-later-cancel",
+            foundBy: "kept",
             change(
                 "        if !isRoot { coldState?.requests.append(request) }\n",
                 "        if !isRoot && !(action == .stay && il_is_planted(81)) { coldState?.requests.append(request) }\n"
             )),
         PlantedFault(
             82, "a cancel is lost that meets a follower which is about to settle its source",
-            foundBy: "late-cancel-follow",
+            foundBy: "kept",
             change(
                 "let isAnswered = follower.state.marks.contains(.wasProtected)",
                 "let isAnswered = follower.state.marks.contains(.wasProtected) || il_is_planted(82)")),

@@ -3,7 +3,7 @@ extension PlantedFault {
     static let nesting = [
         PlantedFault(
             6, "what follows from a step that its dispatcher runs at once overtakes other callbacks",
-            foundBy: "dispatch-within-call",
+            foundBy: "kept",
             change(
                 "        guard let call, Call.slot.value == call else { return false }",
                 "        guard let call, Call.slot.value == call, !il_is_planted(6) else { return false }")),
@@ -63,7 +63,7 @@ extension PlantedFault {
                 "        coldState.retainedScope = il_is_planted(43) ? nil : scope\n")),
         PlantedFault(
             88, "a link is bypassed to which a cancel that comes up has a reference",
-            foundBy: "bypass-twice-cancel",
+            foundBy: "kept",
             change(
                 "let isBypassed = isUniquelyReferenced && last",
                 "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && last")),

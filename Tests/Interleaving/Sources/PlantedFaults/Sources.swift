@@ -50,7 +50,7 @@ extension PlantedFault {
                 "return (true, state.decision != nil && (!state.isAttaching || il_is_planted(48)), replaced)")
         ),
         PlantedFault(
-            49, "two threads start inputs of a limited list at once", foundBy: "list-limit-start-one-by-one",
+            49, "two threads start inputs of a limited list at once", foundBy: "kept",
             change(
                 "let isFirst = !state.isStarting",
                 "let isFirst = il_is_planted(49) || !state.isStarting")),

@@ -12,10 +12,12 @@ struct Judgement {
         let schedule: String
         let preemptions: Int
         let permitted: [Observation]
+        /// Whether the model has been searched to the end.
+        let isCertain: Bool
 
         var description: String {
             """
-            seen, with \(preemptions) preemptions, schedule \(schedule):
+            \(isCertain ? "" : "(the model was not searched to the end) ")seen, with \(preemptions) preemptions, schedule \(schedule):
             \(observation)
             permitted:
             \(permitted.map(\.description).joined(separator: "\n--\n"))
@@ -23,22 +25,28 @@ struct Judgement {
         }
     }
 
-    /// Each outcome seen, with the orders in which the operations took place, and the first schedule of each.
-    private var seen: [Observation: [RealTimeOrder: (schedule: String, preemptions: Int)]] = [:]
+    /// A schedule, with its preemptions.
+    private typealias Schedule = (text: String, preemptions: Int)
+
+    /// Each outcome seen that is yet to be judged, with the orders in which the operations took place, and the first
+    /// schedule of each.
+    private var seen: [Observation: [RealTimeOrder: Schedule]] = [:]
+    /// What runs of the model have done.
+    private var permitted: Set<Observation> = []
 
     /// Returns whether the contract does not permit what a schedule of the program does.
-    static func isViolated(_ program: ThreadedProgram, _ options: SearchOptions) -> Bool {
+    static func isViolated(_ program: ModelProgram, _ options: SearchOptions) -> Bool {
         of(program, options).violation != nil
     }
 
-    static func of(_ program: ThreadedProgram, _ options: SearchOptions) -> Judgement {
+    static func of(_ program: ModelProgram, _ options: SearchOptions) -> Judgement {
         var judgement = Judgement()
         judgement.explore(program, options)
-        judgement.judge(program, options)
+        judgement.judge(program)
         return judgement
     }
 
-    private mutating func explore(_ program: ThreadedProgram, _ options: SearchOptions) {
+    private mutating func explore(_ program: ModelProgram, _ options: SearchOptions) {
         (schedules, isCutOff) = options.forEachSchedule {
             let (observation, order, isRedundant) = Observation.ofEngine(program)
             if !isRedundant, seen[observation]?[order] == nil {
@@ -51,38 +59,51 @@ struct Judgement {
     }
 
     /// Runs the model until it has had each outcome that was seen, with the operations in the same order, or has no
-    /// other. Of random programs, which are large, only the outcomes are compared: some of what the library does in
-    /// several steps is one step of the model.
-    private mutating func judge(_ program: ThreadedProgram, _ options: SearchOptions) {
-        var permitted: Set<Observation> = []
-        var missing = seen
-        var runs = 0
-        let comparesOrder = if case .random = options.modes[options.modes.count - 1] { false } else { true }
-        for bound in [1, 2, 4, 100] where !missing.isEmpty {
-            var config = il_config()
-            config.mode = IL_BOUNDED
-            config.bound = CInt(bound)
-            il_begin(&config)
-            while !missing.isEmpty, il_next() {
-                let (observation, order, undetermined) = Observation.ofModel(program)
-                if undetermined != nil {
-                    isUndetermined = true
-                    return
-                }
-                permitted.insert(observation)
-                if let orders = missing[observation] {
-                    let rest = orders.filter { comparesOrder && !$0.key.isContained(in: order) }
-                    missing[observation] = rest.isEmpty ? nil : rest
-                }
-                runs += 1
-                if runs > 100_000 { break }
+    /// other: first in any schedules, and then with those that may lead to one outcome.
+    private mutating func judge(_ program: ModelProgram) {
+        _ = runModel(program, 1, atMost: 3_000)
+        while !isUndetermined, let observation = seen.keys.first {
+            var isComplete = false
+            for bound in [1, 2, 4, 100] where seen[observation] != nil {
+                isComplete = runModel(program, bound, towards: observation, atMost: 50_000)
             }
+            guard let schedule = seen[observation]?.values.min(by: { $0.preemptions < $1.preemptions }) else {
+                continue
+            }
+            violation = Violation(
+                observation: observation, schedule: schedule.text, preemptions: schedule.preemptions,
+                permitted: permitted.sorted { $0.description < $1.description }, isCertain: isComplete)
+            return
         }
-        let outcomes = missing.flatMap { observation, orders in orders.values.map { (observation, $0) } }
-        guard let first = outcomes.min(by: { $0.1.preemptions < $1.1.preemptions }) else { return }
-        violation = Violation(
-            observation: first.0, schedule: first.1.schedule, preemptions: first.1.preemptions,
-            permitted: permitted.sorted { $0.description < $1.description })
+    }
+
+    /// Runs the model with so many preemptions, and removes from `seen` what it permits. Returns whether there are no
+    /// other schedules.
+    private mutating func runModel(
+        _ program: ModelProgram, _ bound: Int, towards aim: Observation? = nil, atMost limit: Int
+    ) -> Bool {
+        let orders = aim.flatMap { seen[$0] }.map { Array($0.keys) } ?? []
+        var config = il_config()
+        config.mode = IL_BOUNDED
+        config.bound = CInt(bound)
+        il_begin(&config)
+        var runs = 0
+        while !seen.isEmpty, aim.map({ seen[$0] != nil }) ?? true, il_next() {
+            let guide = aim.map { Guide(to: $0, in: orders) }
+            let (observation, order, undetermined) = Observation.ofModel(program, guide)
+            if undetermined != nil {
+                isUndetermined = true
+                return true
+            }
+            permitted.insert(observation)
+            if let orders = seen[observation] {
+                let rest = orders.filter { !$0.key.isContained(in: order) }
+                seen[observation] = rest.isEmpty ? nil : rest
+            }
+            runs += 1
+            if runs == limit { return false }
+        }
+        return true
     }
 }
 

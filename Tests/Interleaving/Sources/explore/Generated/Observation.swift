@@ -11,16 +11,18 @@ struct Observation: Hashable {
     private var results: [ModelOutcome?] = []
     /// The callbacks of each Deferred, in the order in which they ran (F4).
     private var callbacks: [Int: [Int]] = [:]
+    /// The callbacks that had run of the Deferred above that of a callback (F4).
+    private var callbacksAbove: [Int: [Int]] = [:]
     /// The callbacks that had run when a finalizer ran (Z1).
     private var beforeFinalizers: [Int: Set<Int>] = [:]
-    private var events: [ModelEvent] = []
+    private(set) var events: [ModelEvent] = []
     private var reports: [ModelReport] = []
     /// What is wrong in any run.
     private(set) var fault = ""
 
     /// Runs a program on the library under the scheduler.
     static func ofEngine(
-        _ program: ThreadedProgram
+        _ program: ModelProgram
     ) -> (observation: Observation, order: RealTimeOrder, isRedundant: Bool) {
         modelReports = []
         let cells = il_cells_alive()
@@ -45,18 +47,18 @@ struct Observation: Hashable {
 
     /// Runs a program on the model under the scheduler.
     static func ofModel(
-        _ program: ThreadedProgram
+        _ program: ModelProgram, _ guide: Guide? = nil
     ) -> (observation: Observation, order: RealTimeOrder, undetermined: String?) {
         let model = Model()
-        model.pass = { il_point_references(IL_WRITE) }
-        model.choose = { Int(il_choose(CInt($0))) }
+        model.pass = { if guide?.isLost != true { il_point_references(IL_WRITE) } }
+        model.choose = { guide?.isLost != true ? Int(il_choose(CInt($0))) : 0 }
         model.currentThread = { Int(il_thread()) }
         model.releasesHandles = program.releasesHandles
         model.pauses = program.pauses
         model.hasThreads = true
         var observation = Observation()
         var order = RealTimeOrder()
-        _ = observation.run(program, Interpreter(model), &order) {
+        _ = observation.run(program, Interpreter(model), &order, guide) {
             let early = model.reports
             return early + model.collectingReports {}
         }
@@ -65,10 +67,11 @@ struct Observation: Hashable {
     }
 
     private mutating func run<M: Machine>(
-        _ program: ThreadedProgram, _ interpreter: Interpreter<M>, _ order: inout RealTimeOrder,
-        reported: () -> [ModelReport]
+        _ program: ModelProgram, _ interpreter: Interpreter<M>, _ order: inout RealTimeOrder,
+        _ guide: Guide? = nil, reported: () -> [ModelReport]
     ) -> Int {
-        interpreter.perform(program.setup)
+        interpreter.logged = { guide?.add($0) }
+        interpreter.perform(program.steps)
         interpreter.sharesHandles = program.releasesHandles
         let status = withUnsafeMutablePointer(to: &order) { order in
             Search.runThreads(
@@ -76,6 +79,7 @@ struct Observation: Hashable {
                     {
                         for (index, action) in actions.enumerated() {
                             interpreter.machine.pass()
+                            guide?.begin(thread, index, order.pointee)
                             order.pointee.begin(thread, index)
                             interpreter.perform(action)
                             order.pointee.end(thread, index)
@@ -90,11 +94,12 @@ struct Observation: Hashable {
         }
         interpreter.releaseEverything { $0() }
         callbacks = interpreter.consumersThatRan.filter { $0.value.count > 1 }
+        callbacksAbove = interpreter.consumersAbove.mapValues { $0.sorted() }
         beforeFinalizers = Self.callbacksBeforeFinalizers(interpreter.events)
         if interpreter.hasOverlapped { fault += "two callbacks of one Deferred ran at the same time " }
         events = interpreter.events.sorted { $0.order < $1.order }
         // Whether what a list's own link receives of its cycle is reported is left open.
-        let hidesCycles = program.setup.contains { if case .limitedList = $0 { true } else { false } }
+        let hidesCycles = program.steps.contains { if case .limitedList = $0 { true } else { false } }
         reports = reported().filter { !(hidesCycles && $0.isOfCycle) }.map { $0.withoutFirst }.sorted {
             $0.order < $1.order
         }
@@ -112,6 +117,11 @@ struct RealTimeOrder: Hashable {
     mutating func begin(_ thread: Int, _ index: Int) { before[thread * Self.longest + index] = ended }
     mutating func end(_ thread: Int, _ index: Int) { ended |= 1 << (thread * Self.longest + index) }
 
+    /// Whether that operation may begin after those that have ended in `other`.
+    func permits(_ thread: Int, _ index: Int, after other: RealTimeOrder) -> Bool {
+        before[thread * Self.longest + index] & ~other.ended == 0
+    }
+
     /// Whether all that is in order here is so in `other`.
     func isContained(in other: RealTimeOrder) -> Bool {
         zip(before, other.before).allSatisfy { $0 & ~$1 == 0 }
@@ -128,21 +138,16 @@ extension Observation {
         }
         return result
     }
-
-    /// The outcomes of these Deferreds, as a scenario shows them.
-    func shown(_ program: ThreadedProgram) -> String {
-        zip(outcomes, results).filter { $0.0 < 50 && $0.0 != 0 }.map { $0.1?.shown ?? "pending" }.joined(
-            separator: " ")
-    }
 }
 
 extension Observation: CustomStringConvertible {
     var description: String {
         let ends = zip(outcomes, results).map { "d\($0) = \($1.map { "\($0)" } ?? "pending")" }
         let orders = callbacks.sorted { $0.key < $1.key }.map { "callbacks of d\($0.key): \($0.value)" }
+        let above = callbacksAbove.sorted { $0.key < $1.key }.map { "callback \($0.key) after \($0.value)" }
         let finalizers = beforeFinalizers.map { "finalizer \($0.key) after \($0.value.sorted())" }
         let lines =
-            [ends.joined(separator: ", ")] + orders + finalizers + events.map { "\($0)" }
+            [ends.joined(separator: ", ")] + orders + above + finalizers + events.map { "\($0)" }
             + reports.map { "\($0)" } + [fault]
         return lines.filter { !$0.isEmpty }.joined(separator: "\n    ")
     }

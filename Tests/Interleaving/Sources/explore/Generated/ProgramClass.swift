@@ -11,16 +11,24 @@ struct ProgramClass {
     var sources = SourceKind.plain
     /// The number of sources to which links can be attached.
     var sourceCount = 1
+    /// Further programs, which are run first.
+    var programs: [ModelProgram] = []
 
     enum LinkKind {
-        /// A callback that returns a source, a settled Deferred, or the link of that number.
-        case thenPending, thenSettled, thenLink(Int)
-        case map, recover, orElsePending
+        case callback(CallbackForm, Answer, on: DispatcherKind? = nil)
         case follow, followAlso, shielded, timeout, task
-        case mapManual, thenManual, recoverManual, mapDropping, mapReleased
         case list(ListRule, ListOptions)
         /// A list that starts one input at a time: a source is the second, or what follows from the list.
         case limited(ListRule), limitedOfItself(ListRule)
+
+        /// What a callback returns: its input, a value, or a Deferred: a source, a settled one, or that of a link.
+        enum Answer { case echo, value, pending, settled, link(Int) }
+
+        static let map = callback(.then, .echo)
+        static let recover = callback(.fail, .value)
+        static let thenPending = callback(.then, .pending)
+        static let thenSettled = callback(.then, .settled)
+        static let orElsePending = callback(.fail, .pending)
     }
 
     enum OperationKind {
@@ -39,7 +47,8 @@ struct ProgramClass {
 
     /// Calls `body` with each program with so many links, extras and operations, until it returns false. The order is
     /// mixed, so that a search that is cut off has seen some of every kind.
-    func forEachProgram(ofSize size: Int, _ body: (ThreadedProgram) -> Bool) {
+    func forEachProgram(ofSize size: Int, _ body: (ModelProgram) -> Bool) {
+        for program in size == 2 ? programs : [] where !body(program) { return }
         var parts: [(graph: ProgramGraph, operations: Int)] = []
         for linkCount in 1...greatestLinks where size > linkCount {
             for graph in graphs(linkCount) {
@@ -52,7 +61,7 @@ struct ProgramClass {
         parts.shuffle(using: &random)
         // A few graphs at a time: all their programs together may need more memory than there is.
         for start in stride(from: 0, to: parts.count, by: 50) {
-            var programs: [ThreadedProgram] = []
+            var programs: [ModelProgram] = []
             for part in parts[start..<min(start + 50, parts.count)] {
                 addPrograms(part.graph, part.operations, to: &programs)
             }
@@ -62,7 +71,7 @@ struct ProgramClass {
     }
 
     /// Returns a program of this class with three to five links and four to six operations.
-    func randomProgram(seed: UInt64) -> ThreadedProgram {
+    func randomProgram(seed: UInt64) -> ModelProgram {
         var random = SplitMix64(seed)
         func one<T>(of items: [T]) -> T { items[Int(random.next() % UInt64(items.count))] }
         var graph = ProgramGraph(sources, sourceCount)
@@ -79,7 +88,7 @@ struct ProgramClass {
             thread, count in
             (0..<count).map { one(of: choices).numbered(100 + 10 * thread + $0) }
         }
-        return ThreadedProgram(setup: graph.setup, threads: threads)
+        return ModelProgram(steps: graph.setup, threads: threads)
     }
 
     private func graphs(_ count: Int) -> [ProgramGraph] {
@@ -104,7 +113,7 @@ struct ProgramClass {
 
     /// Adds the programs that have one operation in each of up to three threads; where there are more, the last threads
     /// have several. (Fewer threads have no orders that these lack.)
-    private func addPrograms(_ graph: ProgramGraph, _ count: Int, to programs: inout [ThreadedProgram]) {
+    private func addPrograms(_ graph: ProgramGraph, _ count: Int, to programs: inout [ModelProgram]) {
         let choices = choices(on: graph)
         let repeatable = Set(choices.indices.filter { choices[$0].isAttaching })
         for threads in Distribution(choiceCount: choices.count, repeatable: repeatable).threads(count) {
@@ -113,7 +122,7 @@ struct ProgramClass {
                     choices[choice].numbered(100 + 10 * thread.offset + index)
                 }
             }
-            programs.append(ThreadedProgram(setup: graph.setup, threads: actions))
+            programs.append(ModelProgram(steps: graph.setup, threads: actions))
         }
     }
 

@@ -13,7 +13,11 @@ extension ProgramClass {
             operations: [.resolve, .cancel, .cancelSource, .dropSource],
             extras: [.action, .canceller]),
         ProgramClass(
-            name: "dispatching", links: [.map, .mapManual, .thenManual, .recoverManual, .mapDropping],
+            name: "dispatching",
+            links: [
+                .map, .callback(.then, .echo, on: .manual), .callback(.then, .pending, on: .manual),
+                .callback(.fail, .value, on: .manual), .callback(.then, .echo, on: .dropping),
+            ],
             operations: [.resolve, .reject, .cancel, .runWork, .dropWork, .dropSource]),
         ProgramClass(
             name: "cancellers", links: [.map, .thenPending, .recover],
@@ -43,7 +47,7 @@ extension ProgramClass {
             name: "joining", links: [.map, .thenPending], operations: [.resolve, .cancel, .follow, .attach],
             greatestLinks: 2),
         ProgramClass(
-            name: "finalizers", links: [.map, .thenPending, .mapManual],
+            name: "finalizers", links: [.map, .thenPending, .callback(.then, .echo, on: .manual)],
             operations: [.resolve, .cancel, .runWork, .attach, .dropSource], extras: [.finalizer],
             greatestLinks: 2),
         ProgramClass(
@@ -61,7 +65,8 @@ extension ProgramClass {
             operations: [.resolve, .reject, .cancel, .list(.values), .list(.first), .cancelLast],
             greatestLinks: 1),
         ProgramClass(
-            name: "cycles", links: [.map, .thenLink(11), .thenLink(12)], operations: [.resolve, .cancel],
+            name: "cycles", links: [.map, .callback(.then, .link(11)), .callback(.then, .link(12))],
+            operations: [.resolve, .cancel],
             greatestLinks: 2, sourceCount: 2),
         ProgramClass(
             name: "pausedFinalizers", links: [.map],
@@ -75,12 +80,16 @@ extension ProgramClass {
             name: "waits", links: [.map, .thenPending], operations: [.resolve, .reject, .cancel, .wait],
             greatestLinks: 2),
         ProgramClass(
+            name: "waitsInside", links: [.map, .follow, .list(.first, ListOptions())],
+            operations: [.resolve, .cancel, .wait], extras: [.action], greatestLinks: 2),
+        ProgramClass(
             name: "timeLimits", links: [.map],
             operations: [.resolve, .timeout, .expire, .cancelLast], greatestLinks: 1),
         ProgramClass(
-            name: "released", links: [.map, .mapReleased],
+            name: "released", links: [.map, .callback(.then, .echo, on: .released)],
             operations: [.resolve, .reject, .cancel, .dropDispatcher, .dropSource], extras: [.finalizer],
             greatestLinks: 2),
+        kept,
         // Few features each, so that all programs of size 5 and 6 are run in the time that CI has.
         ProgramClass(name: "attaching", links: [.map], operations: [.resolve, .attach], extras: [.action]),
         ProgramClass(

@@ -30,7 +30,6 @@ struct ProgramGraph {
     func attaching(_ kind: ProgramClass.LinkKind, to parent: Int) -> [ProgramGraph] {
         let id = 11 + links.count
         var graph = self
-        var callback = Callback(form: .then)
         switch kind {
         case .follow:
             return [
@@ -62,40 +61,29 @@ struct ProgramGraph {
             return [graph.adding(limitedList(id, [parent, other], rule))]
         case .limitedOfItself(let rule):
             return [graph.adding(limitedList(id, [parent, id], rule))]
-        case .map: break
-        case .mapManual: callback.dispatcher = .manual
-        case .recoverManual:
-            callback.form = .fail
-            callback.dispatcher = .manual
-            callback.onFailure.answer = .value(id)
-        case .mapDropping: callback.dispatcher = .dropping
-        case .mapReleased:
-            // Two that wait for one another would retain their dispatcher.
-            if releasedIsUsed { return [] }
-            graph.releasedIsUsed = true
-            callback.dispatcher = .released
-        case .thenManual:
-            callback.dispatcher = .manual
-            callback.isNested = true
-            callback.onValue.answer = .handle(graph.addSource())
-        case .thenPending:
-            callback.isNested = true
-            callback.onValue.answer = .handle(graph.addSource())
-        case .thenSettled:
-            callback.isNested = true
-            callback.onValue.answer = .value(id)
-        case .thenLink(let link):
-            callback.isNested = true
-            callback.onValue.answer = .handle(link)
-        case .recover:
-            callback.form = .fail
-            callback.onFailure.answer = .value(id)
-        case .orElsePending:
-            callback.form = .fail
-            callback.isNested = true
-            callback.onFailure.answer = .handle(graph.addSource())
+        case .callback(let form, let answer, let dispatcher):
+            // Two that wait for one another would retain a dispatcher that is released.
+            if dispatcher == .released, releasedIsUsed { return [] }
+            graph.releasedIsUsed = releasedIsUsed || dispatcher == .released
+            let body = graph.body(answer, id)
+            let callback = Callback(
+                form: form, dispatcher: dispatcher, isNested: body.isNested,
+                onValue: form == .fail ? ScriptedBody() : body.script,
+                onFailure: form == .fail ? body.script : ScriptedBody())
+            return [graph.adding([.attach(id: id, to: parent, callback, keep: true)])]
         }
-        return [graph.adding([.attach(id: id, to: parent, callback, keep: true)])]
+    }
+
+    private mutating func body(
+        _ answer: ProgramClass.LinkKind.Answer, _ id: Int
+    ) -> (script: ScriptedBody, isNested: Bool) {
+        switch answer {
+        case .echo: (ScriptedBody(), false)
+        case .value: (ScriptedBody(answer: .value(id)), false)
+        case .settled: (ScriptedBody(answer: .value(id)), true)
+        case .pending: (ScriptedBody(answer: .handle(addSource())), true)
+        case .link(let link): (ScriptedBody(answer: .handle(link)), true)
+        }
     }
 
     /// Returns a list and a link that is attached to it.
@@ -134,7 +122,10 @@ struct ProgramGraph {
     /// Returns the graphs in which one source has a canceller, which may complete it, or keep its resolver.
     func withCancellers() -> [ProgramGraph] {
         sources.indices.flatMap { index in
-            var cancellers = [Canceller(), Canceller(fires: .value(.number(50 + index)))]
+            var cancellers = [
+                Canceller(), Canceller(fires: .value(.number(50 + index))),
+                Canceller(fires: .failure(.test(50 + index))),
+            ]
             if kind == .withResolver { cancellers.append(Canceller(keeps: 90)) }
             return cancellers.map { canceller in
                 var graph = self

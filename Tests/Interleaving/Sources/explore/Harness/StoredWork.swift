@@ -1,10 +1,5 @@
 import Deferred
 
-/// Runs work at once.
-struct Inline: Dispatcher {
-    func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
-}
-
 /// Puts work into a box.
 struct Stored: Dispatcher {
     let box: WorkBox

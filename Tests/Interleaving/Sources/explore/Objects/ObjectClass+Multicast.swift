@@ -94,7 +94,8 @@ extension ObjectClass {
 
     static let delegates = ObjectClass(
         name: "delegates", calls: ["notify", "add", "addQueued", "remove", "count"],
-        steps: ["notify": ["notify", "deliver", "deliverAll"]], finerStep: "deliver",
+        steps: ["notify": ["notify", "deliver", "deliverAll"], "count": ["notify", "count"]],
+        finerStep: "deliver",
         make: {
             let delegates = MulticastDelegate<Received.Owner>(), box = WorkBox()
             let state = Received()
@@ -127,7 +128,7 @@ extension ObjectClass {
                 case "notify": found[number] = delegates
                 case "deliver": deliver(number)
                 case "deliverAll": for _ in found[number]! { deliver(number) }
-                case "count": state.results[number] = "\(delegates.count)"
+                case "count": state.results[number] = "\(found[number]!.count { delegates.contains($0) })"
                 case "remove":
                     guard let last = state.last[thread] else { return }
                     delegates.removeAll { $0 == last }

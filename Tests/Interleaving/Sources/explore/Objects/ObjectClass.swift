@@ -19,6 +19,7 @@ struct ObjectClass: Sendable {
     static let all =
         [semaphore, lock, queue, getting, sending, workers] + [cache, keepingCache, latest]
         + [idleTimer, repeating, manualClock] + [readersWriter, channel, delegates]
+        + [streamBuffer, scheduling]
 
     /// Returns the histories of so many calls.
     func histories(ofSize size: Int) -> [ObjectHistory] {

@@ -1,7 +1,6 @@
 /// Defines all scenarios, in the order of the contract's rules.
 func defineAllScenarios() {
     defineChainsScenarios()
-    defineWaitingScenarios()
     defineCoordinationScenarios()
     defineMulticastScenarios()
     defineAnswersScenarios()

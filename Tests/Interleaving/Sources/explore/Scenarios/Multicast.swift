@@ -1,28 +1,26 @@
 import CInterleaving
 import Deferred
+import DeferredTesting
 import Multicast
 
 /// Channels, delegates and pairs of closures.
 func defineMulticastScenarios() {
     scenario("channel-of-two-multicast") {
-        final class L: Sendable {
-            let log: Log; let t: String; init(_ l: Log, _ t: String) { log = l; self.t = t }
-        }
-        let m = MulticastDelegate<L>(), log = Log()
-        let a = L(log, "a"), b = Box(L(log, "b"))
-        m.add(a, on: Inline())
-        m.add(b.value!, on: Inline())
+        let m = MulticastDelegate<Delegate>(), log = Log()
+        let a = Delegate(log, "a"), b = Box(Delegate(log, "b"))
+        m.add(a, on: InlineDispatcher())
+        m.add(b.value!, on: InlineDispatcher())
         return Program(
-            { m.notify { $0.log.add($0.t) } }, { _ = b.take() },
+            { m.notify { _ = $0.ask() } }, { _ = b.take() },
             {
-                m.remove(a); m.add(a, on: Inline())
+                m.remove(a)
+                m.add(a, on: InlineDispatcher())
             }
         ) {
             let before = log.entries.count
-            m.notify { $0.log.add($0.t) }
+            m.notify { _ = $0.ask() }
             return all(
-                expect(log.entries.suffix(from: before) == ["a"], log.text),
-                expect(before <= 3, log.text))
+                expect(log.entries.suffix(from: before) == ["a"], log.text), expect(before <= 3, log.text))
         }
     }
     scenario("channel-post-queued-remove") {
