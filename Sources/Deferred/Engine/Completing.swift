@@ -123,29 +123,42 @@ extension DrainLoop {
         return isConsumer
     }
 
-    /// Notifies the list, or resumes the Task, that a settled link stands for.
-    private mutating func notify(_ payload: consuming Link.Payload, of link: Link) -> Bool {
-        if payload.kind == .awaiting {
-            payload.resume()
-            return true
-        }
-        let index = payload.inputIndex
-        return payload.takeReference(as: ListObserver.self).receive(at: index, by: link, in: &self)
-    }
-
     /// Does with the outcome that a link waited for what the link has to. It is locked, and `running` on this
     /// thread; unlocks it.
     @inline(__always)
     mutating func perform(
         _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
     ) -> Bool {
-        if link.payload.kind == .step, !Recording.isOn {
+        switch link.payload.kind {
+        case .step where !Recording.isOn:
             let step = link.takeStep()
             link.unlock(word)
             conclude(consume link, step.run(outcome))
             return true
+        case .adopt, .observer, .awaiting:
+            return take(outcome, by: consume link, word)
+        default:
+            return performOther(consume link, word, with: outcome)
         }
-        return performOther(consume link, word, with: outcome)
+    }
+
+    /// Settles a locked link that takes the outcome unchanged. Then notifies the list, or resumes the Task, that
+    /// it stands for.
+    @inline(never)
+    private mutating func take(
+        _ outcome: borrowing Link.Payload, by link: consuming Link, _ word: UInt
+    ) -> Bool {
+        if link.payload.kind == .adopt {
+            finish(consume link, word, outcome.copy())
+            return true
+        }
+        let step = link.settleAtEnd(word, with: outcome.copy())
+        if step.kind == .awaiting {
+            step.resume()
+            return true
+        }
+        let index = step.inputIndex
+        return step.takeReference(as: ListObserver.self).receive(at: index, by: link, in: &self)
     }
 
     /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays
@@ -154,15 +167,6 @@ extension DrainLoop {
     private mutating func performOther(
         _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
     ) -> Bool {
-        switch link.payload.kind {
-        case .adopt:
-            finish(consume link, word, outcome.copy())
-            return true
-        case .observer, .awaiting:
-            return notify(link.settleAtEnd(word, with: outcome.copy()), of: link)
-        default:
-            break
-        }
         let payload = link.takeStep()
         link.unlock(word)
         switch payload.kind {

@@ -116,10 +116,11 @@ extension PlantedFault {
                 "let wasCancelled = state.marks.contains(.cancelled) || ",
                 "let wasCancelled = state.marks.contains(.cancelled) && !il_is_planted(90) || ")),
         PlantedFault(
-            91, "a failure of work that was cancelled is reported where it was passed on", foundBy: "following",
+            91, "a failure of work that was cancelled is reported where it was passed on",
+            foundBy: "following",
             change(
                 "        return Link.Payload(kind, copy)\n    }\n",
-                "        return Link.Payload(kind, il_is_planted(91) && kind == .failure ? (copy.0, 0, 0, 0) : copy)\n    }\n"
+                "        if il_is_planted(91), kind == .failure { copy.1 = 0 }\n        return Link.Payload(kind, copy)\n    }\n"
             )),
     ]
 }
