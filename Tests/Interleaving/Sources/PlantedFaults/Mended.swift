@@ -84,7 +84,7 @@ extension PlantedFault {
             )),
         PlantedFault(
             82, "a cancel is lost that meets a follower which is about to settle its source",
-            foundBy: "kept",
+            foundBy: "late-cancel-follow",
             change(
                 "let isAnswered = follower.state.marks.contains(.wasProtected)",
                 "let isAnswered = follower.state.marks.contains(.wasProtected) || il_is_planted(82)")),
@@ -116,7 +116,8 @@ extension PlantedFault {
                 "let wasCancelled = state.marks.contains(.cancelled) || ",
                 "let wasCancelled = state.marks.contains(.cancelled) && !il_is_planted(90) || ")),
         PlantedFault(
-            91, "a failure of work that was cancelled is reported where it was passed on", foundBy: "following",
+            91, "a failure of work that was cancelled is reported where it was passed on",
+            foundBy: "unhandled",
             change(
                 "        return Link.Payload(kind, copy)\n    }\n",
                 "        return Link.Payload(kind, il_is_planted(91) && kind == .failure ? (copy.0, 0, 0, 0) : copy)\n    }\n"
