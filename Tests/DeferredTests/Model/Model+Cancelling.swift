@@ -70,6 +70,7 @@ extension Model {
                 node.cancelIsPending = true
                 root.isCancelRequested = false
             case .source:
+                if isNested, mayComeLater(root, in: loop) { return loop.roots.append(root) }
                 retain(node, in: loop)
                 return cancelSource(node, root, in: loop)
             case .waiting(let upstream):
@@ -84,7 +85,7 @@ extension Model {
                     root.isCancelRequested = false
                     _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
                 } else if upstream.attached.contains(where: { $0 !== node }) {
-                    if isNested, mayComeLater(root, at: upstream, in: loop) { return loop.roots.append(root) }
+                    if isNested, mayComeLater(root, in: loop) { return loop.roots.append(root) }
                     retain(upstream, in: loop)
                     upstream.attached.removeAll { $0 === node }
                     root.isCancelRequested = false
@@ -102,12 +103,12 @@ extension Model {
         }
     }
 
-    /// Of several that are cancelled as one, through nested waits for the same, C7 leaves open which comes last and
-    /// therefore cancels that.
-    private func mayComeLater(_ root: Node, at upstream: Node, in loop: DrainLoop) -> Bool {
-        guard loop.cancelsSeveral, !root.cameLater, loop.roots.contains(where: { reaches($0, upstream) })
-        else { return false }
-        if !hasThreads { undetermined = "which of several that wait for the same is cancelled last" }
+    /// Of several that are cancelled as one, C7 leaves open whether one that waits for a nested Deferred comes last.
+    private func mayComeLater(_ root: Node, in loop: DrainLoop) -> Bool {
+        guard loop.cancelsSeveral, !root.cameLater, !loop.roots.isEmpty else { return false }
+        if !hasThreads {
+            undetermined = "which of several is cancelled last, of which one waits for a nested one"
+        }
         root.cameLater = hasThreads && choose(2) == 1
         return root.cameLater
     }

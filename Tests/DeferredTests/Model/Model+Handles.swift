@@ -50,8 +50,7 @@ extension Model {
         // P1: a suspended node continues; a pending one, or one that is being drained, is no longer paused.
         if node.handles == 0 && node.pauses > 0 { resume(node) }
         // One whose canceller is about to run is not abandoned.
-        if node.completers == 0, node.isSource, node.list == nil, !node.isClaimed, node.following.isEmpty
-        {
+        if node.completers == 0, node.isSource, node.list == nil, !node.isClaimed, node.following.isEmpty {
             abandon(node)
         }
     }
@@ -116,7 +115,7 @@ extension Model {
             return false
         }
         node.firedFirst = first
-        let isAnswer = isOwn || node.isInCanceller && node.activeThread == currentThread()
+        let isAnswer = node.isInCanceller && (isOwn || node.activeThread == currentThread())
         inDrainLoop { complete(node, outcome, isAnswer: isAnswer, in: $0) }
         return true
     }

@@ -5,6 +5,9 @@ extension Model {
         if handle.node.pauses == 0, let outcome = look(handle) { return .outcome(outcome) }
         var known: [ObjectIdentifier: Bool] = [:]
         let isCertain = isStuck(handle.node, &known)
+        if handle.node.pauses > 0, handle.node.isDraining {
+            undetermined = "whether a wait that has ended is a consumer whose notification a pause suspends"
+        }
         if !hasThreads { return isCertain ? .wouldDeadlock : .timedOut }
         // Where other threads move the chain meanwhile, it may not be seen, and the time limit passes.
         return isCertain && choose(2) == 0 ? .wouldDeadlock : waitForThreads(handle.node)

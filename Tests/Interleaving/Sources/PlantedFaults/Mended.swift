@@ -84,7 +84,7 @@ extension PlantedFault {
             )),
         PlantedFault(
             82, "a cancel is lost that meets a follower which is about to settle its source",
-            foundBy: "kept",
+            foundBy: "late-cancel-follow",
             change(
                 "let isAnswered = follower.state.marks.contains(.wasProtected)",
                 "let isAnswered = follower.state.marks.contains(.wasProtected) || il_is_planted(82)")),
@@ -117,7 +117,7 @@ extension PlantedFault {
                 "let wasCancelled = state.marks.contains(.cancelled) && !il_is_planted(90) || ")),
         PlantedFault(
             91, "a failure of work that was cancelled is reported where it was passed on",
-            foundBy: "following",
+            foundBy: "unhandled",
             change(
                 "        return Link.Payload(kind, copy)\n    }\n",
                 "        if il_is_planted(91), kind == .failure { copy.1 = 0 }\n        return Link.Payload(kind, copy)\n    }\n"

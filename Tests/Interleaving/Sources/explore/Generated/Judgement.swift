@@ -70,6 +70,11 @@ struct Judgement {
             guard let schedule = seen[observation]?.values.min(by: { $0.preemptions < $1.preemptions }) else {
                 continue
             }
+            // With too many schedules to try them all, the order of the operations decides nothing.
+            if !isComplete, permitted.contains(observation) {
+                (isCutOff, seen[observation]) = (true, nil)
+                continue
+            }
             violation = Violation(
                 observation: observation, schedule: schedule.text, preemptions: schedule.preemptions,
                 permitted: permitted.sorted { $0.description < $1.description }, isCertain: isComplete)

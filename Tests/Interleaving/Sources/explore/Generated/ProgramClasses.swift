@@ -102,7 +102,7 @@ extension ProgramClass {
             name: "followers", links: [.follow, .thenPending], operations: [.resolve, .cancel]),
         ProgramClass(name: "deep", links: [.map, .thenPending], operations: [.resolve, .cancel]),
         ProgramClass(
-            name: "unhandled", links: [.thenPending], operations: [.resolve, .reject, .drop],
-            greatestLinks: 2),
+            name: "unhandled", links: [.thenPending, .map, .follow],
+            operations: [.resolve, .reject, .drop, .cancelSource], extras: [.canceller], greatestLinks: 2),
     ]
 }

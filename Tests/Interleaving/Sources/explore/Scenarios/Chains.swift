@@ -40,6 +40,16 @@ func defineChainsScenarios() {
             all(expect(log.text == "3", log.text), noReports())
         }
     }
+    // C5: a cancel that meets a source which follows another one: found with more schedules than a program has.
+    scenario("late-cancel-follow") {
+        let (d, resolver) = D.withResolver(), other = D(), inner = D()
+        resolver.follow(other)
+        let c = d.then { _ in inner }
+        return Program({ c.cancel() }, { other.resolve(1) }) {
+            hold(inner)
+            return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
+        }
+    }
     // Lists
     scenario("list-limit-2-consumers") {
         let x = [D(), D()], log = Log()
