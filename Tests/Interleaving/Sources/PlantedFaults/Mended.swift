@@ -77,7 +77,7 @@ extension PlantedFault {
             )),
         PlantedFault(
             81, "a cancel is lost that comes while the canceller runs on another thread",
-            foundBy: "kept",
+            foundBy: "canceller-resolves-later-cancel",
             change(
                 "        if !isRoot { coldState?.requests.append(request) }\n",
                 "        if !isRoot && !(action == .stay && il_is_planted(81)) { coldState?.requests.append(request) }\n"

@@ -50,6 +50,26 @@ func defineChainsScenarios() {
             return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
         }
     }
+    scenario("canceller-resolves-later-cancel") {
+        // The second cancel comes while the canceller runs, which resolves after that.
+        let reached = Signal(), go = Signal()
+        let d = D(canceller: { own in
+            reached.send()
+            go.wait()
+            own.resolve(7)
+        })
+        let c = d.map { $0 }
+        return Program(
+            { d.cancel() },
+            {
+                reached.wait()
+                c.cancel()
+                go.send()
+            }
+        ) {
+            all(expect(show(c.currentResult) == "7", show(c.currentResult)), noReports())
+        }
+    }
     // Lists
     scenario("list-limit-2-consumers") {
         let x = [D(), D()], log = Log()
