@@ -57,6 +57,12 @@ final class Interpreter<M: Machine> {
         trace.append(StepTrace(events: events, reports: reports))
     }
 
+    private func hold(_ handle: M.Handle, as id: Int) {
+        // The one before is released when the table is up to date: another thread may have its turn meanwhile.
+        let gone = handles.updateValue(handle, forKey: id)
+        _ = consume gone
+    }
+
     private func dropHandle(_ id: Int) {
         // Removed from the table first: the release may run callbacks, which use the table.
         let gone = handles.removeValue(forKey: id)
@@ -261,7 +267,7 @@ final class Interpreter<M: Machine> {
             }
             let position = machine.attach(
                 id, to: handle, callback, body, atEnd: callback.atEnd.isEmpty ? nil : atEnd)
-            if keep { handles[id] = position }
+            if keep { hold(position, as: id) }
         }
     }
 
