@@ -18,7 +18,7 @@ extension PlantedFault {
             )),
         PlantedFault(
             72, "a canceller's result from another thread counts as a stranger's",
-            foundBy: "resolvers",
+            foundBy: "canceller-resolves-elsewhere",
             change(
                 "if byCanceller { coldState?.cancellerThread = loop.thread }",
                 "if byCanceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }")),

@@ -50,6 +50,27 @@ func defineChainsScenarios() {
             return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
         }
     }
+    // C1: the model allows that the canceller has returned before its own Resolver is used; here it has not.
+    scenario("canceller-resolves-elsewhere") {
+        let reached = Signal(), done = Signal(), own = Box<Resolver<Int>>(nil)
+        let d = D(canceller: { resolver in
+            own.value = resolver
+            reached.send()
+            done.wait()
+        })
+        let c = d.map { $0 + 1 }
+        return Program(
+            { c.cancel() },
+            {
+                reached.wait()
+                _ = own.take()?.resolve(7)
+                done.send()
+            }
+        ) {
+            hold(d)
+            return expect(show(c.currentResult) == "8", show(c.currentResult))
+        }
+    }
     scenario("canceller-resolves-later-cancel") {
         // The second cancel comes while the canceller runs, which resolves after that.
         let reached = Signal(), go = Signal()
