@@ -15,9 +15,9 @@
 ///
 /// Submitted work does not retain its dispatcher: one that is released with work in it is deallocated, and
 /// releases that work. A chain retains the dispatchers of its callbacks that are still to be submitted,
-/// though. If a later callback names the dispatcher that an earlier one waits in, and nothing but that
-/// dispatcher would ever run it, the two retain each other: cancel such a chain, or release its work, before
-/// you release the dispatcher.
+/// though. If a later callback, or a finalizer, names the dispatcher that an earlier one waits in, and nothing
+/// but that dispatcher would ever run it, the two retain each other: cancel such a chain, or release its work,
+/// before you release the dispatcher.
 public protocol Dispatcher: Sendable {
     /// Runs `work` exactly once: later, or before this returns.
     func dispatch(_ work: @escaping @Sendable () -> Void)

@@ -185,14 +185,14 @@ extension DeferredQueue {
             storage.delivery(fileID, line).then(
                 on: place,
                 { delivery in
-                    start(delivery.take()).mapResult { result in
-                        if case .failure(let error) = result {
-                            if stopsOnFailure || isCancelled() { throw error }
-                            if !(error is CancellationError) {
+                    start(delivery.take()).attach(nil, site) { input -> Link.Payload in
+                        if let error = input.error {
+                            if stopsOnFailure || isCancelled() { return input.copy() }
+                            if !input.isOfCancelledWork, !(error is CancellationError) {
                                 DeferredDiagnostics.report(.unhandledFailure(error, made: site))
                             }
                         }
-                        return .continue
+                        return .value(AsyncLoop.Next.continue)
                     }
                 },
                 orElse: { error throws -> Deferred<AsyncLoop.Next> in

@@ -121,25 +121,33 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
 
     func attempt(_ number: Int) -> Deferred<Value> {
         let made = Deferred(following: { () throws -> Deferred<Value> in try body(number) })
-        guard made.link.peekIfIdle() else { return made.orElse { try next(after: number, $0) } }
+        guard made.link.peekIfIdle() else {
+            return made.attach(nil, DeferredDiagnostic.Location(.orElse, #fileID, #line)) { input in
+                // The last failure passes unchanged: that of cancelled work is not reported (U1).
+                guard let error = input.error, let next = next(after: number, error) else {
+                    return input.copy()
+                }
+                return .wait(for: next.link)
+            }
+        }
         // An attempt that fails at once leaves no link in the chain.
         guard case .failure(let error) = made.currentResult else { return made }
-        return Deferred(following: { () throws -> Deferred<Value> in try next(after: number, error) })
+        return next(after: number, error) ?? made
     }
 
-    /// Waits for the next attempt, or throws if there is none.
-    private func next(after number: Int, _ error: any Error) throws -> Deferred<Value> {
+    /// Waits for the next attempt; nil if there is none.
+    private func next(after number: Int, _ error: any Error) -> Deferred<Value>? {
         if resolver.isCancelled {
             // A cancelled attempt is the last, whatever its error. If the cancel has settled the Deferred
             // already, this result is late and dropped silently; passed down this chain it could be
             // reported as unhandled.
             resolver.reject(error)
-            throw CancellationError()
+            return .rejected(CancellationError())
         }
-        if error is CancellationError { throw error }
-        guard number < attempts, isWorthRetrying(error) else { throw error }
+        if error is CancellationError { return nil }
+        guard number < attempts, isWorthRetrying(error) else { return nil }
         let pause = max(delay.next(number, error), .zero)
-        if let deadline, dispatcher.elapsed + pause > deadline { throw error }
+        if let deadline, dispatcher.elapsed + pause > deadline { return nil }
         return Deferred<Void>.running(after: pause, on: dispatcher) { attempt(number + 1) }
     }
 }

@@ -221,6 +221,23 @@ extension Rules {
             Use("a cache") { source in DeferredCache<Int, Int>().value(for: 1) { source }.cancel() },
             Use("a semaphore") { source in DeferredSemaphore(1).run { source }.cancel() },
             Use("a retry") { source in Deferred.retry { source }.cancel() },
+            Use("an attempt of a retry") { source in
+                Deferred.retry(attempts: 1) { source }.done { _ in }
+                source.cancel()
+            },
+            Use("a worker's job") { source in
+                let queue = DeferredQueue<Int>()
+                _ = queue.run { _ in source }
+                try? queue.put(1)
+                source.cancel()
+                queue.finish()
+            },
+            Use("a job that ends its worker") { source in
+                let queue = DeferredQueue<Int>()
+                _ = queue.run(stopsOnFailure: true) { _ in source }
+                try? queue.put(1)
+                source.cancel()
+            },
             Use("a timeout") { source in
                 let clock = ManualClock()
                 _ = source.timeout(.seconds(1), on: clock)
