@@ -151,8 +151,7 @@ extension Link {
     ///
     /// | the Task is cancelled | it finds | resumes the Task | cancels upstream |
     /// |---|---|---|---|
-    /// | before the continuation is stored | no continuation | `attach(_:resuming:)` | `attach(_:resuming:)`
-    /// |
+    /// | before there is a continuation | nothing | `attach(_:resuming:)` | `attach(_:resuming:)` |
     /// | before the link is attached | the continuation | the cancellation | `attach(_:resuming:)` |
     /// | before the outcome | the continuation, `attached` | the cancellation | the cancellation |
     /// | after the outcome | another phase | the drain loop | nothing |
