@@ -64,14 +64,7 @@ let package = Package(
                 "CompilerProcess", "Deferred", "DeferredOperations", "DeferredTesting", "DeferredTracing",
                 "LoopbackServer", "Multicast", "TestSupport",
             ],
-            exclude: ["MainActorByDefault"]
-        ),
-        // The code of an article about modules whose code is isolated to the main actor by default.
-        .testTarget(
-            name: "MainActorByDefaultTests",
-            dependencies: ["Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer"],
-            path: "Tests/DocumentationTests/MainActorByDefault",
-            swiftSettings: [.defaultIsolation(MainActor.self)]
+            exclude: ["Contexts"]
         ),
         // The programs above, run against a server of the tests.
         .testTarget(
@@ -79,7 +72,7 @@ let package = Package(
         .testTarget(
             name: "SearchTests", dependencies: ["search", "Deferred", "DeferredTesting"],
             path: "Examples/search/Tests"),
-        // The same for what DeferredTesting and Multicast offer, without the network.
+        // Modules, and code that uses them, isolated to the main actor by default.
         .testTarget(
             name: "MainActorTests", dependencies: ["Deferred", "DeferredTesting", "Multicast"],
             swiftSettings: [.defaultIsolation(MainActor.self)]

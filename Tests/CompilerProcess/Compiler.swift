@@ -5,11 +5,13 @@ import Foundation
 package struct Compiler: Sendable {
     /// An error or a warning about one line.
     package struct Complaint: Hashable, Sendable, CustomStringConvertible {
+        /// The file's name as the compiler has it: a path, or that of a `#sourceLocation`.
+        package let file: String
         package let line: Int
         package let isError: Bool
         package let message: String
 
-        package var description: String { "line \(line): \(message)" }
+        package var description: String { "\(file):\(line): \(message)" }
     }
 
     package struct Failure: Error, CustomStringConvertible {
@@ -38,24 +40,31 @@ package struct Compiler: Sendable {
     ///   - source: The text of a file that imports modules of this package.
     ///   - flags: Further arguments of the compiler, such as `-default-isolation`.
     package func complaints(about source: String, flags: [String] = []) async throws -> [Complaint] {
+        try await complaints(about: ["Use.swift": source], flags: flags)
+    }
+
+    /// Does the same for the files of one module, by name.
+    package func complaints(
+        about sources: [String: String], flags: [String] = []
+    ) async throws -> [Complaint] {
         let folder = FileManager.default.temporaryDirectory.appending(path: "CompilerTests-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "Use.swift")
-        try source.write(to: file, atomically: true, encoding: .utf8)
+        for (name, text) in sources {
+            try text.write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+        }
         let output = try await run(
-            ["-diagnostic-style", "llvm", "-I", modules.path, "-parse-as-library"]
+            ["-diagnostic-style", "llvm", "-I", modules.path, "-parse-as-library", "-wmo"]
                 + ["-module-cache-path", folder.appending(path: "ModuleCache").path]
-                + ["-emit-sil", "-o", "/dev/null"] + flags + [file.path],
+                + ["-emit-sil", "-o", "/dev/null"] + flags
+                + sources.keys.sorted().map { folder.appending(path: $0).path },
             output: folder.appending(path: "output"))
         let found = output.matches(of: #/(?m)^(.*):(\d+):\d+: (error|warning): (.*)$/#)
         guard output.isEmpty || !found.isEmpty else { throw Failure(description: output) }
         return found.map { match in
-            let isHere = match.output.1.hasSuffix(file.lastPathComponent)
-            return Complaint(
-                // A complaint about the library's own source is about no line of the user's.
-                line: isHere ? Int(match.output.2) ?? 0 : 0, isError: match.output.3 == "error",
-                message: String(match.output.4))
+            Complaint(
+                file: String(match.output.1), line: Int(match.output.2) ?? 0,
+                isError: match.output.3 == "error", message: String(match.output.4))
         }
     }
 
@@ -69,7 +78,10 @@ package struct Compiler: Sendable {
             return parts.count == 2 ? (line: index + 1, text: String(parts[1])) : nil
         }
         let missing = expected.filter { line, text in
-            !complaints.contains { $0.line == line && $0.message.contains(text) }
+            // Not one about the library's own source.
+            !complaints.contains {
+                $0.file.hasSuffix("/Use.swift") && $0.line == line && $0.message.contains(text)
+            }
         }
         let others = complaints.filter { error in
             error.isError && !expected.contains { $0.line == error.line }

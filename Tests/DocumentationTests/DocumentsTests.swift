@@ -1,42 +1,53 @@
+import CompilerProcess
 import Foundation
 import Testing
 
-/// Checks that the documents' Swift code is tested, that their links lead somewhere, and that a picture shows its code.
+/// Checks that the documents' Swift code compiles, that their links lead somewhere, and that a picture shows its code.
 @Suite struct DocumentsTests {
-    /// The code of this folder, without white space.
-    private static let tested: String = Package.files(under: "Tests/DocumentationTests", named: ".swift")
-        .compactMap { try? String(contentsOf: $0, encoding: .utf8) }
-        .joined().filter { !$0.isWhitespace }
-
-    private static func path(of file: URL) -> String {
-        String(file.standardizedFileURL.path.dropFirst(Package.root.standardizedFileURL.path.count + 1))
-    }
-
-    static let documents = ["README.md"] + Package.files(under: "Sources", named: ".md").map(path).sorted()
-
     /// The pages that are read as files.
     static let pages =
         ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Benchmarks/README.md"]
-        + Package.files(under: "Tests", named: "README.md").map(path)
-        + Package.files(under: "Documentation", named: ".md").map(path)
+        + Package.files(under: "Tests", named: "README.md").map(Package.path)
+        + Package.files(under: "Documentation", named: ".md").map(Package.path)
 
-    private static func examples(in document: String) throws -> [String] {
-        try Package.text(of: document).components(separatedBy: "```swift\n").dropFirst()
-            .map { $0.components(separatedBy: "\n```")[0] }
+    /// A page by which another isolation is the default, and one whose code `NameClashesTests` compiles.
+    private static let (isolated, clashing) = ("MainActorByDefault", "NameClashes")
+
+    /// Returns what the compiler says about the code in `documents`, but for results and constants that nothing uses.
+    private func complaints(
+        about documents: [Document], flags: [String] = []
+    ) async throws -> [Compiler.Complaint] {
+        let common = try Package.text(of: "Tests/DocumentationTests/Contexts/Common.swift")
+        var sources = ["Common.swift": common]
+        for document in documents { sources["\(document.name)Code.swift"] = try document.source() }
+        return try await Compiler().complaints(about: sources, flags: flags)
+            .filter { $0.isError || !$0.message.contains(#/unused|never (used|mutated|read)/#) }
     }
 
-    @Test("Documents: every Swift example occurs in the tests, white space aside", arguments: documents)
-    func examplesAreTested(document: String) throws {
-        for example in try Self.examples(in: document) {
-            let isTested = Self.tested.contains(example.filter { !$0.isWhitespace })
-            #expect(isTested, "\(document): not in the tests: \(example)")
-        }
+    @Test("Documents: every Swift example in an article compiles, and every row of a table of translations")
+    func examples() async throws {
+        let documents = try Document.all().filter { ![Self.isolated, Self.clashing].contains($0.name) }
+        #expect(documents.count >= 20 && documents.flatMap(\.blocks).count >= 140)
+        #expect(documents.flatMap(\.rows).count >= 150)
+        let complaints = try await complaints(about: documents)
+        #expect(complaints.isEmpty, "\(complaints)")
     }
 
-    @Test("Documents: the examples are found")
-    func examplesAreFound() throws {
-        #expect(try Self.examples(in: "README.md").count >= 6)
-        #expect(try Self.documents.count >= 14 && Self.documents.flatMap(Self.examples).count >= 60)
+    @Test("Documents: the examples for modules that are isolated to the main actor compile in such a module")
+    func isolatedExamples() async throws {
+        let documents = try Document.all().filter { $0.name == Self.isolated }
+        #expect(documents.flatMap(\.blocks).count == 7)
+        let complaints = try await complaints(about: documents, flags: ["-default-isolation", "MainActor"])
+        #expect(complaints.isEmpty, "\(complaints)")
+    }
+
+    @Test("Documents: every example of the README occurs in the tests, white space aside")
+    func readme() throws {
+        let tests = try Package.text(of: "Tests/DocumentationTests/ReadmeTests.swift")
+            .filter { !$0.isWhitespace }
+        let blocks = try Document("README.md").blocks
+        #expect(blocks.count == 6)
+        for block in blocks { #expect(tests.contains(block.code.filter { !$0.isWhitespace }), "\(block)") }
     }
 
     @Test("Documents: what a document links to exists", arguments: pages)

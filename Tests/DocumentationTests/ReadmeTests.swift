@@ -1,8 +1,9 @@
 import Deferred
+import DeferredTesting
 import TestSupport
 import Testing
 
-/// The code of the README that is in no article.
+/// Runs the README's examples.
 @Suite struct ReadmeTests: Article {
     let eventLog = SharedLog<String>()
 
@@ -31,6 +32,34 @@ import Testing
 
         greeting.resolve("world")
         #expect(eventLog.all == ["Hello, world!"])
+    }
+
+    @Test("README: wrap a callback API that answers, fails, or forgets its handler")
+    func wrapped() throws {
+        struct Store {
+            func read(_ key: String, _ completion: @escaping @Sendable (String?, (any Error)?) -> Void) {
+                if key == "name" { completion("ann", nil) }
+                if key == "age" { completion(nil, Refused()) }
+            }
+        }
+        let store = Store()
+        func read(_ key: String) -> Deferred<String> {
+            Deferred { resolver in
+                store.read(key) { value, error in resolver.complete(value, error) }
+            }
+        }
+        #expect(try successResult(of: read("name")) == "ann")
+        #expect(try failureResult(of: read("age")) is Refused)
+        #expect(try failureResult(of: read("other")) as? DeferredError == .abandoned)
+    }
+
+    @Test("README: test without waiting")
+    func limited() throws {
+        func fetchPage() -> Deferred<String> { .never() }
+        let clock = ManualClock()
+        let answer = fetchPage().timeout(.seconds(5), on: clock)
+        clock.advance(by: .seconds(5))
+        #expect(try failureResult(of: answer) as? DeferredError == .timedOut)
     }
 
     private struct Service: Sendable {

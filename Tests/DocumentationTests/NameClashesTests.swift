@@ -2,13 +2,16 @@ import CompilerProcess
 import Foundation
 import Testing
 
-/// What NameClashes.md says about modules with a type, or a name, of their own that is `Deferred`.
+/// Compiles the code of NameClashes.md about modules with a type, or a name, of their own that is `Deferred`.
 /// The compiler checks it against modules that stand in for Combine and for another package.
 @Suite final class NameClashesTests {
     private let compiler: Compiler
     private let folder: URL
+    /// The imports beside Combine, an alias, and the imports beside another package.
+    private let article: [String]
 
     init() throws {
+        article = try Document("Sources/Deferred/Deferred.docc/NameClashes.md").blocks.map(\.code)
         compiler = try Compiler()
         folder = FileManager.default.temporaryDirectory.appending(path: "NameClashes-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -42,18 +45,11 @@ import Testing
             about: imports + "\nfunc use() {\n" + source + "\n}\n", flags: ["-I", folder.path])
     }
 
-    /// The imports of the article.
-    private let besideCombine = """
-        import Combine
-        import Deferred
-        import struct Deferred.Deferred
-        """
-
     @Test("Name clashes: with Combine, the type is imported by its name")
     func combineBeside() async throws {
         try await combine()
         let complaints = try await complaints(
-            besideCombine,
+            article[0],
             """
             let page: Deferred<String> = .resolved("page")
             let list = DeferredList([page, Deferred<String>()])
@@ -81,15 +77,8 @@ import Testing
     func typeAlias() async throws {
         try await combine()
         let complaints = try await compiler.complaints(
-            about: """
-                import Combine
-                import Deferred
-                import struct Deferred.Deferred
-
-                typealias Eventual<Value: Sendable> = Deferred<Value>
-
-                func fetchPage() -> Eventual<String> { .resolved("page") }
-                """, flags: ["-I", folder.path])
+            about: (article[..<2] + ["func fetchPage() -> Eventual<String> { .resolved(\"page\") }"])
+                .joined(separator: "\n"), flags: ["-I", folder.path])
         #expect(complaints == [])
     }
 
@@ -104,16 +93,14 @@ import Testing
 
         // Not the modules of this build: there, Deferred is this package's.
         let use = folder.appending(path: "Use.swift")
-        try """
-        import Deferred
-        import TwistedDeferred
-        import struct TwistedDeferred.Deferred
+        let function = """
 
-        func use() {
-            let page: Deferred<String> = .resolved("page")
-            page.map { $0.count }.done { print($0) }
-        }
-        """.write(to: use, atomically: true, encoding: .utf8)
+            func use() {
+                let page: Deferred<String> = .resolved("page")
+                page.map { $0.count }.done { print($0) }
+            }
+            """
+        try (article[2] + function).write(to: use, atomically: true, encoding: .utf8)
         let output = try await compiler.run(
             ["-typecheck", "-parse-as-library", "-I", folder.path, use.path],
             output: folder.appending(path: "output"))

@@ -1,0 +1,3 @@
+import Foundation
+
+private let traceFile = URL(filePath: "/")

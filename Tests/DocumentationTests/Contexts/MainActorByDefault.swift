@@ -1,0 +1,10 @@
+import Deferred
+import DeferredOperations
+import Foundation
+
+private let (queue, model) = (OperationQueue(), MainActorByDefaultExamples.ArticlesModel())
+private nonisolated let file = URL(filePath: "/")
+private nonisolated func headline(_ article: MainActorByDefaultExamples.Article) -> String { article.title }
+private func load() -> Deferred<MainActorByDefaultExamples.Article> {
+    JSONDataSource(file).request(on: queue)
+}

@@ -1,0 +1,3 @@
+import Deferred
+
+private let page = Deferred.resolved("text")

@@ -1,0 +1,16 @@
+import Deferred
+
+private struct Job: Sendable {
+    let name = "job"
+    func shouted() async throws -> String { name }
+}
+
+private struct Counter: Sendable {
+    func read() -> Deferred<Int> { .resolved(1) }
+    func write(_ count: Int) -> Deferred<Void> { .resolved() }
+}
+
+private let (counter, addresses) = (Counter(), ["/a", "/b"])
+private let (jobs, producing, worker) = (DeferredQueue<Job>(), Deferred<Void>(), Deferred<Void>())
+private func makeJob(_ number: Int) -> Job { Job() }
+private func perform(_ job: Job) -> Deferred<Void> { .resolved() }

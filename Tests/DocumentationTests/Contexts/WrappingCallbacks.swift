@@ -1,0 +1,26 @@
+import Deferred
+
+private struct Store: Sendable {
+    func read(_ key: String, completion: @escaping @Sendable (String?, (any Error)?) -> Void) {}
+}
+
+private final class Upload: Sendable {
+    func start(_ completion: @escaping @Sendable (Result<Int, any Error>) -> Void) {}
+    func cancel() {}
+}
+
+private protocol ScannerDelegate: AnyObject, Sendable {
+    func scanner(_ scanner: Scanner, didFind code: String)
+    func scanner(_ scanner: Scanner, didFailWith error: any Error)
+}
+
+private final class Scanner: Sendable {
+    var delegate: (any ScannerDelegate)? {
+        get { nil }
+        set {}
+    }
+    func start() {}
+    func stop() {}
+}
+
+private let (store, upload) = (Store(), Upload())
