@@ -2,8 +2,8 @@ import Foundation
 
 /// A page, with the Swift code in it.
 ///
-/// The code is compiled from here. `Contexts` has what it presupposes: `Common.swift` for all pages, and a file for each
-/// page that needs more.
+/// The code is compiled from here. `Contexts` has what it presupposes: `Common.swift` for all pages, and a file for
+/// each page that needs more.
 struct Document {
     /// A piece of code, and the line of the page at which it begins.
     struct Block {
@@ -68,8 +68,8 @@ struct Document {
     /// The page's name without folder and ending.
     var name: String { URL(filePath: path).deletingPathExtension().lastPathComponent }
 
-    /// A file with all of the page's code, whose errors are at the lines of the page: declarations in extensions of a class,
-    /// and each other block, and each row of a table, in a function of its own.
+    /// A file with all of the page's code, whose errors are at the lines of the page: declarations in extensions of a
+    /// class, and each other block, and each row of a table, in a function of its own.
     func source() throws -> String {
         let context = "Tests/DocumentationTests/Contexts/\(name).swift"
         var source = Self.modules.map { "#if canImport(\($0))\nimport \($0)\n#endif\n" }.joined()

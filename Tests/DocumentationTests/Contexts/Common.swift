@@ -13,6 +13,7 @@ struct Log: Sendable {
 
 let log = Log()
 let clock = ManualClock()
+let traceFile = URL(filePath: "/")
 
 func fetchPage() -> Deferred<String> { .never() }
 func fetchPage(_ address: String) -> Deferred<String> { .never() }

@@ -1,5 +1,4 @@
 import Deferred
-import Foundation
 
-private let (page, cover, traceFile) = (Deferred<String>(), Deferred<String>(), URL(filePath: "/"))
+private let (page, cover) = (Deferred<String>(), Deferred<String>())
 private func readFile(_ name: String, _ completion: @Sendable (String?) -> Void) {}

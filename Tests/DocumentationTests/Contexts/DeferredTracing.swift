@@ -1,3 +1,0 @@
-import Foundation
-
-private let traceFile = URL(filePath: "/")
