@@ -2,7 +2,7 @@ import Deferred
 import Testing
 
 extension Rules {
-    @Suite("Rule C3: cancelling a later position") struct CancellingConsumers {
+    @Suite("Rule C3: cancelling a later position, shields") struct CancellingConsumers {
         @Test("C3: a cancel reaches a source that nothing else consumes; the error comes down the chain")
         func cancelsUpToSource() {
             let log = Log()
@@ -59,18 +59,6 @@ extension Rules {
             #expect([outcome(recovered), outcome(pair)] == ["9", "8"])
         }
 
-        @Test("C3: a consumer without a handle counts")
-        func unheldConsumerCounts() {
-            let log = Log()
-            let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            source.done { log("unheld \($0)") }
-            let held = source.map { $0 }
-            held.cancel()
-            #expect(outcome(held) == "cancelled")
-            source.resolve(1)
-            #expect(log.all == ["unheld 1"])
-        }
-
         static let consumers: [@Sendable (Deferred<Int>) -> @Sendable () -> Void] = [
             { source in
                 let nested = Deferred.resolved(0).then { _ in source }
@@ -88,10 +76,15 @@ extension Rules {
                 let list = DeferredList([source]).values()
                 return { list.cancel() }
             },
+            // A link without a handle.
+            { source in
+                source.done { _ in }
+                return { source.cancel() }
+            },
         ]
 
         @Test(
-            "C3: a nested wait, a follower and a list observer count as consumers",
+            "C3: a nested wait, a follower, a list observer and a link without a handle count as consumers",
             arguments: consumers.indices)
         func everyKindOfConsumerCounts(kind: Int) {
             let log = Log()
@@ -123,6 +116,56 @@ extension Rules {
             position.fail { log("two \(name(of: $0))") }
             position.cancel()
             #expect(log.all == ["canceller", "one cancelled", "two cancelled"])
+        }
+
+        @Test(
+            "C3: cancelling a shielded position, or one after it, fails it at once, and nothing upstream",
+            arguments: [true, false])
+        func cancelStaysBelow(isLater: Bool) {
+            let source = Deferred<Int>(canceller: { _ in Issue.record("the canceller ran") })
+            let shielded = source.shielded()
+            let later = shielded.map { $0 }
+            (isLater ? later : shielded).cancel()
+            #expect([source, shielded, later].map(outcome) == ["pending", "cancelled", "cancelled"])
+            source.resolve(1)
+            #expect(outcome(shielded) == "cancelled")
+        }
+
+        @Test("C3: a shielded position that was cancelled remains a consumer until upstream is settled")
+        func goesOnConsuming() {
+            let source = Deferred<Int>(canceller: { _ in Issue.record("the canceller ran") })
+            let upstream = source.map { $0 }
+            let (shielded, other) = (upstream.shielded(), upstream.map { $0 })
+            shielded.cancel()
+            other.cancel()
+            #expect([shielded, other, upstream].map(outcome) == ["cancelled", "cancelled", "pending"])
+            source.resolve(1)
+            #expect(outcome(upstream) == "1")
+        }
+
+        @Test("C3: a list observer remains a consumer of its input after the list is settled")
+        func watchAfterListFired() {
+            let (input, other) = (Deferred<Int>(), Deferred<Int>())
+            let list = DeferredList([input, other]).first()
+            other.resolve(1)
+            #expect(outcome(list.map { "\($0.index) \($0.value)" }) == "1 1")
+            let position = input.map { $0 }
+            position.cancel()
+            #expect([outcome(position), outcome(input)] == ["cancelled", "pending"])
+            // Cancelling a settled Deferred does nothing (C5).
+            list.cancel()
+            #expect(outcome(input) == "pending")
+        }
+
+        @Test("C3: a list observer is no consumer any more when its input was cancelled by the list")
+        func watchAfterCancel() {
+            let input = Deferred<Int>()
+            let list = DeferredList([input]).values()
+            let position = input.map { $0 }
+            list.cancel()
+            #expect([outcome(list), outcome(input)] == ["cancelled", "pending"])
+            position.cancel()
+            #expect(outcome(input) == "cancelled")
         }
     }
 }

@@ -4,28 +4,20 @@ import Testing
 
 extension Rules {
     @Suite("Rules F1, F2: firing") struct Firing {
-        @Test("F1: the first result counts; a later one returns false and changes nothing")
+        @Test("F1: the first result counts; a later one returns false, changes nothing, and is reported")
         func firesOnce() {
-            let later: [(Deferred<Int>) -> Bool] = [
-                { $0.resolve(2) }, { $0.reject(Boom(2)) }, { $0.complete(with: .success(2)) },
-                { $0.complete(with: .failure(Boom(2))) },
+            let ways: [(fire: (Deferred<Int>) -> Bool, outcome: String)] = [
+                ({ $0.resolve(1) }, "1"), ({ $0.reject(Boom(2)) }, "Boom(2)"),
+                ({ $0.complete(with: .success(3)) }, "3"),
+                ({ $0.complete(with: .failure(Boom(4))) }, "Boom(4)"),
             ]
-            let first: [(fire: (Deferred<Int>) -> Bool, outcome: String)] = [
-                ({ $0.resolve(1) }, "1"), ({ $0.reject(Boom(1)) }, "Boom(1)"),
-                ({ $0.complete(with: .success(1)) }, "1"),
-                ({ $0.complete(with: .failure(Boom(1))) }, "Boom(1)"),
-            ]
-            for (fire, expected) in first {
-                for again in later {
-                    let log = Log()
-                    let deferred = Deferred<Int>()
-                    deferred.both { log(outcome($0)) }
-                    #expect(fire(deferred))
-                    let reports = reports { #expect(!again(deferred)) }
-                    #expect(reports.count == 1)
-                    #expect(outcome(deferred) == expected)
-                    #expect(log.all == [expected])
-                }
+            for (first, later) in ways.flatMap({ first in ways.map { (first, $0) } }) {
+                let (log, deferred) = (Log(), Deferred<Int>())
+                deferred.both { log(outcome($0)) }
+                #expect(first.fire(deferred))
+                let found = reports { #expect(!later.fire(deferred)) }
+                #expect(found.count == 1)
+                #expect(log.all + [outcome(deferred)] == [first.outcome, first.outcome])
             }
         }
 

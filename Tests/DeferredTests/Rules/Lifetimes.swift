@@ -156,20 +156,6 @@ extension Rules {
             }
         }
 
-        @Test("A2: a cancelled consumer frees its captures at once, though its source is pending")
-        func cancelledConsumer() {
-            let tracker = LeakTracker()
-            let source = Deferred<Int>()
-            let other = source.map { $0 }
-            let position = source.map { [life = tracker.begin()] value in life.returning(value) }
-            let recovered = source.recover { [life = tracker.begin()] _ in life.returning(1) }
-            position.cancel()
-            recovered.cancel()
-            #expect(tracker.alive == 0)
-            keep(source, other, position, recovered)
-            source.resolve(1)
-        }
-
         @Test("A2: one long-lived Deferred with many consumers that come and go stays small")
         func comeAndGo() {
             let tracker = LeakTracker()
@@ -227,20 +213,34 @@ extension Rules {
             }
         }
 
-        @Test("A2: callbacks suspended by a pause are released when it is unpaused, or with the last handle")
-        func paused() {
-            for isUnpaused in [true, false] {
-                let tracker = LeakTracker()
-                var source: Deferred<Int>? = Deferred<Int>()
-                source!.pause()
-                let position = source!.map { [life = tracker.begin()] in life.returning($0) }
-                source!.finally { [life = tracker.begin()] _ in life.use() }
-                source!.resolve(1)
-                #expect(tracker.alive == 2)
-                if isUnpaused { source!.unpause() } else { source = nil }
-                #expect(tracker.alive == 0)
-                keep(position)
-            }
+        @Test(
+            "A2: callbacks suspended by a pause are released when it is unpaused, or with the last handle",
+            arguments: [true, false])
+        func paused(isUnpaused: Bool) {
+            let tracker = LeakTracker()
+            var source: Deferred<Int>? = Deferred<Int>()
+            source!.pause()
+            let position = source!.map { [life = tracker.begin()] in life.returning($0) }
+            source!.finally { [life = tracker.begin()] _ in life.use() }
+            source!.resolve(1)
+            #expect(tracker.alive == 2)
+            if isUnpaused { source!.unpause() } else { source = nil }
+            #expect(tracker.alive == 0)
+            keep(position)
+        }
+
+        @Test("A2: a cancelled consumer frees its captures at once, though its source is pending")
+        func cancelledConsumer() {
+            let (tracker, source) = (LeakTracker(), Deferred<Int>())
+            let other = source.map { $0 }
+            let consumers = [
+                source.map { [life = tracker.begin()] value in life.returning(value) },
+                source.recover { [life = tracker.begin()] _ in life.returning(1) },
+            ]
+            for consumer in consumers { consumer.cancel() }
+            #expect(tracker.alive == 0)
+            keep(other, consumers)
+            source.resolve(1)
         }
     }
 }

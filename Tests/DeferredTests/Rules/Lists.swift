@@ -4,29 +4,20 @@ import Testing
 
 extension Rules {
     @Suite("Rules D1 to D4: lists") struct Lists {
-        @Test("D1: results and values are in input order, whatever the order of completion")
-        func inputOrder() {
-            for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
-                let inputs = (0..<3).map { _ in Deferred<Int>() }
-                let values = DeferredList(inputs).values()
-                let results = DeferredList(inputs).results().map { $0.map(outcome) }
-                for index in order {
-                    #expect([outcome(values), outcome(results)] == ["pending", "pending"])
-                    inputs[index].resolve(index * 10)
-                }
-                #expect(outcome(values) == "[0, 10, 20]")
-                #expect(outcome(results) == #"["0", "10", "20"]"#)
-            }
-        }
-
-        @Test("D1: results has failures at their index, and never fails itself")
-        func resultsWithFailures() {
+        @Test(
+            "D1: results and values are in input order, whatever the order of completion; results never fails",
+            arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+        func inputOrder(order: [Int]) {
             let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let results = DeferredList(inputs).results().map { $0.map(outcome) }
-            inputs[2].reject(Boom(2))
-            inputs[0].resolve(0)
-            inputs[1].cancel()
-            #expect(outcome(results) == #"["0", "cancelled", "Boom(2)"]"#)
+            let values = DeferredList(inputs).values()
+            let withFailure = DeferredList([.rejected(Boom(7))] + inputs)
+            let results = withFailure.results().map { $0.map(outcome) }
+            for index in order {
+                #expect([outcome(values), outcome(results)] == ["pending", "pending"])
+                inputs[index].resolve(index * 10)
+            }
+            #expect(outcome(values) == "[0, 10, 20]")
+            #expect(outcome(results) == #"["Boom(7)", "0", "10", "20"]"#)
         }
 
         @Test("D1: without inputs results and values are [], first fails with .empty, gather() is ()")
@@ -104,55 +95,48 @@ extension Rules {
             #expect(outcome(first) == "Boom(1)")
         }
 
-        @Test("D3: errors before the list is settled belong to it; later ones to U1, unless consumeErrors")
-        func lateErrors() {
-            func unhandled(_ consumes: Bool, _ attach: ([Deferred<Int>]) -> Void) -> Int {
-                reports {
-                    let inputs = (0..<3).map { _ in Deferred<Int>() }
-                    attach(inputs)
-                    inputs[0].reject(Boom(0))
-                    inputs[1].resolve(1)
-                    inputs[2].reject(Boom(2))
-                }.count
+        @Test(
+            "D3: errors before the list is settled belong to it; later ones to U1, unless consumeErrors",
+            arguments: [false, true])
+        func lateErrors(consumes: Bool) {
+            let attached: [([Deferred<Int>]) -> Void] = [
+                { DeferredList($0, consumeErrors: consumes).first().done { _ in } },
+                { DeferredList($0, consumeErrors: consumes).values().fail { _ in } },
+                { gather($0[0], $0[2], consumeErrors: consumes).fail { _ in } },
+            ]
+            for attach in attached {
+                for isHandled in [false, true] {
+                    let found = reports {
+                        let inputs = (0..<3).map { _ in Deferred<Int>() }
+                        attach(inputs)
+                        if isHandled { inputs[2].fail { _ in } }
+                        inputs[0].reject(Boom(0))
+                        inputs[1].resolve(1)
+                        inputs[2].reject(Boom(2))
+                    }
+                    #expect(found.count == (consumes || isHandled ? 0 : 1))
+                }
             }
-            for consumes in [false, true] {
-                let count = consumes ? 0 : 1
-                #expect(
-                    unhandled(consumes) { DeferredList($0, consumeErrors: consumes).first().done { _ in } }
-                        == count)
-                #expect(
-                    unhandled(consumes) { DeferredList($0, consumeErrors: consumes).values().fail { _ in } }
-                        == count)
-                #expect(
-                    unhandled(consumes) { gather($0[0], $0[2], consumeErrors: consumes).fail { _ in } }
-                        == count)
-            }
-            let handled = unhandled(false) {
-                DeferredList($0).values().fail { _ in }
-                $0[2].fail { _ in }
-            }
-            #expect(handled == 0)
         }
 
-        @Test("D3: cancelsRemaining cancels the inputs still pending, in order, after the list's callbacks")
-        func cancelsRemaining() {
-            for kind in 0..<4 {
-                let log = Log()
-                let inputs = Inputs(4, log).all
-                let list = DeferredList(inputs, cancelsRemaining: kind != 3)
-                switch kind {
-                case 0: list.first().both { _ in log("settled") }
-                case 1, 3: list.values().both { _ in log("settled") }
-                default:
-                    gather(inputs[0], inputs[1], inputs[2], inputs[3], cancelsRemaining: true)
-                        .both { _ in log("settled") }
-                }
-                if kind == 0 { inputs[2].resolve(2) } else { inputs[2].reject(Boom(2)) }
-                let rest = kind == 3 ? [] : ["cancels 0", "cancels 1", "cancels 3"]
-                #expect(log.all == ["settled"] + rest)
-                let others = [0, 1, 3].map { outcome(inputs[$0]) }
-                #expect(others == Array(repeating: kind == 3 ? "pending" : "cancelled", count: 3))
+        @Test(
+            "D3: cancelsRemaining cancels the inputs still pending, in order, after the list's callbacks",
+            arguments: 0..<4)
+        func cancelsRemaining(kind: Int) {
+            let log = Log()
+            let inputs = Inputs(4, log).all
+            let list = DeferredList(inputs, cancelsRemaining: kind != 3)
+            switch kind {
+            case 0: list.first().both { _ in log("settled") }
+            case 1, 3: list.values().both { _ in log("settled") }
+            default:
+                gather(inputs[0], inputs[1], inputs[2], inputs[3], cancelsRemaining: true)
+                    .both { _ in log("settled") }
             }
+            if kind == 0 { inputs[2].resolve(2) } else { inputs[2].reject(Boom(2)) }
+            #expect(log.all == ["settled"] + (kind == 3 ? [] : ["cancels 0", "cancels 1", "cancels 3"]))
+            let others = [0, 1, 3].map { outcome(inputs[$0]) }
+            #expect(others == Array(repeating: kind == 3 ? "pending" : "cancelled", count: 3))
         }
 
         @Test("D3: all inputs are attached before any is cancelled, also when one is settled")
@@ -203,22 +187,17 @@ extension Rules {
         @Test("D4: one Deferred may be in a list twice, as one consumer")
         func duplicates() {
             let log = Log()
-            let (one, two) = (
-                Deferred<Int>(canceller: { _ in log("one") }), Deferred<Int>(canceller: { _ in log("two") })
-            )
-            let values = DeferredList([one, two, one]).values()
-            let cancelled = DeferredList([one, two, one]).values()
+            let inputs = Inputs(2, log).all
+            let values = DeferredList([inputs[0], inputs[1], inputs[0]]).values()
+            let cancelled = DeferredList([inputs[0], inputs[0], inputs[0]]).values()
             cancelled.cancel()
             #expect(log.all.isEmpty)
-            one.resolve(1)
-            two.resolve(2)
-            #expect(outcome(values) == "[1, 2, 1]")
-
-            let shared = Deferred<Int>(canceller: { _ in log("shared") })
-            let list = DeferredList([shared, shared, shared]).values()
-            list.cancel()
-            #expect(log.all == ["shared"])
-            #expect([outcome(list), outcome(shared)] == ["cancelled", "cancelled"])
+            for index in 0..<2 { inputs[index].resolve(index) }
+            #expect(outcome(values) == "[0, 1, 0]")
+            let shared = Inputs(1, log).all[0]
+            DeferredList([shared, shared, shared]).values().cancel()
+            #expect(log.all == ["cancels 0"])
+            #expect(outcome(shared) == "cancelled")
         }
 
         @Test("D4: cancelling the list itself cancels each input as its own cancel does")

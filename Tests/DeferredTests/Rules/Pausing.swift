@@ -79,7 +79,7 @@ extension Rules {
             #expect(log.all == ["1", "1"])
         }
 
-        @Test("P1: paused from inside a running callback, it is suspended from the next one on")
+        @Test("P1, F4: paused from inside a running callback, it is suspended from the next one on")
         func pausedFromInside() {
             let log = Log()
             let source = Deferred<Int>()
@@ -100,65 +100,37 @@ extension Rules {
             #expect(outcome(next) == "1")
         }
 
-        @Test("P1, F4: paused from inside again, nothing downstream runs before the last callback")
-        func pausedTwiceFromInside() {
+        @Test(
+            "P1: when the last handle that could unpause it is released, it counts as unpaused",
+            arguments: [true, false])
+        func lastHandleGoes(isFiredBefore: Bool) {
+            let (log, source) = (Log(), Deferred<Int>())
+            var paused: Deferred<Int>? = source.map { $0 }
+            paused!.pause()
+            paused!.done { log("callback \($0)") }.done { log("downstream") }
+            paused!.finally { _ in log("finalizer") }
+            if isFiredBefore { source.resolve(1) } else { paused = nil }
+            #expect(log.all.isEmpty)
+            if isFiredBefore { paused = nil } else { source.resolve(1) }
+            #expect(log.all == ["callback 1", "downstream", "finalizer"])
+        }
+
+        @Test(
+            "P1: a paused source without handles counts as unpaused; its Resolver could not unpause it",
+            arguments: [true, false])
+        func lastHandleOfSourceGoes(isFiredBefore: Bool) {
             let log = Log()
-            let source = Deferred<Int>()
-            source.done { _ in
-                log("a")
-                source.pause()
-            }.done { log("after a") }
-            source.done { _ in
-                log("b")
-                source.pause()
-            }.done { log("after b") }
-            source.done { _ in log("c") }
-            source.resolve(1)
-            #expect(log.all == ["a"])
-            source.unpause()
-            #expect(log.all == ["a", "b"])
-            source.unpause()
-            #expect(log.all == ["a", "b", "c", "after a", "after b"])
-        }
-
-        @Test("P1: when the last handle that could unpause it is released, it counts as unpaused")
-        func lastHandleGoes() {
-            for isFiredBefore in [true, false] {
-                let log = Log()
-                let source = Deferred<Int>()
-                var paused: Deferred<Int>? = source.map { $0 }
-                paused!.pause()
-                paused!.done { log("callback \($0)") }.done { log("downstream") }
-                paused!.finally { _ in log("finalizer") }
-                if isFiredBefore {
-                    source.resolve(1)
-                    #expect(log.all.isEmpty)
-                    paused = nil
-                } else {
-                    paused = nil
-                    #expect(log.all.isEmpty)
-                    source.resolve(1)
-                }
-                #expect(log.all == ["callback 1", "downstream", "finalizer"])
-            }
-        }
-
-        @Test("P1: a paused source without handles counts as unpaused; its Resolver could not unpause it")
-        func lastHandleOfSourceGoes() {
-            for isFiredBefore in [true, false] {
-                let log = Log()
-                var deferred: Deferred<Int>?
-                let resolver: Resolver<Int>
-                (deferred, resolver) = Deferred<Int>.withResolver()
-                deferred!.pause()
-                deferred!.done { log("\($0)") }
-                if isFiredBefore { resolver.resolve(1) }
-                #expect(log.all.isEmpty)
-                deferred = nil
-                if !isFiredBefore { resolver.resolve(1) }
-                #expect(log.all == ["1"])
-                keep(resolver)
-            }
+            var deferred: Deferred<Int>?
+            let resolver: Resolver<Int>
+            (deferred, resolver) = Deferred<Int>.withResolver()
+            deferred!.pause()
+            deferred!.done { log("\($0)") }
+            if isFiredBefore { resolver.resolve(1) }
+            #expect(log.all.isEmpty)
+            deferred = nil
+            if !isFiredBefore { resolver.resolve(1) }
+            #expect(log.all == ["1"])
+            keep(resolver)
         }
     }
 }

@@ -83,9 +83,42 @@ extension Rules {
             #expect(found == use.expected)
         }
 
-        @Test("U1: reading currentResult handles a failure")
-        func read() {
-            #expect(unhandled { _ = Deferred<Int>.rejected(Boom()).currentResult }.isEmpty)
+        /// What is done, and the reports that follow.
+        static let programs: [(name: String, expected: [String], run: @Sendable () -> Void)] = [
+            ("currentResult is read", [], { _ = Deferred<Int>.rejected(Boom()).currentResult }),
+            ("a callback throws", ["Boom(1)"], { Deferred.resolved(1).done { _ in throw Boom(1) } }),
+            ("an initializer's body throws", ["Boom(3)"], { _ = Deferred<Int> { _ in throw Boom(3) } }),
+            ("init(catching:)", ["Boom(4)"], { _ = Deferred<Int>(catching: { throw Boom(4) }) }),
+            (
+                "a cancelled source", [],
+                {
+                    let source = Deferred<Int>()
+                    source.done { _ in }
+                    source.cancel()
+                }
+            ),
+            (
+                "cancelled consumers", [],
+                {
+                    let source = Deferred<Int>()
+                    let consumers = [source.map { $0 }, source.map { $0 }]
+                    for consumer in consumers { consumer.cancel() }
+                }
+            ),
+            ("a CancellationError", [], { _ = Deferred<Int>.rejected(CancellationError()) }),
+            ("abandoned, nothing waits", [], { _ = Deferred<Int>() }),
+            ("abandoned with its Resolver", [], { _ = Deferred<Int>.withResolver() }),
+            ("abandoned, a finalizer", [], { Deferred<Int>().finally { _ in } }),
+            ("abandoned, a callback waits", ["abandoned"], { Deferred<Int>().done { _ in } }),
+            ("abandoned, an errback waits", [], { Deferred<Int>().fail { _ in } }),
+        ]
+
+        @Test(
+            "U1: what closures throw is unhandled like any failure, a cancel never, an abandonment if waited for",
+            arguments: programs.indices)
+        func program(index: Int) {
+            let program = Self.programs[index]
+            #expect(unhandled(program.run) == program.expected, "\(program.name)")
         }
 
         @Test("U1: a failure passed on to a link is that link's: a chain reports it once, from its end")
@@ -98,53 +131,43 @@ extension Rules {
             #expect(found.map(words) == ["Boom(1) of \(#line - 3)"])
         }
 
-        @Test("U1: what a callback or an initializer's closure throws is unhandled like any other failure")
-        func thrown() {
-            #expect(unhandled { Deferred.resolved(1).done { _ in throw Boom(1) } } == ["Boom(1)"])
-            #expect(unhandled { _ = Deferred<Int> { _ in throw Boom(3) } } == ["Boom(3)"])
-            #expect(unhandled { _ = Deferred<Int>(catching: { throw Boom(4) }) } == ["Boom(4)"])
-        }
+        static let attachments: [@Sendable (Deferred<Int>) -> Deferred<Int>] = [
+            { $0.recover { _ in 0 } }, { $0.map { $0 }.map { $0 } },
+            { source in Deferred.resolved(0).then { _ in source } }, { source in Deferred.retry { source } },
+            // Only of an input that is cancelled with the list: another is none of the list's (D3).
+            { DeferredList([$0]).values().map { $0[0] } },
+        ]
 
-        @Test("U1: a failure whose consumer was cancelled before it was notified is not reported")
-        func cancelledBeforeItsTurn() {
-            func unhandled(_ attach: (Deferred<Int>) -> Deferred<Int>) -> [String] {
-                self.unhandled {
-                    let source = Deferred<Int>()
-                    source.pause()
-                    let position = attach(source)
-                    source.reject(Boom(1))
-                    position.cancel()
-                    source.unpause()
-                }
-            }
-            #expect(unhandled { $0.recover { _ in 0 } }.isEmpty)
-            #expect(unhandled { $0.map { $0 }.map { $0 } }.isEmpty)
-            #expect(unhandled { source in Deferred.resolved(0).then { _ in source } }.isEmpty)
-            #expect(unhandled { source in Deferred.retry { source } }.isEmpty)
-        }
-
-        @Test("U1: a cancellation is never reported")
-        func cancellation() {
+        @Test(
+            "U1: a failure whose consumer was cancelled before it was notified is not reported",
+            arguments: attachments.indices.dropLast())
+        func cancelledBeforeItsTurn(way: Int) {
             let found = unhandled {
                 let source = Deferred<Int>()
-                source.done { _ in }
-                source.cancel()
-                let shared = Deferred<Int>()
-                let (one, two) = (shared.map { $0 }, shared.map { $0 })
-                one.cancel()
-                two.cancel()
-                _ = Deferred<Int>.rejected(CancellationError())
+                source.pause()
+                let position = Self.attachments[way](source)
+                source.reject(Boom(1))
+                position.cancel()
+                source.unpause()
             }
             #expect(found.isEmpty)
         }
 
-        @Test("U1: an abandonment that nobody waited for is not reported; one that a chain waited for is")
-        func abandonment() {
-            #expect(unhandled { _ = Deferred<Int>() }.isEmpty)
-            #expect(unhandled { _ = Deferred<Int>.withResolver() }.isEmpty)
-            #expect(unhandled { Deferred<Int>().finally { _ in } }.isEmpty)
-            #expect(unhandled { Deferred<Int>().done { _ in } } == ["abandoned"])
-            #expect(unhandled { Deferred<Int>().fail { _ in } }.isEmpty)
+        @Test(
+            "U1: a callback that fails after its link was cancelled is not reported",
+            arguments: attachments.indices)
+        func cancelledWhileItRuns(way: Int) {
+            let (work, handle) = (ManualDispatcher(), Box<Deferred<Int>?>(nil))
+            let found = unhandled {
+                let running = Deferred.resolved(1).map(on: work) { (_: Int) -> Int in
+                    handle.value!.cancel()
+                    throw Boom(1)
+                }
+                handle.value = Self.attachments[way](running)
+                work.run()
+                handle.value = nil
+            }
+            #expect(found.isEmpty)
         }
 
         /// What makes a Deferred fail with `Boom(1)` and returns it, and what still refers to it.
@@ -285,52 +308,21 @@ extension Rules {
             #expect(found.isEmpty)
         }
 
-        @Test("U1: an input abandoned after its list has ended is not reported, with a limit or without")
-        func abandonedInput() {
-            func unhandled(_ make: (Box<[Deferred<Int>]>) -> DeferredList<Int>, isLate: Bool = true)
-                -> [String]
-            {
-                self.unhandled {
-                    let inputs = Box([Deferred<Int>(), Deferred<Int>()])
-                    let first = make(inputs).first()
-                    if isLate { inputs.value[0].resolve(1) }
-                    inputs.value = []
-                    keep(first)
-                }
+        @Test(
+            "U1: an input abandoned after its list has ended is not reported, with a limit or without",
+            arguments: [true, false], [true, false])
+        func abandonedInput(hasLimit: Bool, isLate: Bool) {
+            let found = unhandled {
+                let inputs = Box([Deferred<Int>(), Deferred<Int>()])
+                let list =
+                    hasLimit
+                    ? DeferredList(0..<2, limit: 2) { inputs.value[$0] } : DeferredList(inputs.value)
+                let first = list.first()
+                if isLate { inputs.value[0].resolve(1) }
+                inputs.value = []
+                keep(first)
             }
-            let lists: [(Box<[Deferred<Int>]>) -> DeferredList<Int>] = [
-                { DeferredList($0.value) }, { inputs in DeferredList(0..<2, limit: 2) { inputs.value[$0] } },
-            ]
-            for list in lists {
-                #expect(unhandled(list).isEmpty)
-                #expect(unhandled(list, isLate: false) == ["abandoned"])
-            }
-        }
-
-        @Test("U1: a callback that fails after its link was cancelled is not reported")
-        func cancelledWhileItRuns() {
-            let work = ManualDispatcher()
-            let handle = Box<Deferred<Int>?>(nil)
-            func unhandled(_ make: (Deferred<Int>) -> Deferred<Int>) -> [String] {
-                self.unhandled {
-                    let running = Deferred.resolved(1).map(on: work) { (_: Int) -> Int in
-                        handle.value!.cancel()
-                        throw Boom(1)
-                    }
-                    handle.value = make(running)
-                    work.run()
-                    handle.value = nil
-                }
-            }
-            #expect(unhandled { $0 }.isEmpty)
-            #expect(unhandled { $0.map { $0 } }.isEmpty)
-            #expect(unhandled { DeferredList([$0]).values().map { $0[0] } }.isEmpty)
-            #expect(unhandled { running in Deferred.resolved(0).then { _ in running } }.isEmpty)
-            #expect(
-                unhandled {
-                    _ = $0.map { $0 }
-                    return $0
-                }.isEmpty)
+            #expect(found == (isLate ? [] : ["abandoned"]))
         }
     }
 }
