@@ -18,17 +18,10 @@ struct ChromeTrace {
     }
 
     var text: String {
+        let threads = run.threadNames.sorted { $0.key < $1.key }
         let metadata =
-            [
-                Self.event(
-                    [("name", "process_name"), ("ph", "M")], args: [("name", "Deferred")],
-                    numbers: [("pid", 1)])
-            ]
-            + run.threadNames.sorted { $0.key < $1.key }.map { number, name in
-                Self.event(
-                    [("name", "thread_name"), ("ph", "M")], args: [("name", name)],
-                    numbers: [("pid", 1), ("tid", number)])
-            }
+            [Self.name("process_name", "Deferred", [])]
+            + threads.map { Self.name("thread_name", $0.value, [("tid", "\($0.key)")]) }
         let sorted = events.enumerated()
             .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
             .map(\.element.text)
@@ -45,21 +38,23 @@ struct ChromeTrace {
     private mutating func add(slice index: Int) {
         let slice = run.slices[index]
         let item = run.item(slice.deferred)
-        var arguments = [("deferred", "\(slice.deferred)"), ("made", "\(item.made)")]
-        if !slice.queue.isEmpty { arguments.append(("queue", slice.queue)) }
-        if !slice.isFinished { arguments.append(("unfinished", "runs yet at the end of the recording")) }
-        var name = "\(slice.activity) \(item.name)"
-        if slice.activity == .callback { name = item.name }
-        if let place = slice.activity.place { arguments.append(("fired", "\(place)")) }
+        let name = slice.activity == .callback ? item.name : "\(slice.activity) \(item.name)"
+        let texts = [
+            ("deferred", "\(slice.deferred)"), ("made", "\(item.made)"),
+            ("queue", slice.queue.isEmpty ? nil : slice.queue),
+            ("unfinished", slice.isFinished ? nil : "runs yet at the end of the recording"),
+            ("fired", slice.activity.place.map { "\($0)" }),
+        ]
+        let duration = max(slice.end, slice.start + 1) - slice.start
         add(
-            [("name", name), ("cat", "\(slice.activity)"), ("ph", "X")], slice.start, slice.thread,
-            lasting: max(slice.end, slice.start + 1) - slice.start, arguments)
+            "X", name, "\(slice.activity)", slice.start, slice.thread, [("dur", Self.microseconds(duration))],
+            texts)
         guard let cause = slice.cause else { return }
         let origin = run.slices[cause.slice]
         let start = max(origin.start, min(cause.time, max(origin.end, origin.start + 1) - 1))
-        let names = [("name", "fires"), ("cat", "flow")]
-        add(names + [("ph", "s")], start, origin.thread, id: index + 1)
-        add(names + [("ph", "f"), ("bp", "e")], slice.start, slice.thread, id: index + 1)
+        let id = ("id", "\(index + 1)")
+        add("s", "fires", "flow", start, origin.thread, [id])
+        add("f", "fires", "flow", slice.start, slice.thread, [id, ("bp", Self.quoted("e"))])
     }
 
     // MARK: Spans
@@ -69,19 +64,24 @@ struct ChromeTrace {
         for pause in item.pauses {
             let name = "\(pause.isEnd ? "unpause" : "pause") \(item.name)"
             add(
-                [("name", name), ("cat", "pause"), ("ph", "i"), ("s", "t")], pause.time, pause.thread,
+                "i", name, "pause", pause.time, pause.thread, [("s", Self.quoted("t"))],
                 [("deferred", "\(number)")])
         }
         if item.hadFired { return }
-        var arguments = [("deferred", "\(number)"), ("made", "\(item.made)")]
-        if !item.attachedTo.isEmpty {
-            arguments.append(("attached to", item.attachedTo.map(name).joined(separator: ", ")))
+        func span(_ phase: String, _ name: String, _ time: UInt64, _ texts: [(String, String?)] = []) {
+            let thread = phase == "b" ? item.firstThread : item.lastThread
+            add(phase, name, "deferred", time, thread, [("id", "\(number)")], texts)
         }
-        span(item.name, number, "b", item.first, item.firstThread, arguments)
+        let upstream = item.attachedTo.map(name).joined(separator: ", ")
+        span(
+            "b", item.name, item.first,
+            [
+                ("deferred", "\(number)"), ("made", "\(item.made)"),
+                ("attached to", upstream.isEmpty ? nil : upstream),
+            ])
         // Spans of one Deferred have to lie in one another: those that end together end in reverse.
-        let waits = item.waits.map { (name: name($0.object), start: $0.start, end: $0.end ?? run.end) }
-        for wait in waits { span(wait.name, number, "b", wait.start, item.firstThread, []) }
-        for wait in waits.reversed() { span(wait.name, number, "e", wait.end, item.lastThread, []) }
+        for wait in item.waits { span("b", name(wait.object), wait.start) }
+        for wait in item.waits.reversed() { span("e", name(wait.object), wait.end ?? run.end) }
         let result =
             switch (item.outcome, item.bypassedBy) {
             case (.value, _): "value"
@@ -90,7 +90,7 @@ struct ChromeTrace {
             case (nil, let waiter?): "handed on to \(name(waiter))"
             case (nil, nil): "pending at the end of the recording"
             }
-        span(item.name, number, "e", item.end ?? run.end, item.lastThread, [("outcome", result)])
+        span("e", item.name, item.end ?? run.end, [("outcome", result)])
     }
 
     private func name(_ object: RecordedRun.Wait.Object) -> String {
@@ -101,41 +101,32 @@ struct ChromeTrace {
         }
     }
 
-    private func name(_ number: Int) -> String {
-        "\(run.item(number).name) (\(number))"
-    }
-
-    private mutating func span(
-        _ name: String, _ number: Int, _ phase: String, _ time: UInt64, _ thread: Int,
-        _ arguments: [(String, String)]
-    ) {
-        add(
-            [("name", name), ("cat", "deferred"), ("ph", phase)], time, thread, id: number, arguments)
-    }
+    private func name(_ number: Int) -> String { "\(run.item(number).name) (\(number))" }
 
     // MARK: JSON
 
+    /// Adds an event. `more` are members whose values are JSON, `texts` become its `args`.
     private mutating func add(
-        _ texts: [(String, String)], _ time: UInt64, _ thread: Int, id: Int? = nil,
-        lasting duration: UInt64? = nil, _ arguments: [(String, String)] = []
+        _ phase: String, _ name: String, _ category: String, _ time: UInt64, _ thread: Int,
+        _ more: [(String, String)], _ texts: [(String, String?)] = []
     ) {
-        let numbers = [("pid", 1), ("tid", thread)] + (id.map { [("id", $0)] } ?? [])
-        let times = [("ts", time)] + (duration.map { [("dur", $0)] } ?? [])
-        events.append((time, Self.event(texts, args: arguments, numbers: numbers, times: times)))
+        let members = [
+            ("name", Self.quoted(name)), ("cat", Self.quoted(category)), ("ph", Self.quoted(phase)),
+            ("pid", "1"), ("tid", "\(thread)"), ("ts", Self.microseconds(time)),
+        ]
+        let arguments = texts.compactMap { name, text in text.map { (name, Self.quoted($0)) } }
+        let all = members + more + (texts.isEmpty ? [] : [("args", Self.object(arguments))])
+        events.append((time, Self.object(all)))
     }
 
-    private static func event(
-        _ texts: [(String, String)], args: [(String, String)] = [], numbers: [(String, Int)],
-        times: [(String, UInt64)] = []
-    ) -> String {
-        var members = texts.map { "\(quoted($0)):\(quoted($1))" }
-        members += numbers.map { "\(quoted($0)):\($1)" }
-        members += times.map { "\(quoted($0)):\(microseconds($1))" }
-        if !args.isEmpty {
-            let inner = args.map { "\(quoted($0)):\(quoted($1))" }.joined(separator: ",")
-            members.append("\"args\":{\(inner)}")
-        }
-        return "{\(members.joined(separator: ","))}"
+    /// Returns the event that names the process or a thread.
+    private static func name(_ kind: String, _ name: String, _ more: [(String, String)]) -> String {
+        let members = [("name", quoted(kind)), ("ph", quoted("M")), ("pid", "1")]
+        return object(members + more + [("args", object([("name", quoted(name))]))])
+    }
+
+    private static func object(_ members: [(String, String)]) -> String {
+        "{\(members.map { "\(quoted($0)):\($1)" }.joined(separator: ","))}"
     }
 
     /// The format counts in microseconds, and takes fractions.

@@ -24,7 +24,9 @@ extension DeferredRecording {
             /// The name of the kind.
             public let description: String
 
-            private init(_ name: String) { description = name }
+            fileprivate init(_ name: String) {
+                description = name
+            }
 
             /// It was created, attached to no other Deferred.
             public static let made = Kind("made")
@@ -65,21 +67,12 @@ extension DeferredRecording {
         public private(set) var outcome: Outcome?
 
         /// - Parameter failure: The description of the error with which the Deferred failed.
-        init(_ event: Recording.Event<Int>, failure: String?) {
-            switch event {
-            case .created: kind = .made
-            case .attached(let upstream): (kind, other) = (.attached, upstream)
-            case .began(let activity, let label):
-                (kind, self.activity, queue) = (.began, Activity(activity), label)
-            case .ended: kind = .ended
-            case .dispatched(let name): (kind, queue) = (.dispatched, name)
-            case .waits(let inner): (kind, other) = (.waits, inner)
-            case .follows(let followed): (kind, other) = (.follows, followed)
-            case .bypassed(let waiter): (kind, other) = (.bypassed, waiter)
-            case .settled(let outcome): (kind, self.outcome) = (.fired, Outcome(outcome, failure))
-            case .paused: kind = .paused
-            case .unpaused: kind = .unpaused
-            }
+        init(_ entry: EventRecorder.Entry, failure: String?) {
+            kind = Kind(entry.event.kind.rawValue)
+            other = entry.other
+            activity = entry.event.activity.map { Activity($0.name, at: $0.place) }
+            queue = entry.event.queue
+            outcome = entry.event.outcome.map { Outcome($0, failure) }
         }
     }
 
@@ -91,7 +84,7 @@ extension DeferredRecording {
         /// Where the code is that completed the Deferred.
         public let place: DeferredDiagnostic.Location?
 
-        private init(_ name: String, at place: DeferredDiagnostic.Location? = nil) {
+        fileprivate init(_ name: String, at place: DeferredDiagnostic.Location? = nil) {
             description = name
             self.place = place
         }
@@ -109,17 +102,6 @@ extension DeferredRecording {
         /// Returns the activity of a `resolve`, `reject` or `complete`, with everything that it ran on its thread.
         public static func firing(at place: DeferredDiagnostic.Location) -> Activity {
             Activity("fire", at: place)
-        }
-
-        init(_ activity: Recording.Activity) {
-            switch activity {
-            case .callback: self = .callback
-            case .canceller: self = .canceller
-            case .finalizer: self = .finalizer
-            case .completing(let place): self = .firing(at: place)
-            case .cancelling: self = .cancelling
-            case .unpausing: self = .unpausing
-            }
         }
     }
 

@@ -42,7 +42,7 @@ public final class DeferredRecording: Sendable {
             return Event(
                 time: .nanoseconds(Int64(clamping: entry.time)), thread: Int(entry.thread),
                 deferred: Int(entry.deferred) + 1, origin: known.made.origin, made: known.made,
-                action: Action(entry.event, failure: contents.failures[entry.deferred]))
+                action: Action(entry, failure: contents.failures[entry.deferred]))
         }
     }
 

@@ -10,7 +10,9 @@ package final class EventRecorder: Recording.Recorder {
         let time: UInt64
         let deferred: Int32
         let thread: UInt32
-        let event: Recording.Event<Int>
+        let event: Recording.Event
+        /// The other Deferred's number, where there is one.
+        let other: Int?
     }
 
     /// A Deferred that has occurred in the recording.
@@ -68,11 +70,11 @@ package final class EventRecorder: Recording.Recorder {
 
         /// Records an event. Returns whether it is the first one on its thread.
         mutating func add(
-            _ event: Recording.Event<Recording.Subject>, of subject: Recording.Subject, on thread: UInt32,
+            _ event: Recording.Event, of subject: Recording.Subject, on thread: UInt32,
             at time: (_ last: UInt64) -> UInt64
         ) -> Bool {
             guard !isStopped, isNoted(subject) else { return false }
-            if case .ended = event {
+            if event.kind == .ended {
                 guard let open = open[thread], open > 0 else { return false }
                 self.open[thread] = open - 1
             }
@@ -80,37 +82,25 @@ package final class EventRecorder: Recording.Recorder {
                 contents.dropped += 1
                 return false
             }
-            if case .began = event { open[thread, default: 0] += 1 }
+            if event.kind == .began { open[thread, default: 0] += 1 }
+            var event = event
             // The Deferred that existed first gets the lower number.
-            if case .attached(let upstream) = event { _ = other(upstream) }
+            let upstream = event.kind == .attached ? number(ofOther: event.other) : nil
             let deferred = number(of: subject)
-            guard let event = numbered(event) else { return false }
+            let other = upstream ?? number(ofOther: event.other)
+            if event.other != nil && other == nil {
+                // The other one is not recorded.
+                guard event.kind == .attached else { return false }
+                event.kind = .made
+            }
             lastTime = time(lastTime)
-            contents.append(Entry(time: lastTime, deferred: deferred, thread: thread, event: event))
+            contents.append(
+                Entry(time: lastTime, deferred: deferred, thread: thread, event: event, other: other))
             return contents.threads[thread] == nil
         }
 
-        /// Returns nil if the event concerns another Deferred that is not recorded.
-        private mutating func numbered(
-            _ event: Recording.Event<Recording.Subject>
-        ) -> Recording.Event<Int>? {
-            switch event {
-            case .created: .created
-            case .attached(let upstream): other(upstream).map { .attached(to: $0) } ?? .created
-            case .waits(let inner): other(inner).map { .waits(for: $0) }
-            case .follows(let followed): other(followed).map { .follows($0) }
-            case .bypassed(let waiter): other(waiter).map { .bypassed(by: $0) }
-            case .began(let activity, let queue): .began(activity, queue: queue)
-            case .ended: .ended
-            case .dispatched(let name): .dispatched(to: name)
-            case .settled(let outcome): .settled(outcome)
-            case .paused: .paused
-            case .unpaused: .unpaused
-            }
-        }
-
-        private mutating func other(_ subject: Recording.Subject) -> Int? {
-            guard subject.number != 0, isNoted(subject) else { return nil }
+        private mutating func number(ofOther subject: Recording.Subject?) -> Int? {
+            guard let subject, subject.number != 0, isNoted(subject) else { return nil }
             return Int(number(of: subject)) + 1
         }
 
@@ -163,7 +153,7 @@ package final class EventRecorder: Recording.Recorder {
 
     private func nextTime(after last: UInt64) -> UInt64 { max(last + 1, now() &- start) }
 
-    package func record(_ event: Recording.Event<Recording.Subject>, of subject: Recording.Subject) {
+    package func record(_ event: Recording.Event, of subject: Recording.Subject) {
         let thread = Platform.threadNumber
         let isNewThread = state.withLock { $0.add(event, of: subject, on: thread, at: nextTime) }
         guard isNewThread else { return }

@@ -77,60 +77,55 @@ struct RecordedRun {
         droppedEventCount = contents.dropped
         threadNames = contents.threadNames
         items = contents.known.map { Item(made: $0.made, hadFired: $0.hadFired) }
-        for entry in contents.pieces.joined() { take(entry, failure: contents.failures[entry.deferred]) }
+        for entry in contents.pieces.joined() {
+            take(entry, DeferredRecording.Action(entry, failure: contents.failures[entry.deferred]))
+        }
         for index in slices.indices where !slices[index].isFinished { slices[index].end = end }
     }
 
     /// The Deferred with this number.
     func item(_ number: Int) -> Item { items[number - 1] }
 
-    private mutating func take(_ entry: EventRecorder.Entry, failure: String?) {
-        let time = entry.time
+    private mutating func take(_ entry: EventRecorder.Entry, _ action: DeferredRecording.Action) {
         let index = Int(entry.deferred)
-        let thread = Int(entry.thread)
+        let other = action.other ?? 0
         meet(index, entry)
-        switch entry.event {
-        case .created:
+        if other > 0 { meet(other - 1, entry) }
+        switch entry.event.kind {
+        case .made:
             break
-        case .attached(let upstream):
-            meet(upstream - 1, entry)
-            items[index].attachedTo.append(upstream)
-        case .waits(let inner):
-            meet(inner - 1, entry)
+        case .attached:
+            items[index].attachedTo.append(other)
+        case .waits:
             items[index].isCallbackLast = false
-            items[index].waits.append(Wait(object: .nested(inner), start: time))
-        case .follows(let other):
-            meet(other - 1, entry)
+            items[index].wait(for: .nested(other), entry)
+        case .follows:
             // Another thread may have settled it before this one noted that it follows.
-            guard items[index].end == nil else { break }
-            items[index].waits.append(Wait(object: .followed(other), start: time))
-        case .dispatched(let name):
-            items[index].waits.append(Wait(object: .dispatcher(name), start: time))
-        case .bypassed(let waiter):
+            if items[index].end == nil { items[index].wait(for: .followed(other), entry) }
+        case .dispatched:
+            items[index].wait(for: .dispatcher(action.queue ?? ""), entry)
+        case .bypassed:
             items[index].finish(entry)
-            items[index].bypassedBy = waiter
-        case .paused:
-            items[index].pauses.append((time, thread, false))
-        case .unpaused:
-            items[index].pauses.append((time, thread, true))
-        case .settled(let outcome):
+            items[index].bypassedBy = other
+        case .paused, .unpaused:
+            items[index].pauses.append((entry.time, Int(entry.thread), action.kind == .unpaused))
+        case .fired:
             items[index].finish(entry)
-            items[index].outcome = DeferredRecording.Outcome(outcome, failure)
-            items[index].cause = cause(of: items[index], index + 1, thread)
-                .map { Cause(slice: $0, time: time) }
-        case .began(let activity, let queue):
-            begin(DeferredRecording.Activity(activity), queue, entry)
+            items[index].outcome = action.outcome
+            items[index].cause = cause(of: items[index], index + 1, Int(entry.thread))
+                .map { Cause(slice: $0, time: entry.time) }
+        case .began:
+            begin(entry, action)
         case .ended:
             end(entry)
         }
     }
 
-    private mutating func begin(
-        _ activity: DeferredRecording.Activity, _ queue: String, _ entry: EventRecorder.Entry
-    ) {
+    private mutating func begin(_ entry: EventRecorder.Entry, _ action: DeferredRecording.Action) {
+        guard let activity = action.activity else { return }
         let index = Int(entry.deferred)
         var slice = Slice(
-            activity: activity, queue: queue, deferred: index + 1, thread: Int(entry.thread),
+            activity: activity, queue: action.queue ?? "", deferred: index + 1, thread: Int(entry.thread),
             start: entry.time, end: entry.time)
         if activity == .callback {
             slice.cause = trigger(of: items[index])
@@ -181,6 +176,10 @@ struct RecordedRun {
 }
 
 extension RecordedRun.Item {
+    fileprivate mutating func wait(for object: RecordedRun.Wait.Object, _ entry: EventRecorder.Entry) {
+        waits.append(RecordedRun.Wait(object: object, start: entry.time))
+    }
+
     fileprivate mutating func finish(_ entry: EventRecorder.Entry) {
         endWaits(entry.time)
         end = entry.time

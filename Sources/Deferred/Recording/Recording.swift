@@ -12,30 +12,39 @@ package enum Recording {
     /// Receives what happens to Deferreds, on any thread, some of it under a link's lock: it must not call into
     /// the library.
     package protocol Recorder: AnyObject, Sendable {
-        func record(_ event: Event<Subject>, of subject: Subject)
-        /// Adds the description of a failure that was recorded as `settled`. Not called under a lock.
+        func record(_ event: Event, of subject: Subject)
+        /// Adds the description of a failure that was recorded as `fired`. Not called under a lock.
         func describeFailure(of subject: Subject, _ text: String)
     }
 
-    /// Something that happens to a Deferred. `Other` identifies another one: a subject, or its number in a recording.
-    package enum Event<Other: Sendable>: Sendable {
-        case created
-        case attached(to: Other)
-        case waits(for: Other)
-        case follows(Other)
-        case bypassed(by: Other)
-        case began(Activity, queue: String)
-        case ended
-        case dispatched(to: String)
-        case settled(Outcome)
-        case paused
-        case unpaused
+    /// Something that happens to a Deferred. What its kind has no use for is nil. Kinds and activities have the names
+    /// that recordings show.
+    package struct Event: Sendable {
+        package enum Kind: String, Sendable {
+            case made, attached, began, ended, dispatched, waits, follows, bypassed, fired, paused, unpaused
+        }
+
+        package var kind: Kind
+        /// What it is attached to, waits for or follows, or what it is bypassed by.
+        package var other: Subject?
+        package var activity: Activity?
+        package var queue: String?
+        package var outcome: Outcome?
     }
 
     /// What runs on a thread for a Deferred, from its start to its end.
-    package enum Activity: Sendable {
-        case callback, canceller, finalizer, cancelling, unpausing
-        case completing(at: DeferredDiagnostic.Location)
+    package struct Activity: Sendable {
+        package let name: String
+        package var place: DeferredDiagnostic.Location?
+
+        static var callback: Activity { Activity(name: "callback") }
+        static var canceller: Activity { Activity(name: "canceller") }
+        static var finalizer: Activity { Activity(name: "finally") }
+        static var cancelling: Activity { Activity(name: "cancel") }
+        static var unpausing: Activity { Activity(name: "unpause") }
+        static func completing(at place: DeferredDiagnostic.Location) -> Activity {
+            Activity(name: "fire", place: place)
+        }
     }
 
     package enum Outcome: Sendable {
@@ -97,12 +106,16 @@ package enum Recording {
         }
     }
 
-    private static func note(_ subject: Subject, _ event: Event<Subject>) {
+    private static func note(_ subject: Subject, _ event: Event) {
         for recorder in recorders.withLock({ $0 }) { recorder.record(event, of: subject) }
     }
 
-    private static func note(_ link: Link, _ event: Event<Subject>) {
+    private static func note(_ link: Link, _ event: Event) {
         if let subject = Subject(link) { note(subject, event) }
+    }
+
+    private static func note(_ link: Link, _ kind: Event.Kind, _ other: Link) {
+        if let other = Subject(other) { note(link, Event(kind: kind, other: other)) }
     }
 }
 
@@ -113,11 +126,11 @@ extension Recording {
     static func made(_ link: Link, _ phase: Link.Phase) {
         switch phase {
         case .source:
-            note(link, .created)
+            note(link, Event(kind: .made))
         case .settled:
             guard let subject = Subject(link) else { return }
-            note(subject, .created)
-            note(subject, .settled(outcome(of: link.payload)))
+            note(subject, Event(kind: .made))
+            note(subject, Event(kind: .fired, outcome: outcome(of: link.payload)))
             describeFailure(of: link, subject)
         default:
             // A link that waits is recorded when it is attached.
@@ -130,37 +143,24 @@ extension Recording {
     static func attached(_ consumer: Link, to link: Link) {
         let listed =
             consumer.payload.kind == .observer ? consumer.payload.reference(as: ListObserver.self) : nil
-        let position = listed == nil ? consumer : listed?.link
-        guard let position, let subject = Subject(position), let upstream = Subject(link) else { return }
-        note(subject, .attached(to: upstream))
+        guard let position = listed == nil ? consumer : listed?.link else { return }
+        note(position, .attached, link)
     }
 
-    static func waits(_ link: Link, for inner: Link) {
-        guard let subject = Subject(link), let inner = Subject(inner) else { return }
-        note(subject, .waits(for: inner))
-    }
-
-    static func follows(_ source: Link, _ other: Link) {
-        guard let subject = Subject(source), let other = Subject(other) else { return }
-        note(subject, .follows(other))
-    }
-
-    static func bypassed(_ link: Link, by waiter: Link) {
-        guard let subject = Subject(link), let waiter = Subject(waiter) else { return }
-        note(subject, .bypassed(by: waiter))
-    }
-
-    static func paused(_ link: Link) { note(link, .paused) }
-    static func unpaused(_ link: Link) { note(link, .unpaused) }
+    static func waits(_ link: Link, for inner: Link) { note(link, .waits, inner) }
+    static func follows(_ source: Link, _ other: Link) { note(source, .follows, other) }
+    static func bypassed(_ link: Link, by waiter: Link) { note(link, .bypassed, waiter) }
+    static func paused(_ link: Link) { note(link, Event(kind: .paused)) }
+    static func unpaused(_ link: Link) { note(link, Event(kind: .unpaused)) }
 
     static func dispatched(_ link: Link, to name: String) {
-        note(link, .dispatched(to: name))
+        note(link, Event(kind: .dispatched, queue: name))
     }
 
     /// `link` is about to be settled. Called under its lock.
     @inline(never)
     static func settled(_ link: Link, _ outcome: borrowing Link.Payload) {
-        note(link, .settled(Self.outcome(of: outcome)))
+        note(link, Event(kind: .fired, outcome: Self.outcome(of: outcome)))
     }
 
     /// Describes a failure that `settled(_:_:)` has recorded. Not called under a lock: an error's description is the
@@ -194,7 +194,7 @@ extension Recording {
         }
         begin(.callback, of: subject)
         let answer = step.run(outcome)
-        note(subject, .ended)
+        end(subject)
         return answer
     }
 
@@ -214,7 +214,7 @@ extension Recording {
     /// Records that an activity has ended.
     @inline(__always)
     static func end(_ subject: Subject?) {
-        if let subject { note(subject, .ended) }
+        if let subject { note(subject, Event(kind: .ended)) }
     }
 
     /// Returns a finalizer that runs `finalizer` and records its start and end. It retains nothing of `link`.
@@ -223,11 +223,11 @@ extension Recording {
         return { outcome in
             begin(.finalizer, of: subject)
             finalizer(outcome)
-            note(subject, .ended)
+            end(subject)
         }
     }
 
     private static func begin(_ activity: Activity, of subject: Subject) {
-        note(subject, .began(activity, queue: Platform.currentQueueLabel))
+        note(subject, Event(kind: .began, activity: activity, queue: Platform.currentQueueLabel))
     }
 }
