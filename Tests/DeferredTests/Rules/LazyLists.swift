@@ -69,16 +69,6 @@ extension Rules {
             #expect(numbers.taken.value == 0)
         }
 
-        @Test("D2: first fails with the error that came last when the sequence ends after it")
-        func allFail() {
-            let sources = (0..<3).map { _ in Deferred<Int>() }
-            let first = DeferredList((0..<3).lazy.filter { $0 < 3 }, limit: 3) { sources[$0] }.first()
-            for index in [2, 0, 1] { sources[index].reject(Boom(index)) }
-            #expect(outcome(first.map { $0.value }) == "Boom(1)")
-            let sequential = DeferredList(0..<3, limit: 1) { Deferred<Int>.rejected(Boom($0)) }.first()
-            #expect(outcome(sequential.map { $0.value }) == "Boom(2)")
-        }
-
         @Test("D4: a result that is asked for later has the inputs started before, too")
         func askedLater() {
             let sources = (0..<4).map { _ in Deferred<Int>() }

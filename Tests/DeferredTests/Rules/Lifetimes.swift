@@ -122,20 +122,6 @@ extension Rules {
             }
         }
 
-        @Test("A2: a settled link retains nothing but its outcome, which is released with the last handle")
-        func outcomeGoes() {
-            let tracker = LeakTracker()
-            let source = Deferred<LeakTracker.Tracked>()
-            var position: Deferred<LeakTracker.Tracked>? = source.map { $0 }
-            source.resolve(tracker.begin())
-            let other = source.map { _ in 1 }
-            #expect(tracker.alive == 1)
-            position = nil
-            #expect(tracker.alive == 1)
-            #expect(outcome(other) == "1")
-            keep(source, position as Any)
-        }
-
         @Test("A2: a canceller that captures its own resolver or position leaves nothing behind")
         func cancellerCycle() {
             for isCancelled in [true, false] {
