@@ -16,13 +16,11 @@ import Testing
 
     private static let isolated = ["-default-isolation", "MainActor"]
 
-    /// Mistakes in a chain. The comment of a line is what the compiler says about it; the table in LongChains.md has
-    /// both.
-    private static let chains = """
+    /// What the mistakes in the table of LongChains.md are made with. Those that begin with a dot are made with `user`.
+    private static let declarations = """
         import Deferred
         struct User: Sendable { let name: String, friends: [String] }
         struct Failed: Error {}
-        func user(_ id: Int) -> Deferred<User> { Deferred() }
         func parse(_ text: String) throws -> Int { text.count }
         func load() async throws -> Int { 1 }
         func number() -> Deferred<Int> { Deferred() }
@@ -30,30 +28,8 @@ import Testing
         final class Box { var count = 0 }
         final class Model: Sendable {
             func save(_ user: User) -> Deferred<Int> { Deferred() }
-            func use(_ screen: Screen, _ box: Box) {
-                _ = user(1).map { $0.nme }  // value of type 'User' has no member 'nme'
-                _ = user(1).map { parse($0.name) }  // call can throw, but it is not marked with 'try' and the error
-                _ = user(1).then { $0.name.uppercased() }  // requires that 'String' conform to 'DeferredConvertible'
-                _ = user(1).then { $0.friends.count }  // generic parameter 'E' could not be inferred
-                _ = user(1).orElse { _ in throw Failed() }  // type '()' cannot conform to 'DeferredConvertible'
-                _ = user(1).then { [weak self] user in  // type '()' cannot conform to 'DeferredConvertible'
-                    guard let self else { return }
-                    return self.save(user)  // cannot convert value of type
-                }
-                _ = user(1).then { [weak self] user in self?.save(user) }  // cannot convert value of type
-                user(1).always { print() }  // contextual type for closure argument list expects 1 argument
-                let page = Deferred { number() }
-                page.done { print($0 + 1) }  // cannot convert value of type 'Deferred<Int>' to expected
-                _ = user(1).map { self.save($0) }.map { $0.magnitude }  // value of type 'Deferred<Int>' has no member
-                user(1).done { $0.name.count }  // expression of type 'Int' is unused
-                user(1).map { $0.name }  // result of call to 'map(on:_:fileID:line:)' is unused
-                _ = user(1).map { _ in try await load() }  // cannot pass function of type '@Sendable (User) async
-                let _: Deferred<Int> = user(1).map { $0.name.count }.recover { _ in "none" }  // cannot convert value
-                user(1).done { screen.text = $0.name }  // main actor-isolated property 'text' can not be mutated
-                _ = DeferredList([user(1)]).first(3)  // missing argument label 'fileID:' in call
-                user(1).done { box.count += $0.name.count }  // capture of 'box' with non-Sendable type 'Box'
-            }
-        }
+            func use(_ user: Deferred<User>, _ users: [Deferred<User>], _ screen: Screen, _ box: Box) {
+
         """
 
     static let mistakes = [
@@ -151,13 +127,17 @@ import Testing
 
     @Test("Documents: the table of mistakes in chains has what the compiler says, at the line of the mistake")
     func mistakesInChains() async throws {
-        let surprises = try await Compiler().surprises(in: Self.chains)
-        #expect(surprises == [])
-        let article = try text(of: "LongChains")
-        for line in Self.chains.split(separator: "\n") {
-            let parts = line.components(separatedBy: "  // ")
-            guard parts.count == 2, let start = parts[0].firstIndex(of: ".") else { continue }
-            #expect(article.contains(parts[1]) && article.contains(parts[0][start...]), "\(line)")
+        let rows = try Package.text(of: "Sources/Deferred/Deferred.docc/LongChains.md").split(separator: "\n")
+            .drop { !$0.hasPrefix("| mistake |") }.filter { $0.hasPrefix("| `") }
+        #expect(rows.count == 17)
+        let lines = rows.map { row in
+            let cells = row.split(separator: "|").map { cell in
+                cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                    .filter { $0.offset % 2 == 1 }.map(\.element).joined(separator: "; ")
+            }
+            return "\(cells[0].hasPrefix(".") ? "user" : "")\(cells[0])  // \(cells[1])"
         }
+        let source = Self.declarations + lines.joined(separator: "\n") + "\n}\n}\n"
+        #expect(try await Compiler().surprises(in: source) == [])
     }
 }
