@@ -138,6 +138,7 @@ import Testing
             return "\(cells[0].hasPrefix(".") ? "user" : "")\(cells[0])  // \(cells[1])"
         }
         let source = Self.declarations + lines.joined(separator: "\n") + "\n}\n}\n"
-        #expect(try await Compiler().surprises(in: source) == [])
+        let surprises = try await Compiler().surprises(in: source)
+        #expect(surprises.isEmpty, "\(surprises)")
     }
 }
