@@ -34,10 +34,10 @@ final class Crawler: Sendable {
     private let options: TransferOptions
     private let state = Mutex(State())
 
-    init(_ root: URL, limit: Int) {
+    init(_ root: URL, limit: Int, silence: Duration) {
         self.root = root
         connections = DeferredSemaphore(limit)
-        options = TransferOptions(maximumByteCount: 1_000_000, silenceTimeout: .seconds(10))
+        options = TransferOptions(maximumByteCount: 1_000_000, silenceTimeout: silence)
     }
 
     /// What was found so far, also while the crawl runs, and after a cancel.

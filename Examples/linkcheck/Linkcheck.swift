@@ -1,10 +1,9 @@
 import Deferred
-import Dispatch
 import Foundation
 
 /// Follows the links of a site and reports those that lead nowhere, as JSON:
 ///
-///     linkcheck [--limit N] [--deadline SECONDS] URL
+///     linkcheck [--limit N] [--deadline SECONDS] [--silence SECONDS] URL
 ///     linkcheck --demo
 ///
 /// Exit codes: 0 all links work, 1 some do not, 2 wrong usage, 3 the deadline has passed, 130 Ctrl-C. What was found
@@ -14,14 +13,14 @@ enum Linkcheck {
     static func main() throws {
         guard let options = Options(CommandLine.arguments.dropFirst()) else {
             FileHandle.standardError.write(
-                Data("linkcheck [--limit N] [--deadline SECONDS] URL | --demo\n".utf8))
+                Data("linkcheck [--limit N] [--deadline SECONDS] [--silence SECONDS] URL | --demo\n".utf8))
             exit(2)
         }
         let interrupted = interruption()
         let server = options.isDemo ? try DemoSite.start() : nil
         let root = options.root ?? URL(string: server!.url("/"))!
 
-        let crawler = Crawler(root, limit: options.limit)
+        let crawler = Crawler(root, limit: options.limit, silence: .seconds(options.silence))
         let crawl = crawler.crawl().timeout(.seconds(options.deadline))
         interrupted.done { crawl.cancel() }
 
@@ -43,34 +42,38 @@ enum Linkcheck {
 
     /// Returns a Deferred that the first Ctrl-C resolves. The second one ends the program.
     private static func interruption() -> Deferred<Void> {
-        signal(SIGINT, SIG_IGN)  // or the first one ends the program
-        let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "signals"))
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGINT)
+        // Before there are other threads, which inherit this: no signal is lost, however early it comes.
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
         let (interrupted, resolver) = Deferred<Void>.withResolver()
-        source.setEventHandler {
-            if interrupted.hasFired { exit(130) }
+        Thread.detachNewThread { [signals] in
+            var (signals, number) = (signals, CInt(0))
+            sigwait(&signals, &number)
             resolver.resolve()
-            withExtendedLifetime(source) {}  // a source that is released receives nothing
+            sigwait(&signals, &number)
+            exit(130)
         }
-        source.resume()
         return interrupted
     }
 }
 
 struct Options {
-    var limit = 4
-    var deadline = 60
+    var (limit, deadline, silence) = (4, 60, 10)
     var isDemo = false
     var root: URL?
 
     init?(_ arguments: some Sequence<String>) {
+        let numbers = ["--limit": \Options.limit, "--deadline": \.deadline, "--silence": \.silence]
         var rest = Array(arguments)[...]
         while let argument = rest.popFirst() {
-            switch argument {
-            case "--limit", "--deadline":
+            if let option = numbers[argument] {
                 guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else { return nil }
-                if argument == "--limit" { limit = number } else { deadline = number }
-            case "--demo": isDemo = true
-            default:
+                self[keyPath: option] = number
+            } else if argument == "--demo" {
+                isDemo = true
+            } else {
                 guard root == nil, let url = URL(string: argument), url.host != nil else { return nil }
                 root = url
             }

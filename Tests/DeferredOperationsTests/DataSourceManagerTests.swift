@@ -55,33 +55,23 @@ struct DataSourceManagerTests {
         #expect(manager.waiting == 0)
     }
 
-    @Test("The highest priority is next, among equals the first requested")
-    func priorities() async {
+    @Test(
+        "The highest priority is next, among equals the first requested; who waits for a dependency takes no place"
+    )
+    func order() async {
         let manager = DataSourceManager(limit: 1)
-        let sources = (0..<5).map { Held($0, log) }
+        let sources = (0..<6).map { Held($0, log) }
         sources[3].queuePriority = .high
         sources[1].queuePriority = .low
+        sources[5].queuePriority = .high
+        sources[5].addDependency(sources[1])
         let requests = sources.map { manager.request($0) }
-        for (count, index) in [0, 3, 2, 4, 1].enumerated() {
+        for (count, index) in [0, 3, 2, 4, 1, 5].enumerated() {
             await wait(for: count + 1)
             sources[index].end()
         }
         for request in requests { _ = try! await request.value }
-        #expect(log.all == [0, 3, 2, 4, 1])
-    }
-
-    @Test("What waits for a dependency takes no place")
-    func dependencies() async {
-        let manager = DataSourceManager(limit: 1)
-        let sources = (0..<3).map { Held($0, log) }
-        sources[0].addDependency(sources[2])
-        let requests = sources.map { manager.request($0) }
-        for (count, index) in [1, 2, 0].enumerated() {
-            await wait(for: count + 1)
-            sources[index].end()
-        }
-        for request in requests { _ = try! await request.value }
-        #expect(log.all == [1, 2, 0])
+        #expect(log.all == [0, 3, 2, 4, 1, 5])
     }
 
     @Test("O2: cancelled in line it ends at once, and its operation finishes without a place")
@@ -182,30 +172,5 @@ struct DataSourceManagerTests {
         await #expect(throws: DataSourceError.self) { try await manager.request(Held(9, log)).value }
         try! await manager.stop().value
         try! await DataSourceManager().stop().value
-    }
-
-    @Test("A thousand transfers pass through four places")
-    func many() async throws {
-        let server = try LoopbackServer()
-        server.route("/it", .text("x"))
-        let manager = DataSourceManager()
-        let url = URL(string: server.url("/it"))!
-        let pages = try await DeferredList(
-            (0..<1000).map { _ in manager.request(URLDataSource(url, options: .patient)) }
-        )
-        .values().value
-        #expect(pages.count == 1000 && server.mostRequestsUnderWay <= 4)
-    }
-
-    @Test("C7: one cancel of many requests starts none that waits")
-    func cancelMany() async throws {
-        let manager = DataSourceManager(limit: 2)
-        let sources = (0..<40).map { Held($0, log) }
-        let list = DeferredList(sources.map { manager.request($0) }).values()
-        await wait(for: 2)
-        list.cancel()
-        await #expect(throws: CancellationError.self) { try await list.value }
-        try await manager.stop().value
-        #expect(log.all.count == 2)
     }
 }

@@ -212,9 +212,7 @@ struct GeneratedAnswerTests {
         }
     }
 
-    @Test(
-        "O4, O5: a thousand generated answers: each a success, byte for byte right, or a clear error and nothing in place"
-    )
+    @Test("O4, O5: each of 1,000 generated answers is right byte for byte, or a clear error")
     func answers() async throws {
         let first = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) }
         let seed = first ?? UInt64.random(in: 0 ... .max / 2)

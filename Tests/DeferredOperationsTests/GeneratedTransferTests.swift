@@ -247,9 +247,7 @@ struct GeneratedTransferTests {
         return faults
     }
 
-    @Test(
-        "O2, O5: generated events end each transfer once, with the right bytes or an error and nothing in place"
-    )
+    @Test("O2, O5: generated events end each transfer once, with the right bytes or an error")
     func generated() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let first = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) }

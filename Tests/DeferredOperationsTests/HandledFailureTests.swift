@@ -39,9 +39,7 @@ struct HandledFailureTests {
         return reports.all
     }
 
-    @Test(
-        "U1: a failure that the body throws to its reader is handled for the request, whether it is still referred to"
-    )
+    @Test("U1: a failure that the body throws to its reader is handled for the request")
     func thrown() async {
         for (answer, pieces) in [(Answer.status(404), 0), (.truncated(after: 1000, of: 2000), 1)] {
             fixture.server.route("/it", answer)

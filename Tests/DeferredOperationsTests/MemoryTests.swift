@@ -14,62 +14,52 @@ struct MemoryTests {
         dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil
     }
 
+    /// Ends the process, in which no other test allocates, with a failure if `body` takes more than 60 MB with a
+    /// large body than with a small one.
+    ///
+    /// - Parameter body: Transfers so many bytes, returns how many, and calls its second argument meanwhile.
+    private static func expectConstantMemory(
+        with byteCount: Int = 1 << 30, _ body: (Int, @escaping @Sendable () -> Void) async throws -> Int
+    ) async throws {
+        _ = try await body(1_000_000) {}
+        let (before, most) = (residentByteCount(), Observations<Int>())
+        let transferred = try await body(byteCount) { most.note(residentByteCount()) }
+        let grown = (most.all.max() ?? .max) - before
+        print("\(byteCount >> 20) MB: \(grown >> 10) KB above the baseline of \(before >> 10) KB")
+        exit(transferred >= byteCount && grown < 60 << 20 ? EXIT_SUCCESS : EXIT_FAILURE)
+    }
+
     @Test("O5: a download of 1 GB takes less than 60 MB", .enabled(if: isUninstrumented))
     func constantMemory() async {
-        // In a process of its own, where no other test allocates.
         await #expect(processExitsWith: .success) {
-            let byteCount = 1 << 30
             let fixture = try TransferFixture()
-            fixture.server.route("/small", .pattern(1_000_000))
-            fixture.server.route("/large", .pattern(byteCount))
-            func download(_ name: String, _ options: TransferOptions = .patient) async throws -> Int64 {
-                try await DownloadDataSource(
-                    fixture.url("/\(name)"), to: fixture.file(name), transfer: options
-                )
-                .request(on: fixture.queue).value.byteCount
+            try await Self.expectConstantMemory { byteCount, note in
+                var options = TransferOptions.patient
+                options.onProgress = { _ in note() }
+                let request = fixture.download(
+                    .pattern(byteCount), .init(existing: .replace), transfer: options)
+                return Int(try await request.value.byteCount)
             }
-            _ = try await download("small")
-            let before = Self.residentByteCount()
-            let most = Observations<Int>()
-            var options = TransferOptions.patient
-            options.onProgress = { _ in most.note(Self.residentByteCount()) }
-            let arrived = try await download("large", options)
-            let grown = (most.all.max() ?? 0) - before
-            print(
-                "1 GB: \(grown >> 10) KB above the baseline of \(before >> 10) KB, \(most.all.count) measurements"
-            )
-            guard arrived == byteCount, grown < 60 << 20 else { exit(1) }
         }
     }
 
-    @Test(
-        "Streams: a stream of 1 GB takes less than 60 MB, with a slow consumer too",
-        .enabled(if: isUninstrumented)
-    )
+    @Test("Streams: 1 GB takes less than 60 MB, with a slow consumer too", .enabled(if: isUninstrumented))
     func constantMemoryOfStreams() async {
         await #expect(processExitsWith: .success) {
-            let byteCount = 1 << 30
             let fixture = try TransferFixture()
-            fixture.server.route("/small", .pattern(1_000_000))
-            fixture.server.route("/large", .pattern(byteCount))
-            func read(_ name: String) async throws -> (length: Int, peak: Int) {
-                let source = StreamDataSource(fixture.url("/\(name)"), options: .patient)
+            try await Self.expectConstantMemory { byteCount, note in
+                fixture.server.route("/it", .pattern(byteCount))
+                let source = StreamDataSource(fixture.url("/it"), options: .patient)
                 let request = source.request(on: fixture.queue)
-                var (length, peak, pieces) = (0, 0, 0)
+                var (length, pieces) = (0, 0)
                 for try await piece in source.body {
                     guard Pattern.matches(piece, at: length) else { exit(2) }
-                    length += piece.count
-                    pieces += 1
-                    if pieces % 64 == 0 { peak = max(peak, Self.residentByteCount()) }
+                    (length, pieces) = (length + piece.count, pieces + 1)
+                    if pieces % 64 == 0 { note() }
                 }
                 _ = try await request.value
-                return (length, peak)
+                return length
             }
-            _ = try await read("small")
-            let before = Self.residentByteCount()
-            let (length, peak) = try await read("large")
-            print("1 GB: \((peak - before) >> 10) KB above the baseline of \(before >> 10) KB")
-            guard length == byteCount, peak - before < 60 << 20 else { exit(1) }
         }
     }
 
@@ -79,24 +69,16 @@ struct MemoryTests {
             let fixture = try TransferFixture()
             let file = fixture.file("large")
             try Data(count: 1 << 20).write(to: file)
-            guard truncate(file.path, 300 << 20) == 0 else { exit(2) }
-            fixture.server.route("/it", .text("thanks"))
-            var request = URLRequest(url: fixture.url("/it"))
-            request.httpMethod = "POST"
-            var options = TransferOptions.patient
-            var form = MultipartForm()
-            form.add("field", "value")
-            options.uploadForm = form
-            _ = try await URLDataSource(request, options: options).request(on: fixture.queue).value
-            let before = Self.residentByteCount()
-            let peaks = Observations<Int>()
-            options.onProgress = { _ in peaks.note(Self.residentByteCount()) }
-            form.add("file", file: file)
-            options.uploadForm = form
-            _ = try await URLDataSource(request, options: options).request(on: fixture.queue).value
-            let grown = (peaks.all.max() ?? before) - before
-            print("300 MB: \(grown >> 10) KB above the baseline of \(before >> 10) KB")
-            guard fixture.server.requests.last!.bodyByteCount > 300 << 20, grown < 60 << 20 else { exit(1) }
+            try await Self.expectConstantMemory(with: 300 << 20) { byteCount, note in
+                guard truncate(file.path, byteCount) == 0 else { exit(2) }
+                var form = MultipartForm()
+                form.add("file", file: file)
+                _ = try await fixture.load(.text("thanks")) { request, options in
+                    request.httpMethod = "POST"
+                    (options.uploadForm, options.onProgress) = (form, { _ in note() })
+                }
+                return fixture.server.requests.last?.bodyByteCount ?? 0
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import Deferred
 import Foundation
+import Testing
 
 /// Collects elements in order, from any thread.
 final class Observations<Element: Sendable>: @unchecked Sendable {
@@ -29,5 +30,18 @@ final class Observations<Element: Sendable>: @unchecked Sendable {
         }
         if isThere { resolver.resolve() }
         try? await deferred.value
+    }
+}
+
+extension OperationQueue {
+    /// Does what `waitUntilAllOperationsAreFinished` does. Where that never returns, the test fails.
+    func finishAll(sourceLocation: Testing.SourceLocation = #_sourceLocation) {
+        let hasReturned = DispatchSemaphore(value: 0)
+        Thread.detachNewThread { [self] in
+            waitUntilAllOperationsAreFinished()
+            hasReturned.signal()
+        }
+        let ending = hasReturned.wait(timeout: .now() + 200)
+        #expect(ending == .success, "an operation never finishes", sourceLocation: sourceLocation)
     }
 }

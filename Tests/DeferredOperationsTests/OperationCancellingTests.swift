@@ -23,9 +23,7 @@ struct OperationCancellingTests {
         #expect(throws: CancellationError.self, comment) { try request.currentResult?.get() }
     }
 
-    @Test(
-        "O2: cancelled in a suspended queue the Deferred ends at once, and the operation leaves when the queue resumes",
-        arguments: Way.allCases)
+    @Test("O2: cancelled in a suspended queue", arguments: Way.allCases)
     func suspended(_ way: Way) {
         queue.isSuspended = true
         let work = Observations<Int>()
@@ -35,13 +33,11 @@ struct OperationCancellingTests {
         expectCancelled(request, "before the queue has seen it")
         #expect(source.isCancelled && !source.isFinished)
         queue.isSuspended = false
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(source.isFinished && work.all.isEmpty)
     }
 
-    @Test(
-        "O2: cancelled while waiting for a dependency it ends at once and leaves its queue before the dependency does",
-        arguments: Way.allCases)
+    @Test("O2: cancelled while waiting for a dependency", arguments: Way.allCases)
     func dependent(_ way: Way) {
         let held = Deferred<Int>()
         let first = ConcurrentDataSource(awaiting: { held })
@@ -57,7 +53,7 @@ struct OperationCancellingTests {
         }
         // Its consumers were released; finishing must not access them.
         held.resolve(7)
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(work.all.isEmpty)
         #expect(try! firstRequest.currentResult?.get() == 7)
     }
@@ -70,7 +66,7 @@ struct OperationCancellingTests {
             second.addDependency(first)
         }
         let request = first.request(on: queue)
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(try! request.currentResult?.get() == 1)
     }
 
@@ -84,13 +80,11 @@ struct OperationCancellingTests {
         let nextRequest = next.request(on: queue)
         expectCancelled(source.request(on: queue), "already cancelled")
         queue.isSuspended = false
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(try! nextRequest.currentResult?.get() == 2)
     }
 
-    @Test(
-        "O2: cancelled while load() runs the Deferred ends at once, the operation when load() returns",
-        arguments: Way.allCases)
+    @Test("O2: cancelled while load() runs: the operation ends later", arguments: Way.allCases)
     func loading(_ way: Way) {
         let started = DispatchSemaphore(value: 0)
         let mayReturn = DispatchSemaphore(value: 0)
@@ -105,13 +99,11 @@ struct OperationCancellingTests {
         expectCancelled(request, "while load() runs")
         #expect(!source.isFinished)
         mayReturn.signal()
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         expectCancelled(request, "after load() has returned")
     }
 
-    @Test(
-        "O2: cancelled while executing, stop() is called once, and the operation does not wait for finish(with:)",
-        arguments: Way.allCases)
+    @Test("O2: cancelled while executing, stop() is called once", arguments: Way.allCases)
     func executing(_ way: Way) {
         final class Endless: ConcurrentDataSource<Int>, @unchecked Sendable {
             let started = DispatchSemaphore(value: 0)
@@ -127,7 +119,7 @@ struct OperationCancellingTests {
         source.started.wait()
         cancel(source, request, way)
         expectCancelled(request, "while executing")
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(source.finish(with: .success(1)) == false)
         source.cancel()
         request.cancel()
@@ -148,7 +140,7 @@ struct OperationCancellingTests {
         }
         let source = Slow()
         let request = source.request(on: queue)
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         expectCancelled(request, "cancelled from inside")
         #expect(source.calls.all == ["execute", "executed", "stop"])
     }
@@ -181,7 +173,7 @@ struct OperationCancellingTests {
         source.started.wait()
         source.cancel()
         source.cancelHasReturned.signal()
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(source.finished.all == [false])
         #expect(try! request.currentResult?.get() == 1)
     }
@@ -190,15 +182,13 @@ struct OperationCancellingTests {
     func finished(_ way: Way) {
         let source = DataSource { _ in 1 }
         let request = source.request(on: queue)
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         cancel(source, request, way)
         #expect(try! request.currentResult?.get() == 1)
         #expect(!source.isCancelled)
     }
 
-    @Test(
-        "O2: decided and waiting for its dispatcher, the outcome stands after either cancel",
-        arguments: Way.allCases)
+    @Test("O2: an outcome that waits for its dispatcher stands", arguments: Way.allCases)
     func waitingForDispatcher(_ way: Way) async throws {
         let dispatcher = ManualDispatcher()
         // Not started before the outcome has been decided.
@@ -225,7 +215,7 @@ struct OperationCancellingTests {
         let request = source.request(on: queue)
         started.wait()
         request.cancel()
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(calls.all == ["stop"] && kept.all[0].isCancelled)
         expectCancelled(request, "closure form")
     }
@@ -246,7 +236,7 @@ struct OperationCancellingTests {
         started.wait()
         queue.cancelAllOperations()
         for request in requests { expectCancelled(request, "all cancelled") }
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(sources.allSatisfy { $0.isFinished })
         never.resolve(0)
     }

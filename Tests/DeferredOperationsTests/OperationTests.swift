@@ -62,7 +62,7 @@ struct OperationTests {
     @Test("A closure that loses its resolver ends with .abandoned, and the operation finishes")
     func abandoned() {
         let ended = ConcurrentDataSource<Int> { (_: Resolver<Int>) in }.request(on: queue)
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(throws: DeferredError.abandoned) { try ended.currentResult?.get() }
     }
 
@@ -87,7 +87,7 @@ struct OperationTests {
             try requested.wait()
             following.cancel()
             #expect(throws: CancellationError.self) { try following.wait() }
-            queue.waitUntilAllOperationsAreFinished()
+            queue.finishAll()
             #expect(wasCancelled.hasFired != isShared)
             shared.resolve(5)
             #expect(try other?.wait() == (isShared ? 5 : nil))
@@ -97,7 +97,7 @@ struct OperationTests {
     @Test("An operation queue is a dispatcher; work that it drops ends in .abandoned")
     func dispatcher() throws {
         let seen = Deferred.resolved(1).map(on: queue) { _ in OperationQueue.current === queue }
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(try seen.currentResult?.get() == true)
 
         queue.isSuspended = true
@@ -110,9 +110,7 @@ struct OperationTests {
 
     // MARK: O1
 
-    @Test(
-        "O1: the whole synchronous chain has run when waitUntilAllOperationsAreFinished returns, wherever it is delivered"
-    )
+    @Test("O1: the synchronous chain has run when waitUntilAllOperationsAreFinished returns")
     func deliveredBeforeFinished() {
         let elsewhere = DispatchQueue(label: "elsewhere")
         let otherQueue = OperationQueue()
@@ -129,7 +127,7 @@ struct OperationTests {
                     }
                     .done { _ in seen.note("second, finished: \(source.isFinished)") }
                 queue.isSuspended = false
-                queue.waitUntilAllOperationsAreFinished()
+                queue.finishAll()
                 #expect(seen.all == ["first, finished: false", "second, finished: false"])
                 #expect(source.isFinished && !source.isExecuting)
             }
@@ -167,20 +165,18 @@ struct OperationTests {
         let nested = ConcurrentDataSource { $0.resolve(1) }.request(on: queue, deliveringOn: queue).map {
             $0 + 2
         }
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(try! seen.currentResult?.get() == 2)
         #expect(try! nested.currentResult?.get() == 3)
     }
 
-    @Test(
-        "O1: a dispatcher that drops the delivery ends the Deferred with .abandoned, and the operation finishes"
-    )
+    @Test("O1: a dispatcher that drops the delivery ends the Deferred and the operation")
     func droppedDelivery() {
         struct Dropping: Dispatcher {
             func dispatch(_ work: @escaping @Sendable () -> Void) {}
         }
         let ended = DataSource { _ in 1 }.request(on: queue, deliveringOn: Dropping())
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(throws: DeferredError.abandoned) { try ended.wait() }
     }
 
@@ -196,7 +192,7 @@ struct OperationTests {
         sources[0].addDependency(sources[2])
         let requests = sources.map { $0.request(on: queue) }
         queue.isSuspended = false
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         #expect(seen.all == [3, 1, 2, 0])
         #expect(requests.allSatisfy { $0.currentResult != nil })
     }
@@ -215,7 +211,7 @@ struct OperationTests {
             }
             .request(on: queue)
         }
-        queue.waitUntilAllOperationsAreFinished()
+        queue.finishAll()
         var most = 0
         _ = underWay.all.reduce(0) { count, change in
             most = max(most, count + change)

@@ -36,28 +36,23 @@ struct PartFileTests {
         }
     }
 
-    @Test("O5: a symbolic link at the part file is not followed", arguments: ["it.part", "it.part.from"])
-    func symbolicLink(_ name: String) async throws {
-        let link = fixture.file(name).path
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target")
+    @Test("O5: no link or pipe at the part file is used", arguments: ["it.part", "it.part.from"])
+    func noFile(_ name: String) async throws {
+        let path = fixture.file(name).path
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "target")
         await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
         #expect(fixture.names == [name])
         try Data("mine".utf8).write(to: fixture.file("target"))
         await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
         #expect(contents("target") == "mine" && fixture.names == [name, "target"])
-        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "target")
-    }
-
-    @Test("O5: a pipe at the part file is an error at once", arguments: ["it.part", "it.part.from"])
-    func pipe(_ name: String) async throws {
-        try #require(mkfifo(fixture.file(name).path, 0o600) == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == "target")
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
         await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
-        #expect(fixture.names == [name])
+        #expect(fixture.names == [name, "target"])
     }
 
-    @Test(
-        "O5: a file of the user's at the part file's name stays as it is",
-        arguments: ["it.part", "it.part.from"])
+    @Test("O5: a file of the user's at the part file stays", arguments: ["it.part", "it.part.from"])
     func foreign(_ name: String) async throws {
         try Data("mine".utf8).write(to: fixture.file(name))
         #expect(try await download(.resource(10, etag: "\"a\"")).value.byteCount == 10)
@@ -76,9 +71,7 @@ struct PartFileTests {
         #expect(fixture.contents("other") == Data(Pattern.bytes(400)))
     }
 
-    @Test(
-        "O5: what replaces the part file meanwhile is neither moved nor removed",
-        arguments: ["success", "cancel"])
+    @Test("O5: what replaces the part file meanwhile stays", arguments: ["success", "cancel"])
     func replaced(_ ending: String) async throws {
         let gate = Gate()
         let request = download(.pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")]))
@@ -136,25 +129,16 @@ struct PartFileTests {
         #expect(mode("it") == wanted && contents("it") == "new")
     }
 
-    @Test("O5: a request for something else that fails leaves a part file that can be resumed")
+    @Test("O5: a request for something else does not continue a part file, which stays if that fails")
     func otherRequest() async throws {
         await leavePart()
         await #expect(throws: DataSourceError.self) { try await download(.status(404), path: "/other").value }
         #expect(fixture.names == ["it.part", "it.part.from"])
-        let file = try await download(.resource(1000, etag: "\"a\"")).value
-        #expect(file.resumedAt == 400 && fixture.names == ["it"])
+        let other = try await download(.resource(500, etag: "\"a\""), path: "/other").value
+        #expect(other.resumedAt == 0 && other.byteCount == 500 && fixture.names == ["it"])
     }
 
-    @Test("O5: a request for something else does not continue the part file")
-    func otherURL() async throws {
-        await leavePart()
-        let file = try await download(.resource(500, etag: "\"a\""), path: "/other").value
-        #expect(file.resumedAt == 0 && file.byteCount == 500 && fixture.names == ["it"])
-    }
-
-    @Test(
-        "O5: what appears at the destination meanwhile is kept, where that was asked for",
-        arguments: [false, true])
+    @Test("O5: what appears at the destination is kept by .skip", arguments: [false, true])
     func appearsWhileSkipping(_ resumes: Bool) async throws {
         let gate = Gate()
         let answer = Answer.pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")])
@@ -170,7 +154,8 @@ struct PartFileTests {
     func notModifiedWithoutFile() async throws {
         await expectFailure("status", "304") {
             try await download(
-                .resource(10, etag: "\"a\""), resumes: false, transfer: .init(ifNoneMatch: "\"a\"")
+                .resource(10, etag: "\"a\""), resumes: false,
+                transfer: .init(silenceTimeout: .seconds(3600), ifNoneMatch: "\"a\"")
             ).value
         }
         #expect(fixture.names.isEmpty)
@@ -183,29 +168,17 @@ struct PartFileTests {
         #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
     }
 
-    @Test("A password in a URL is neither in errors nor in the record of a part file")
+    @Test("O9: a password in a URL is not in the record of a part file")
     func password() async throws {
         let address = fixture.url("/it").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")
-        let url = try #require(URL(string: address))
-        func message(_ answer: Answer) async -> String {
-            fixture.server.route("/it", answer)
-            let error = await #expect(throws: DataSourceError.self) {
-                try await DownloadDataSource(
-                    url, to: fixture.file("it"), options: .init(resumes: true), transfer: .patient
-                )
-                .request(on: fixture.queue).value
-            }
-            var text = ""
-            if let error { dump(error, to: &text) }
-            return "\(text) \(error!) \(error!.localizedDescription)" + String(reflecting: error)
+        fixture.server.route("/it", .resource(1000, etag: "\"a\"", breakingOffAfter: 400))
+        let error = await #expect(throws: DataSourceError.self) {
+            try await DownloadDataSource(
+                URL(string: address)!, to: fixture.file("it"), options: .init(resumes: true),
+                transfer: .patient
+            ).request(on: fixture.queue).value
         }
-        #expect(!(await message(.resource(1000, etag: "\"a\"", breakingOffAfter: 400))).contains("secret"))
+        #expect(!(String(reflecting: error) + error!.localizedDescription).contains("secret"))
         #expect(contents("it.part.from")?.contains("secret") == false)
-        for answer in [
-            Answer.status(404), .hungUp, .truncated(after: 1, of: 2), .redirect(to: address), .malformed,
-            .redirect(to: "ftp://me:secret@127.0.0.1/"),
-        ] {
-            #expect(!(await message(answer)).contains("secret"))
-        }
     }
 }

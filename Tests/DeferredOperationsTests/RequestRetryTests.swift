@@ -1,9 +1,10 @@
 import Deferred
-import DeferredOperations
 import DeferredTesting
 import Foundation
 import LoopbackServer
 import Testing
+
+@testable import DeferredOperations
 
 @Suite(.timeLimit(.minutes(5)))
 struct RequestRetryTests {
@@ -66,32 +67,27 @@ struct RequestRetryTests {
     }
 
     @Test("O6: what will not pass is not asked again")
-    func final() async throws {
-        let clock = ManualClock()
-        for answer in [Answer.status(404), .badGzip, .malformed, .redirect(to: "/it")] {
-            let before = fixture.server.requests.count
-            fixture.server.route("/it", answer)
-            await #expect(throws: DataSourceError.self) { try await retrying("GET", on: clock).value }
-            let asked = fixture.server.requests.count - before
-            #expect(asked == 1 || asked == 21)
-        }
+    func final() {
+        let (url, isWorthRepeating) = (
+            fixture.url("/"), DataSourceError.isWorthRepeating(.init(url: fixture.url("/")))
+        )
+        let errors: [DataSourceError] = [
+            .malformedContent(url, reason: ""), .malformedResponse(url, reason: ""),
+            .tooManyRedirects(url, count: 20, last: url), .tooLarge(url, limit: 1),
+            .status(.init(.of("http://a", 404), url: url, body: Data())),
+        ]
+        #expect(!errors.contains(where: isWorthRepeating) && !isWorthRepeating(CancellationError()))
     }
 
     @Test("O6: Retry-After is read as seconds or as a date")
-    func retryAfter() async throws {
-        func failure(_ text: String) async -> Duration? {
-            fixture.server.route("/it", .unavailable(retryAfter: text))
-            let result = await URLDataSource(fixture.url("/it"), options: .patient).request(on: fixture.queue)
-                .result
-            guard case .failure(DataSourceError.status(let failure)) = result else { return nil }
-            return failure.retryAfter
+    func retryAfter() throws {
+        func delay(_ text: String) -> Duration? {
+            let response = HTTPURLResponse.of("http://a", 503, ["Retry-After": text])
+            return DataSourceError.StatusFailure(response, url: fixture.url("/"), body: Data()).retryAfter
         }
-        #expect(await failure("120") == .seconds(120))
-        #expect(await failure(" 0 ") == .zero)
-        #expect(await failure("Sat, 01 Jan 2022 00:00:00 GMT") == .zero)
-        #expect(await failure("soon") == nil)
-        #expect(await failure("-5") == nil)
-        let later = try #require(await failure("Fri, 01 Jan 2100 00:00:00 GMT"))
-        #expect(later > .seconds(86_400 * 365))
+        #expect(delay("120") == .seconds(120))
+        for past in [" 0 ", "Sat, 01 Jan 2022 00:00:00 GMT"] { #expect(delay(past) == .zero) }
+        for text in ["soon", "-5"] { #expect(delay(text) == nil) }
+        #expect(try #require(delay("Fri, 01 Jan 2100 00:00:00 GMT")) > .seconds(86_400 * 365))
     }
 }

@@ -8,91 +8,79 @@ import Testing
 /// and is freed.
 @Suite(.ownThreads)
 struct TortureTests {
-    /// The number of live objects.
-    final class Population: Sendable {
-        private let births = Observations<Void>()
-        let deaths = Observations<Void>()
-        func noteBirth() { births.note(()) }
-        func noteDeath() { deaths.note(()) }
-        func untilAllAreGone() async { await deaths.wait(for: births.all.count) }
-    }
-
-    final class Quick: DataSource<Int>, @unchecked Sendable {
-        let population: Population
-        init(_ population: Population) {
-            self.population = population
-            population.noteBirth()
+    private final class Quick: DataSource<Int>, @unchecked Sendable {
+        let tracked: LeakTracker.Tracked
+        init(_ tracked: LeakTracker.Tracked) {
+            self.tracked = tracked
             super.init()
         }
         override func load() throws -> Int { 1 }
-        deinit { population.noteDeath() }
     }
 
-    final class Slow: ConcurrentDataSource<Int>, @unchecked Sendable {
-        let population: Population
+    private final class Slow: ConcurrentDataSource<Int>, @unchecked Sendable {
+        let tracked: LeakTracker.Tracked
         let elsewhere: DispatchQueue
-        init(_ population: Population, _ elsewhere: DispatchQueue) {
-            self.population = population
+        init(_ tracked: LeakTracker.Tracked, _ elsewhere: DispatchQueue) {
+            self.tracked = tracked
             self.elsewhere = elsewhere
-            population.noteBirth()
             super.init()
         }
         override func execute() throws { elsewhere.async { self.finish(with: .success(2)) } }
-        deinit { population.noteDeath() }
     }
 
-    @Test(
-        "O1, O2: 10,000 operations with random cancels all end once, leave their queue and are freed",
-        arguments: [false, true])
-    func operations(_ areManaged: Bool) async throws {
-        let seed = UInt64.random(in: .min ... .max)
-        print("TortureTests.operations seed: \(seed)")
-        let count = 10_000
-        let population = Population()
-        let endings = Observations<Bool>()
-        try await run(count, seed, areManaged, population, endings)
-        await population.untilAllAreGone()
+    private let live = LeakTracker()
+    private let endings = Observations<Bool>()
+    private let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
+
+    private func source(_ random: inout Seeded) -> RequestOperation<Int> {
+        random.chance(50) ? Quick(live.begin()) : Slow(live.begin(), elsewhere)
+    }
+
+    private func noted(_ request: Deferred<Int>) -> Deferred<Void> {
+        request.both { [endings] (result: Result<Int, any Error>) -> Void in
+            endings.note((try? result.get()) != nil)
+        }
+    }
+
+    /// Runs `body` with numbers that a printed seed determines, and waits until its operations are freed.
+    private func expectEndings(_ count: Int, _ body: (inout Seeded) async throws -> Void) async throws {
+        var random = Seeded(state: .random(in: .min ... .max))
+        print("TortureTests seed: \(random.state)")
+        try await body(&random)
+        while live.alive > 0 { await Task.yield() }
         #expect(endings.all.count == count)
     }
 
-    private func run(
-        _ count: Int, _ seed: UInt64, _ areManaged: Bool, _ population: Population,
-        _ endings: Observations<Bool>
-    ) async throws {
-        var random = Seeded(state: seed)
-        let queue = OperationQueue()
+    @Test("O1, O2: 10,000 operations with random cancels end once", arguments: [false, true])
+    func operations(_ areManaged: Bool) async throws {
+        try await expectEndings(10_000) { try await run(10_000, areManaged, &$0) }
+    }
+
+    private func run(_ count: Int, _ areManaged: Bool, _ random: inout Seeded) async throws {
+        let (queue, manager) = (OperationQueue(), DataSourceManager(limit: 4))
         queue.maxConcurrentOperationCount = 4
-        let manager = DataSourceManager(limit: 4)
-        let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
         let delivery = DispatchQueue(label: "delivery")
         let cancelling = DispatchQueue(label: "cancelling", attributes: .concurrent)
         var earlier: [RequestOperation<Int>] = []
         var requests: [Deferred<Void>] = []
-
         for index in 0..<count {
             // Other tests need this thread too.
             if index % 100 == 0 { await Task.yield() }
-            let source: RequestOperation<Int> =
-                Bool.random(using: &random) ? Quick(population) : Slow(population, elsewhere)
+            let source = source(&random)
             source.queuePriority = [.low, .normal, .high].randomElement(using: &random)!
-            if Int.random(in: 0..<5, using: &random) == 0,
-                let dependency = earlier.randomElement(using: &random)
-            {
+            if random.chance(20), let dependency = earlier.randomElement(using: &random) {
                 source.addDependency(dependency)
             }
             earlier.append(source)
             if earlier.count > 20 { earlier.removeFirst() }
             let dispatcher: (any Dispatcher)? = [nil, delivery, queue].randomElement(using: &random)!
-            if Int.random(in: 0..<50, using: &random) == 0 { source.cancel() }
+            if random.chance(2) { source.cancel() }
             let request =
                 areManaged
                 ? manager.request(source, deliveringOn: dispatcher)
                 : source.request(on: queue, deliveringOn: dispatcher)
-            let ended = request.both { (result: Result<Int, any Error>) -> Void in
-                endings.note((try? result.get()) != nil)
-            }
-            requests.append(ended)
-            switch Int.random(in: 0..<6, using: &random) {
+            requests.append(noted(request))
+            switch random.below(6) {
             case 0: cancelling.async { request.cancel() }
             case 1: cancelling.async { source.cancel() }
             case 2: request.cancel()
@@ -109,40 +97,27 @@ struct TortureTests {
 
     @Test("O2: cancelAllOperations, suspending and adding at the same time")
     func commotion() async throws {
-        let seed = UInt64.random(in: .min ... .max)
-        print("TortureTests.commotion seed: \(seed)")
-        var random = Seeded(state: seed)
-        let queue = OperationQueue()
-        let population = Population()
-        let endings = Observations<Bool>()
-        let elsewhere = DispatchQueue(label: "elsewhere", attributes: .concurrent)
-        let disturbing = DispatchQueue(label: "disturbing")
-        var requests: [Deferred<Void>] = []
-        for round in 0..<2000 {
-            let source: RequestOperation<Int> =
-                Bool.random(using: &random) ? Quick(population) : Slow(population, elsewhere)
-            requests.append(
-                source.request(on: queue).both { (result: Result<Int, any Error>) -> Void in
-                    endings.note((try? result.get()) != nil)
-                })
-            switch Int.random(in: 0..<100, using: &random) {
-            case 0: disturbing.async { queue.cancelAllOperations() }
-            case 1..<5: disturbing.async { queue.isSuspended = true }
-            case 5..<10: disturbing.async { queue.isSuspended = false }
-            case 10..<20:
-                let limit = Int.random(in: 1...8, using: &random)
-                disturbing.async { queue.maxConcurrentOperationCount = limit }
-            default: break
+        try await expectEndings(2000) { random in
+            let (queue, disturbing) = (OperationQueue(), DispatchQueue(label: "disturbing"))
+            var requests: [Deferred<Void>] = []
+            for round in 0..<2000 {
+                requests.append(noted(source(&random).request(on: queue)))
+                switch random.below(100) {
+                case 0: disturbing.async { queue.cancelAllOperations() }
+                case 1..<5: disturbing.async { queue.isSuspended = true }
+                case 5..<10: disturbing.async { queue.isSuspended = false }
+                case 10..<20:
+                    let limit = 1 + random.below(8)
+                    disturbing.async { queue.maxConcurrentOperationCount = limit }
+                default: break
+                }
+                if round % 100 == 99 {
+                    disturbing.async { queue.isSuspended = false }
+                    await Task.yield()
+                }
             }
-            if round % 100 == 99 {
-                disturbing.async { queue.isSuspended = false }
-                await Task.yield()
-            }
+            disturbing.async { queue.isSuspended = false }
+            for request in requests { try await request.value }
         }
-        disturbing.async { queue.isSuspended = false }
-        for request in requests { try await request.value }
-        requests = []
-        await population.untilAllAreGone()
-        #expect(endings.all.count == 2000)
     }
 }

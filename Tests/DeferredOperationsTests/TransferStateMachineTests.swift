@@ -97,20 +97,25 @@ struct TransferStateMachineTests {
         #expect(words(&simulation).contains("401"))
     }
 
-    @Test(
-        "A redirect keeps a HEAD and what follows the #, and nothing that belongs to a body or another host")
+    @Test("A redirect keeps a HEAD and what follows the #, and nothing of a body or another host")
     func redirected() throws {
-        var first = URLRequest(url: URL(string: address + "#part")!)
+        var first = URLRequest(url: URL(string: "http://example.org/a/it?q#part")!)
         let fields = ["Authorization", "Content-Type", "Cookie", "Proxy-Authorization", "X-Mine"]
         for name in fields { first.setValue("x", forHTTPHeaderField: name) }
+        let credentials = ["Authorization", "Cookie", "Proxy-Authorization"]
         let rows: [(method: String, status: Int, location: String, next: String, dropped: [String])] = [
+            ("POST", 301, "/b", "GET http://example.org/b#part", ["Content-Type"]),
             ("POST", 302, "/b", "GET http://example.org/b#part", ["Content-Type"]),
+            ("POST", 303, "/b", "GET http://example.org/b#part", ["Content-Type"]),
             ("POST", 307, "/b", "POST http://example.org/b#part", []),
+            ("PUT", 308, "/b", "PUT http://example.org/b#part", []),
             ("HEAD", 303, "/b#c", "HEAD http://example.org/b#c", []),
-            (
-                "GET", 301, "https://example.org/", "GET https://example.org/#part",
-                ["Authorization", "Cookie", "Proxy-Authorization"]
-            ),
+            ("GET", 302, "next", "GET http://example.org/a/next#part", []),
+            ("GET", 302, "../next?x=1", "GET http://example.org/next?x=1#part", []),
+            ("GET", 302, "?r", "GET http://example.org/a/it?r#part", []),
+            ("GET", 302, "http://example.org:81/", "GET http://example.org:81/#part", credentials),
+            ("GET", 302, "http://other.example/", "GET http://other.example/#part", credentials),
+            ("GET", 301, "https://example.org/", "GET https://example.org/#part", credentials),
         ]
         for row in rows {
             first.httpMethod = row.method
@@ -120,6 +125,26 @@ struct TransferStateMachineTests {
             let next = try #require(simulation.sent.last)
             #expect("\(next.httpMethod!) \(next.url!)" == row.next)
             #expect(fields.filter { next.value(forHTTPHeaderField: $0) == nil } == row.dropped)
+        }
+    }
+
+    @Test(
+        "A redirect that is changed, or a challenge that is answered, with what is not http is an error",
+        arguments: [("ftp://x", "ftp is neither http nor https"), ("http:///y", "the URL has no host")])
+    func invalidAnswers(_ address: String, _ reason: String) {
+        let next = URLRequest(url: URL(string: address)!)
+        var options = TransferOptions(onChallenge: { _ in .resolved(nil) })
+        options.onRedirect = { _ in .resolved(.stop) }
+        for (status, answer, words) in [
+            (302, .redirect(.change(next)), "redirected to \(address), which is not http"),
+            (401, .credentials(next), "\(address): \(reason)"),
+        ] as [(Int, TransferStateMachine.Answered, String)] {
+            var simulation = Simulation.started(request, options, into: MemorySink(request))
+            simulation.handle(.head(response(status, ["Location": "/target"])))
+            simulation.handle(.completed(nil))
+            simulation.handle(.answered(answer))
+            #expect(self.words(&simulation).hasSuffix(words), "\(words)")
+            #expect(simulation.sent.count == 1)
         }
     }
 
@@ -155,13 +180,37 @@ struct TransferStateMachineTests {
         }
     }
 
-    @Test("O5: several ranges in one answer are passed on as they are")
-    func severalRanges() {
-        var request = request
-        request.setValue("bytes=0-1,5-6", forHTTPHeaderField: "Range")
-        var simulation = Simulation.started(request, into: MemorySink(request))
-        simulation.handle(.head(response(206, ["Content-Type": "multipart/byteranges; boundary=x"])))
-        #expect(simulation.phase == .receiving)
+    @Test(
+        "O4, O5: a part is the one that was requested, and whole, or an error; several are passed on as they are"
+    )
+    func parts() {
+        let rows: [(range: String, answered: String?, sent: Int, expected: String)] = [
+            ("bytes=100-299", "bytes 100-299/1000", 200, "206"),
+            ("bytes=900-5000", "bytes 900-999/1000", 100, "206"),
+            ("bytes=-100", "bytes 900-999/1000", 100, "206"),
+            ("bytes=0-1,5-6", "multipart/byteranges", 7, "206"),
+            ("bytes=100-299", "bytes 100-299/1000", 50, "50 of 200 bytes"),
+            ("bytes=100-299", "bytes 100-199/1000", 100, "100 of 200 bytes"),
+            ("bytes=100-", "bytes 100-199/1000", 100, "100 of 900 bytes"),
+            ("bytes=100-199", "bytes 0-99/1000", 100, "a part that was not asked for"),
+            ("bytes=500-", nil, 500, "a part (206) without Content-Range"),
+            ("bytes=500-", "bytes 500-400/1000", 500, "\"bytes 500-400/1000\""),
+            ("bytes=500-", "bytes 500-1000/1000", 500, "\"bytes 500-1000/1000\""),
+            ("bytes=500-", "items 500-999/1000", 500, "\"items 500-999/1000\""),
+        ]
+        for row in rows {
+            var request = request
+            request.setValue(row.range, forHTTPHeaderField: "Range")
+            var headers = row.answered.map { ["Content-Range": $0] } ?? [:]
+            if row.range.contains(",") { headers = ["Content-Type": "multipart/byteranges; boundary=x"] }
+            var simulation = Simulation.started(request, into: MemorySink(request))
+            simulation.handle(.head(response(206, headers)))
+            if simulation.phase == .receiving {
+                simulation.handle(.bytes(Data(count: row.sent)))
+                simulation.handle(.completed(nil))
+            }
+            #expect(words(&simulation).hasSuffix(row.expected), "\(row)")
+        }
     }
 
     @Test("Limits: what an earlier attempt has left counts, announced or not")
@@ -257,6 +306,8 @@ struct TransferStateMachineTests {
         tick(8)
         simulation.handle(.head(response()))
         tick(8)
+        simulation.handle(.bytes(Data([0])))
+        tick(8)
         simulation.handle(.tick(isHeldUp: true))
         tick(7)
         #expect(simulation.phase == .receiving)
@@ -266,6 +317,15 @@ struct TransferStateMachineTests {
         simulation.handle(.bytes(Data([1])), of: round)
         simulation.handle(.completed(URLError(.networkConnectionLost)), of: round)
         #expect(words(&simulation).hasSuffix("timed out: nothing heard for 8 s"))
+    }
+
+    @Test("Silence: without a limit of the options, the request's own timeout is the limit")
+    func requestTimeout() {
+        var request = request
+        for (interval, limit) in [(0.5, Duration.milliseconds(500)), (0, .seconds(60)), (.infinity, nil)] {
+            request.timeoutInterval = interval
+            #expect(Simulation(request, into: MemorySink(request)).machine.silence == limit)
+        }
     }
 
     @Test("Silence: of one server uses up one mirror, also if the connection breaks at the same moment")
@@ -286,9 +346,7 @@ struct TransferStateMachineTests {
         #expect(simulation.phase == .ending)
     }
 
-    @Test(
-        "Pauses: where a task can be suspended it is, what it had received is passed on, and no rest is requested"
-    )
+    @Test("Pauses: where a task can be suspended it is, and no rest is requested")
     func suspending() {
         let sink = ScriptedSink(request)
         var simulation = Simulation.started(request, into: sink, suspendsTasks: true)

@@ -53,9 +53,7 @@ struct URLDataSourceTests {
         #expect(error?.description.hasPrefix(server.url("/none") + ": 404") == true)
     }
 
-    @Test(
-        "Method, headers and body of a POST or PUT arrive as they were given",
-        arguments: ["POST", "PUT", "DELETE"])
+    @Test("Method, headers and body arrive as they were given", arguments: ["POST", "PUT", "DELETE"])
     func methods(_ method: String) async throws {
         let page = try await fixture.load(.echo) { request, _ in
             request.httpMethod = method
@@ -109,9 +107,7 @@ struct URLDataSourceTests {
             try await fixture.load(.status(404)) { $1.acceptedStatuses = [404] }.response.statusCode == 404)
     }
 
-    @Test(
-        "O4: a redirect whose status is accepted is the answer, its body included",
-        arguments: [301, 302, 303, 307, 308])
+    @Test("O4: a redirect whose status is accepted is the answer", arguments: [301, 302, 303, 307, 308])
     func acceptedRedirect(_ status: Int) async throws {
         let page = try await fixture.load(.redirect(to: "/elsewhere", status: status)) {
             $1.acceptedStatuses = [status]
@@ -142,9 +138,7 @@ struct URLDataSourceTests {
         #expect(seen.all.map(\.received) == seen.all.map(\.received).sorted())
     }
 
-    @Test(
-        "O6: progress is reported on the main actor, the last report of several, and ends with the final figures"
-    )
+    @Test("O6: progress on the main actor: the last report of several, and the final figures")
     @MainActor func progressOnMainActor() async throws {
         var seen: [TransferProgress] = []
         var options = TransferOptions.patient
@@ -173,9 +167,7 @@ struct URLDataSourceTests {
         #expect(metrics.requestCount == 2 && metrics.received == 1)
     }
 
-    @Test(
-        "An operation queue's limit is how many requests the server sees at once, to one host too",
-        arguments: [1, 64])
+    @Test("A queue's limit is how many requests the server sees at once", arguments: [1, 64])
     func limit(_ limit: Int) async throws {
         let gate = Gate()
         fixture.server.route("/it", .held(by: gate, then: .text("x")))

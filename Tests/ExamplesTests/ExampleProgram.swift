@@ -8,7 +8,7 @@ struct ExampleProgram {
     let status: Deferred<Int32>
     private let standardOutput = Pipe()
 
-    init(_ name: String, _ arguments: String...) throws {
+    init(_ name: String, _ arguments: [String]) throws {
         process.executableURL = try Self.url(of: name)
         process.arguments = arguments
         process.standardOutput = standardOutput

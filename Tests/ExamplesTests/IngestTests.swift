@@ -45,44 +45,56 @@ import Testing
         }.joined()
     }
 
-    /// Starts the program, and kills it when it has written something.
-    private func killedRun() async throws {
-        let program = try ExampleProgram("ingest", server.url("/source"), file)
+    /// Runs the program to its end, and returns the ranges that it asks for.
+    private func run() async throws -> [String?] {
+        let earlier = server.requests.count
+        #expect(try await ExampleProgram("ingest", [server.url("/source"), file]).status.value == 0)
+        return server.requests.dropFirst(earlier).map { $0[header: "Range"] }
+    }
+
+    /// Starts the program, kills it when it has written something, and returns how far it has come.
+    private func killedRun() async throws -> Int {
         struct Checkpoint: Decodable { let offset: Int }
-        func checkpoint() -> Checkpoint? {
-            let data = FileManager.default.contents(atPath: file + ".checkpoint") ?? Data()
-            return try? JSONDecoder().decode(Checkpoint.self, from: data)
+        let path = file + ".checkpoint"
+        @Sendable func offset() -> Int {
+            let data = FileManager.default.contents(atPath: path) ?? Data()
+            return (try? JSONDecoder().decode(Checkpoint.self, from: data))?.offset ?? 0
         }
-        while (checkpoint()?.offset ?? 0) == 0 { await Task.yield() }
-        kill(program.process.processIdentifier, SIGKILL)
+        let program = try ExampleProgram("ingest", [server.url("/source"), file])
+        // On a thread of its own, which no other test delays.
+        Thread.detachNewThread { [identifier = program.process.processIdentifier] in
+            while offset() == 0, kill(identifier, 0) == 0 { usleep(1000) }
+            kill(identifier, SIGKILL)
+        }
         _ = try await program.status.value
+        await server.waitUntilDisconnected()
+        return offset()
     }
 
     @Test("ingest: after a kill it continues, and nothing is lost or there twice")
     func resumed() async throws {
         serve(source, etag: "\"one\"", isHeld: true)
-        try await killedRun()
+        let offset = try await killedRun()
         serve(source, etag: "\"one\"", isHeld: false)
-        #expect(try await ExampleProgram("ingest", server.url("/source"), file).status.value == 0)
+        #expect(try await run() == ["bytes=\(offset)-"])
         #expect(output == expected(of: source))
         // There is nothing more to do.
-        #expect(try await ExampleProgram("ingest", server.url("/source"), file).status.value == 0)
+        #expect(try await run() == ["bytes=\(source.utf8.count)-"])
         #expect(output == expected(of: source))
-        #expect(server.requests.filter { $0[header: "Range"] != nil }.count == 2)
     }
 
     @Test("ingest: the demo of the README")
     func demo() async throws {
-        #expect(try await ExampleProgram("ingest", "--demo", file).status.value == 0)
+        #expect(try await ExampleProgram("ingest", ["--demo", file]).status.value == 0)
         #expect(output?.count { $0.isNewline } == 20_000)
     }
 
     @Test("ingest: a source that has changed is read from its beginning")
     func changed() async throws {
         serve(source, etag: "\"one\"", isHeld: true)
-        try await killedRun()
+        _ = try await killedRun()
         serve("new,10\n", etag: "\"two\"", isHeld: false)
-        #expect(try await ExampleProgram("ingest", server.url("/source"), file).status.value == 0)
+        _ = try await run()
         #expect(output == "new,50.0\n")
     }
 }

@@ -40,9 +40,7 @@ struct PlanTests {
             ])
     }
 
-    @Test(
-        "--input has a URL on each line; blank lines, comments, line endings and a byte order mark are skipped"
-    )
+    @Test("--input has a URL on each line; comments, line endings and a byte order mark are skipped")
     func input() {
         let text = "\u{FEFF}http://a\r\n\n  # a comment\n#another\nhttp://b  \n\t\rhttp://c#fragment"
         #expect(InputList.parse(Array(text.utf8)) == ["http://a", "http://b", "http://c#fragment"])

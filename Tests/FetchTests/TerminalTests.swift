@@ -22,9 +22,7 @@ struct TerminalTests {
                 == "\r\u{1B}[1A\u{1B}[Jdone\nbar\u{1B}[K\n")
     }
 
-    @Test(
-        "Bars that a narrower terminal has wrapped are removed completely, at any widths",
-        arguments: [7, 20, 40, 99, 100])
+    @Test("Bars that a narrower terminal has wrapped are removed", arguments: [7, 20, 40, 99, 100])
     func folded(columns: Int) {
         var liveLines = LiveLines()
         var screen = Screen(columns: 100)

@@ -48,9 +48,7 @@ struct ContinueTests {
         #expect(fetch.files() == ["f"])
     }
 
-    @Test(
-        "D13: a shorter file is resumed if the server's is not newer",
-        arguments: [0.0, 0.5, 1000.0])
+    @Test("D13: a shorter file is resumed if it is not older", arguments: [0.0, 0.5, 1000.0])
     func resumed(age: Double) async throws {
         try leave(30_000, modified: age)
         let outcome = try await fetch.run("--continue", "--json", server.url("/f"), status: 0)
@@ -130,8 +128,7 @@ struct ContinueTests {
         #expect(fetch.contents("f").map { $0.count == 40_000 && Pattern.matches($0, at: 0) } == true)
     }
 
-    @Test(
-        "D13: a body without a length that is shorter than HEAD announced is truncated, and replaces nothing")
+    @Test("D13: a body of unknown length that is shorter than HEAD announced replaces nothing")
     func shortened() async throws {
         let whole = Answer.resource(Self.byteCount)
         server.route("/f") { $0.method == "HEAD" ? whole : .untilClose(Pattern.bytes(40_000)) }
@@ -142,9 +139,7 @@ struct ContinueTests {
         #expect(fetch.files() == ["f"])
     }
 
-    @Test(
-        "D13: if the transfer of the rest breaks off, the file stays, and the next run resumes the part file"
-    )
+    @Test("D13: if the rest breaks off, the file stays, and the next run resumes the part file")
     func brokenOff() async throws {
         let whole = Answer.resource(Self.byteCount, etag: "\"v1\"", lastModified: Self.date)
         server.route(
@@ -161,9 +156,7 @@ struct ContinueTests {
         #expect(fetch.files() == ["f"])
     }
 
-    @Test(
-        "D13: if HEAD fails, the file stays as it is, and HEAD is repeated under --retry"
-    )
+    @Test("D13: if HEAD fails, the file stays as it is, and HEAD is repeated under --retry")
     func unasked() async throws {
         try leave(30_000)
         try await fetch.run("--continue", "-o", "f", "http://127.0.0.1:1/f", status: 1)

@@ -104,8 +104,7 @@ struct DestinationTests {
     }
     #endif
 
-    @Test(
-        "A symbolic link stays: --overwrite replaces what it leads to, and one that leads nowhere is refused")
+    @Test("A symbolic link stays: what it leads to is replaced, and one to nowhere is refused")
     func links() async throws {
         try FileManager.default.createDirectory(
             at: fetch.folder.appendingPathComponent("sub"), withIntermediateDirectories: false)

@@ -37,21 +37,14 @@ final class FetchProgram: Sendable {
     /// The program beside the test bundle, from the same build.
     static var url: URL {
         get throws {
-            let arguments =
-                CommandLine.arguments + [Bundle.main.executablePath ?? ""]
-                + Bundle.allBundles.map(\.bundlePath)
-            for argument in arguments {
-                var folder = URL(fileURLWithPath: argument)
+            let bundles = [Bundle.main.executablePath ?? ""] + Bundle.allBundles.map(\.bundlePath)
+            for start in CommandLine.arguments + bundles {
+                var folder = URL(fileURLWithPath: start)
                 while folder.path.count > 1 {
                     folder.deleteLastPathComponent()
                     let program = folder.appendingPathComponent("fetch")
-                    var isFolder: ObjCBool = false
-                    if FileManager.default.fileExists(atPath: program.path, isDirectory: &isFolder),
-                        !isFolder.boolValue,
-                        FileManager.default.isExecutableFile(atPath: program.path)
-                    {
-                        return program
-                    }
+                    let isFile = try? program.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile
+                    if isFile == true, access(program.path, X_OK) == 0 { return program }
                 }
             }
             throw NotFound()
