@@ -19,32 +19,28 @@ extension DispatchQueue: DelayedDispatcher {
     ///
     /// The source's handler and this object retain each other until the timer expires or is cancelled.
     private final class TimedWork: DelayedWork {
-        private let work: SpinLocked<(@Sendable () -> Void)?>
+        private let work: OneTimeWork
         /// Sound as `nonisolated(unsafe)`: after its activation the timer is only cancelled, which Dispatch
         /// allows from any thread, and before that no other thread has a reference to this object.
         private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
         init(_ work: @escaping @Sendable () -> Void, on queue: DispatchQueue) {
-            self.work = SpinLocked(work)
+            self.work = OneTimeWork(work)
             timer = DispatchSource.makeTimerSource(queue: queue)
         }
 
         func start(after delay: Duration) {
-            timer.setEventHandler { self.run() }
-            timer.schedule(deadline: .now() + DispatchTimeInterval(delay), leeway: .milliseconds(1))
+            timer.setEventHandler {
+                self.timer.cancel()
+                self.work.run()
+            }
+            timer.schedule(deadline: DispatchTime(after: delay), leeway: .milliseconds(1))
             timer.activate()
-        }
-
-        private func run() {
-            timer.cancel()
-            let work = work.withLock { $0.take() }
-            work?()
         }
 
         func cancel() {
             timer.cancel()
-            let work = work.withLock { $0.take() }
-            _ = consume work
+            work.cancel()
         }
     }
 }
@@ -59,32 +55,16 @@ extension Dispatcher where Self == DispatchQueue {
     }
 }
 
-extension DispatchTimeInterval {
-    /// Creates an interval of the same length, rounded up to the finest unit in which its count fits in an
-    /// `Int`: nanoseconds, or where an `Int` has 32 bits and the interval is longer than 2.1 s, a coarser
-    /// one; `.never` beyond 292 years, or 68 where an `Int` has 32 bits.
-    package init(_ duration: Duration) {
-        self.init(duration, countedIn: Int.self)
-    }
-
-    /// As `init(_:)`, for counts of another size: in tests, that of another machine.
-    package init<Count: FixedWidthInteger>(_ duration: Duration, countedIn type: Count.Type) {
-        let units: [(attoseconds: Int128, interval: (Int) -> DispatchTimeInterval)] = [
-            (1_000_000_000, DispatchTimeInterval.nanoseconds),
-            (1_000_000_000_000, DispatchTimeInterval.microseconds),
-            (1_000_000_000_000_000, DispatchTimeInterval.milliseconds),
-            (1_000_000_000_000_000_000, DispatchTimeInterval.seconds),
-        ]
-        // No interval is longer than an `Int64` of nanoseconds.
-        let length = max(duration, .zero).attoseconds
-        let longest = Int128(Int64.max) * units[0].attoseconds
-        for unit in units where length <= longest {
-            if let count = Count(exactly: (length + unit.attoseconds - 1) / unit.attoseconds) {
-                self = unit.interval(Int(count))
-                return
-            }
+extension DispatchTime {
+    /// Creates the time `delay` from now, rounded up to a nanosecond; `.distantFuture`, if that is in more than 70 years.
+    package init(after delay: Duration) {
+        let longest = Duration.nanoseconds(1 << 61)
+        guard delay < longest else {
+            self = .distantFuture
+            return
         }
-        self = .never
+        let wait = UInt64((max(delay, .zero).attoseconds + 999_999_999) / 1_000_000_000)
+        self.init(uptimeNanoseconds: Self.now().uptimeNanoseconds + wait)
     }
 }
 

@@ -73,6 +73,9 @@ public struct Resolver<Value: Sendable>: Sendable {
         made.link.attach(.step { _ in .value(()) }, made.link.made.of(.hidden)).cancel()
     }
 
+    /// As ``Deferred/disownFailure()``, for the Deferred that this completes.
+    func disownFailure() { right.source?.disownFailure() }
+
     /// Whether the Deferred was cancelled while it was pending, so that nothing waits for the result any
     /// more.
     @inlinable

@@ -16,9 +16,12 @@ import Deferred
 /// due at the same time, in the order in which it was scheduled. All of it has run when `advance` returns, so that
 /// nothing in a test has to wait. Safe from any thread.
 ///
+/// Of the work that is scheduled at the moment when it is due, 100,000 pieces run at that moment; the rest stays
+/// scheduled for the next call. So work without a delay that schedules itself again, as `repeating(every: .zero)` does,
+/// is no endless loop.
+///
 /// When the clock is released, its work is released without running, as with any dispatcher: a Deferred that waits
-/// for it fails with `DeferredError.abandoned`. (Work that schedules further work, as `retry` and `repeating` do,
-/// retains its clock, and thereby itself, until it ends: cancel it.)
+/// for it, also one of `retry` or `repeating`, fails with `DeferredError.abandoned`.
 public final class ManualClock: Sendable {
     let schedule: SpinLocked<Schedule>
 
@@ -31,13 +34,11 @@ public final class ManualClock: Sendable {
     ///
     /// While work runs, the clock shows the time at which the work was due. Work may advance the clock itself. Time
     /// never decreases: negative amounts count as zero. Of calls on two threads at once, the later end counts, not the
-    /// sum. Work that schedules itself again without a delay, as
-    /// `repeating(every: .zero)` does, is run until it ends.
+    /// sum.
     ///
     /// - Parameter amount: How far; zero runs work that was dispatched without a delay.
     public func advance(by amount: Duration = .zero) {
-        let target = schedule.withLock { $0.now + max(amount, .zero) }
-        while let work = schedule.withLock({ $0.takeDue(by: target) }) { work() }
+        runWork(dueBy: schedule.withLock { $0.begin(lasting: amount) })
     }
 
     /// Advances the time to when the next work is due, and runs all work that is due then, before it returns.
@@ -50,8 +51,9 @@ public final class ManualClock: Sendable {
     /// - Returns: Whether there was any work. Without any, the time stays as it is.
     @discardableResult
     public func advanceToNext() -> Bool {
+        schedule.withLock { _ = $0.begin(lasting: .zero) }
         guard let target = schedule.withLock({ $0.nextDue }) else { return false }
-        while let work = schedule.withLock({ $0.takeDue(by: target) }) { work() }
+        runWork(dueBy: target)
         return true
     }
 
@@ -64,20 +66,19 @@ public final class ManualClock: Sendable {
     /// ```
     ///
     /// - Parameter limit: How far at most. Work that is due later, such as that of `repeating`, which has no end,
-    ///   stays scheduled, and the time is then that much later. (Work that schedules itself again without a delay is
-    ///   run until it ends, as by ``advance(by:)``.)
+    ///   stays scheduled, and the time is then that much later.
     /// - Returns: Whether nothing is left.
     @discardableResult
     public func advanceUntilIdle(atMost limit: Duration = .seconds(86_400)) -> Bool {
-        let end = schedule.withLock { $0.now + max(limit, .zero) }
-        while let next = schedule.withLock({ $0.nextDue }) {
-            guard next <= end else {
-                while let work = schedule.withLock({ $0.takeDue(by: end) }) { work() }
-                return false
-            }
-            while let work = schedule.withLock({ $0.takeDue(by: next) }) { work() }
-        }
-        return true
+        let end = schedule.withLock { $0.begin(lasting: limit) }
+        while let next = schedule.withLock({ $0.nextDue }), next <= end { runWork(dueBy: next) }
+        if schedule.withLock({ $0.count == 0 }) { return true }
+        runWork(dueBy: end)
+        return false
+    }
+
+    private func runWork(dueBy target: Duration) {
+        while let work = schedule.withLock({ $0.takeDue(by: target) }) { work() }
     }
 
     /// How long it is until each piece of scheduled work is due, the next first.

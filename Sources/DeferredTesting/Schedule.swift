@@ -13,6 +13,9 @@ struct Schedule {
         static func < (a: Ticket, b: Ticket) -> Bool { (a.due, a.number) < (b.due, b.number) }
     }
 
+    /// How many pieces of work run at one moment that were scheduled at that moment.
+    static var largestMoment: UInt64 { 100_000 }
+
     private(set) var now = Duration.zero
     var watchers: [(count: Int, resolver: Resolver<Void>)] = []
     /// What is due first is last. Sorted when it is next read: in one pass, where little was added since.
@@ -20,11 +23,13 @@ struct Schedule {
     private var isSorted = true
     private var work: [Ticket: Work] = [:]
     private var lastNumber: UInt64 = 0
+    /// Work with a higher number waits until the time moves, or until the next call.
+    private var lastOfMoment: UInt64 = 0
 
     var count: Int { work.count }
 
     /// When each piece of work is due, the next first.
-    var pending: [Duration] { work.keys.map(\.due).sorted() }
+    var pending: [Duration] { work.keys.map { max($0.due, now) }.sorted() }
 
     mutating func add(_ item: @escaping Work, due: Duration) -> Ticket {
         lastNumber += 1
@@ -41,30 +46,40 @@ struct Schedule {
         return removed
     }
 
-    /// When the next work is due; nil if there is none.
+    /// Begins a call that runs work, and returns when it ends.
+    mutating func begin(lasting time: Duration) -> Duration {
+        beginMoment()
+        return now + max(time, .zero)
+    }
+
+    private mutating func beginMoment() { lastOfMoment = lastNumber + Self.largestMoment }
+
+    /// When the next work is due; nil if there is none that may run.
     var nextDue: Duration? {
-        mutating get {
-            sort()
-            while let next = tickets.last {
-                if work[next] != nil { return max(next.due, now) }
-                tickets.removeLast()
-            }
-            return nil
-        }
+        mutating get { next().map { max(tickets[$0].due, now) } }
     }
 
     /// Removes and returns the next work due by `target`, and moves the time on to when it is due. If there is none,
     /// moves the time on to `target`.
     mutating func takeDue(by target: Duration) -> Work? {
-        sort()
-        while let next = tickets.last, next.due <= target {
-            tickets.removeLast()
-            guard let item = work.removeValue(forKey: next) else { continue }
-            now = max(now, next.due)
-            return item
+        guard let place = next(), tickets[place].due <= target else {
+            now = max(now, target)
+            return nil
         }
-        now = max(now, target)
-        return nil
+        let ticket = tickets.remove(at: place)
+        if ticket.due > now {
+            now = ticket.due
+            beginMoment()
+        }
+        return work.removeValue(forKey: ticket)
+    }
+
+    /// Returns the place of the ticket of the next work that may run.
+    private mutating func next() -> Int? {
+        if !isSorted { tickets.sort(by: >) }
+        isSorted = true
+        while let last = tickets.last, work[last] == nil { tickets.removeLast() }
+        return tickets.lastIndex { work[$0] != nil && ($0.number <= lastOfMoment || $0.due > now) }
     }
 
     mutating func takeReadyWatchers() -> [Resolver<Void>] {
@@ -73,10 +88,5 @@ struct Schedule {
         let ready = watchers.filter { $0.count <= count }
         watchers.removeAll { $0.count <= count }
         return ready.map(\.resolver)
-    }
-
-    private mutating func sort() {
-        if !isSorted { tickets.sort(by: >) }
-        isSorted = true
     }
 }

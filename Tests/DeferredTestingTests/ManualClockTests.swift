@@ -10,17 +10,6 @@ struct ManualClockTests {
     let clock = ManualClock()
     let log = SharedLog<Int>()
 
-    @Test("advance runs what falls due, in due order, before it returns")
-    func runsInDueOrder() {
-        for delay in [3, 1, 2, 1] {
-            _ = clock.dispatch(after: .seconds(delay)) { [log] in log.add(delay) }
-        }
-        clock.advance(by: .seconds(2))
-        #expect(log.all == [1, 1, 2])
-        clock.advance(by: .seconds(1))
-        #expect(log.all == [1, 1, 2, 3])
-    }
-
     @Test("work due at the same time runs in the order scheduled, among a thousand")
     func tiesKeepOrder() {
         for number in 0..<1000 { _ = clock.dispatch(after: .seconds(1)) { [log] in log.add(number) } }
@@ -182,6 +171,37 @@ struct ManualClockTests {
         #expect(clock.now.offset == .seconds(5))
         #expect(clock.advanceUntilIdle(atMost: .seconds(1)))
         #expect(log.all == [0, 5, 6])
+    }
+
+    @Test("work without a delay that schedules itself is no endless loop: 100,000 runs at each moment")
+    func endlessLoop() {
+        let (count, isEnded) = (SpinLocked(0), SpinLocked(false))
+        @Sendable func again() {
+            count.withLock { $0 += 1 }
+            if !isEnded.withLock({ $0 }) { _ = clock.dispatch(after: .zero, again) }
+        }
+        again()
+        _ = clock.dispatch(after: .seconds(1)) { [log] in log.add(1) }
+        clock.advance(by: .seconds(2))
+        #expect(count.withLock { $0 } == 200_003, "at 0 and at 1 second")
+        #expect(log.all == [1] && clock.elapsed == .seconds(2) && clock.scheduled == [.zero])
+        #expect(!clock.advanceUntilIdle(atMost: .seconds(5)))
+        #expect(count.withLock { $0 } == 300_004 && clock.elapsed == .seconds(7))
+        isEnded.withLock { $0 = true }
+        #expect(clock.advanceToNext() && !clock.advanceToNext())
+        #expect(clock.advanceUntilIdle() && clock.elapsed == .seconds(7))
+    }
+
+    @Test("so repeating work with an interval of zero, and retries without a delay, let every call return")
+    func endlessWork() {
+        let repeating = Deferred.repeating(every: .zero, on: clock) {}
+        let retried = Deferred<Void>.retry(attempts: .max, delay: .none, on: clock) {
+            throw ResultsTests.Oops()
+        }
+        clock.advance()
+        #expect(clock.scheduled == [.zero, .zero])
+        for work in [repeating, retried] { work.cancel() }
+        #expect(clock.scheduled.isEmpty)
     }
 
     @Test("the time never goes back, though due work advances the clock further than its caller does")

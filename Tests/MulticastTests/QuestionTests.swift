@@ -28,7 +28,7 @@ struct QuestionTests {
         "a delegate that is deallocated or removed before it is asked is skipped",
         arguments: QuestionForm.allCases)
     func gone(form: QuestionForm) throws {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         var answerers = [1, 0, 0, 1].map { LoggingAnswerer(panel.log, $0) }
         for answerer in answerers { panel.delegates.add(answerer, on: queue) }
         let result = form.ask(panel.delegates)
@@ -42,7 +42,7 @@ struct QuestionTests {
 
     @Test("M4: nothing is submitted for a delegate that was deallocated", arguments: QuestionForm.allCases)
     func goneOnQueue(form: QuestionForm) throws {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         panel.delegates.add(LoggingAnswerer(panel.log, 0), on: queue)
         #expect(try form.ask(panel.delegates).currentResult?.get() == true)
         #expect(queue.count == 0)
@@ -65,7 +65,7 @@ struct QuestionTests {
         "cancelled, nobody else is asked, and what was promised is cancelled",
         arguments: QuestionForm.allCases)
     func cancelled(form: QuestionForm) {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         panel.add([1, 1], each: [nil, queue])
         let (promise, resolver) = Deferred<Bool>.withResolver()
         let result = form.ask(panel.delegates, promising: { _ in promise })
@@ -103,16 +103,16 @@ struct QuestionTests {
     func abandoned(form: QuestionForm, isDropped: Bool) {
         let log = SharedLog<String>()
         let answerers = (0..<3).map { LoggingAnswerer(log, $0) }
-        weak var released: HeldDispatcher?
+        weak var released: ManualDispatcher?
         let result: Deferred<Bool>
         do {
             let delegates = MulticastDelegate<any AnsweringDelegate>()
-            let queue = HeldDispatcher()
+            let queue = ManualDispatcher()
             for answerer in answerers { delegates.add(answerer, on: queue) }
             let witness = ReleaseProbe(log)
             result = form.ask(delegates) { _ in withExtendedLifetime(witness) { true } }
             #expect(result.currentResult == nil)
-            if isDropped { queue.drop() }
+            if isDropped { queue.dropAll() }
             released = queue
         }
         #expect(released == nil)
@@ -125,7 +125,7 @@ struct QuestionTests {
         "A1: a question outlives its MulticastDelegate as long as the dispatchers are retained",
         arguments: QuestionForm.allCases)
     func outlivesDelegates(form: QuestionForm) throws {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         let answerers = (1...3).map { LoggingAnswerer(panel.log, $0) }
         let result: Deferred<Bool>
         do {
@@ -143,7 +143,7 @@ struct QuestionTests {
         "M1: 50,000 delegates cost no stack, at once, on dispatchers that run their work at once, or on a queue",
         arguments: [QuestionForm.reduceInto, .reduceDeferred], 0..<3)
     func deep(form: QuestionForm, place: Int) throws {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         let places: [(any Dispatcher)?] = [nil, InlineDispatcher(), queue]
         let answerer = LoggingAnswerer(SharedLog(), 1)
         for _ in 0..<50_000 { panel.delegates.add(answerer, on: places[place]) }
@@ -200,14 +200,14 @@ struct AnsweringThreadTests {
         "M1: what is attached while the last delegate is asked runs where it answers, also below a promise",
         arguments: QuestionForm.allCases)
     func attachedRunsWhereAnswered(form: QuestionForm) {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         panel.add([1, 1], each: [nil, queue])
         let result = form.ask(panel.delegates)
         let log = SharedLog<String>()
         result.done { log.add("\($0) on \(Self.currentPlace)") }
         let place = DispatchQueue(label: "place")
         place.setSpecific(key: Self.place, value: "place")
-        place.sync { queue.run() }
+        place.sync { _ = queue.run() }
         #expect(log.all == ["true on place"])
     }
 

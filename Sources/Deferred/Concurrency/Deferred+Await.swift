@@ -78,7 +78,7 @@ extension Deferred {
             throw DeferredError.wouldDeadlock(at: site)
         }
         if let timeout {
-            _ = semaphore.wait(timeout: .now() + DispatchTimeInterval(timeout))
+            _ = semaphore.wait(timeout: DispatchTime(after: timeout))
         } else {
             semaphore.wait()
         }

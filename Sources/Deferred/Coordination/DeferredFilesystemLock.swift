@@ -35,7 +35,7 @@ public final class DeferredFilesystemLock: Sendable {
     ) {
         self.path = LockFile.absolute(path)
         self.interval = interval
-        self.dispatcher = dispatcher
+        self.dispatcher = dispatcher.retainedByWork
     }
 
     /// Returns the lock if it is free now; throws ``Failure`` if it is not. Makes a few calls of the file system, on

@@ -179,26 +179,19 @@ extension DeferredQueue {
         _ start: @escaping @Sendable (Element) -> Deferred<Void>
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
-        return AsyncLoop.deferred(fileID: fileID, line: line) { [storage] isCancelled in
-            // The errback receives only the failure of the queue, so that a job that fails with `.finished` does not
-            // end the worker.
-            storage.delivery(fileID, line).then(
-                on: place,
-                { delivery in
-                    start(delivery.take()).attach(nil, site) { input -> Link.Payload in
-                        if let error = input.error {
-                            if stopsOnFailure || isCancelled() { return input.copy() }
-                            if !input.isOfCancelledWork, !(error is CancellationError) {
-                                DeferredDiagnostics.report(.unhandledFailure(error, made: site))
-                            }
+        return AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { [storage] isCancelled in
+            // An error of a job is none of the queue's, so that one that fails with `.finished` does not end the worker.
+            storage.delivery(fileID, line).loopStep(on: place) { delivery in
+                start(delivery.take()).attach(nil, site) { input -> Link.Payload in
+                    if let error = input.error {
+                        if stopsOnFailure || isCancelled() { return input.copy() }
+                        if !input.isOfCancelledWork, !(error is CancellationError) {
+                            DeferredDiagnostics.report(.unhandledFailure(error, made: site))
                         }
-                        return .value(AsyncLoop.Next.continue)
                     }
-                },
-                orElse: { error throws -> Deferred<AsyncLoop.Next> in
-                    guard case DeferredError.finished = error else { throw error }
-                    return .resolved(.end)
-                })
+                    return .value(NextStep.continue)
+                }
+            }
         }
     }
 }

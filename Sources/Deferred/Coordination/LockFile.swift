@@ -24,41 +24,40 @@ struct LockFile {
         case unusable(String)
     }
 
-    private let folder: CInt
+    private let folder: Descriptor
     private let name: String
-    private let descriptor: CInt
+    private let file: Descriptor
     /// The process that died while it had the lock before.
     let predecessor: Int32?
 
     /// Locks the file at `path`, which is created if it does not exist. Never waits.
     init(_ path: String) throws(Failure) {
-        let (folder, name) = try Self.openFolder(of: path)
-        do throws(Failure) {
-            (descriptor, predecessor) = try Self.lock(name, in: folder)
-        } catch {
-            close(folder)
-            throw error
+        (folder, name) = try Self.openFolder(of: path)
+        // In each round that does not return, another process has released the lock at that very moment.
+        for _ in 0..<1000 {
+            let file = try Self.open(name, in: folder, O_RDWR | O_CREAT)
+            try Self.lock(file)
+            guard try Self.isAt(name, in: folder, file) else { continue }
+            predecessor = try Self.owner(file)
+            try Self.write("\(getpid())\n", file)
+            self.file = file
+            return
         }
-        self.folder = folder
-        self.name = name
+        throw .held(by: nil)
     }
 
-    /// Removes the file, if it is still the one that was locked, and releases the lock; call it once.
+    /// Removes the file, if it is still the one that was locked, and releases the lock.
     ///
     /// Between the check and the removal, no process that respects the lock changes the file.
     func release() {
-        if (try? Self.isAt(name, in: folder, descriptor)) == true { unlinkat(folder, name, 0) }
-        close(descriptor)
-        close(folder)
+        if (try? Self.isAt(name, in: folder, file)) == true { unlinkat(folder.number, name, 0) }
+        flock(file.number, LOCK_UN)
     }
 
     /// Returns the process that has the lock on the file at `path`, or had it when it died, if its number can be read.
     static func owner(at path: String) -> Int32? {
         guard let (folder, name) = try? openFolder(of: path) else { return nil }
-        defer { close(folder) }
-        guard let descriptor = try? open(name, in: folder, O_RDONLY) else { return nil }
-        defer { close(descriptor) }
-        return try? owner(descriptor)
+        return try? owner(open(name, in: folder, O_RDONLY))
     }
 
     static var currentProcess: Int32 { getpid() }
@@ -71,28 +70,8 @@ struct LockFile {
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }
 
-    private static func lock(_ name: String, in folder: CInt) throws(Failure) -> (CInt, predecessor: Int32?) {
-        // In each round that does not return, another process has released the lock at that very moment.
-        for _ in 0..<1000 {
-            let descriptor = try open(name, in: folder, O_RDWR | O_CREAT)
-            do throws(Failure) {
-                try lock(descriptor)
-                if try isAt(name, in: folder, descriptor) {
-                    let predecessor = try owner(descriptor)
-                    try write("\(getpid())\n", descriptor)
-                    return (descriptor, predecessor)
-                }
-            } catch {
-                close(descriptor)
-                throw error
-            }
-            close(descriptor)
-        }
-        throw .held(by: nil)
-    }
-
     /// Opens the folder of the file at `path`, and returns it with the file's name.
-    private static func openFolder(of path: String) throws(Failure) -> (CInt, name: String) {
+    private static func openFolder(of path: String) throws(Failure) -> (Descriptor, name: String) {
         guard !path.utf8.contains(0) else { throw .unusable("the path has a NUL character in it") }
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
@@ -101,42 +80,35 @@ struct LockFile {
         }
         // Up to the last slash and with it: "/" of "/name".
         let folder = slash.map { String(path[...$0]) } ?? "."
-        return (try openFile(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY), name)
+        return (try Descriptor(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY), name)
     }
 
     /// Opens a regular file without following symbolic links.
-    private static func open(_ name: String, in folder: CInt, _ access: CInt) throws(Failure) -> CInt {
+    private static func open(
+        _ name: String, in folder: Descriptor, _ access: CInt
+    ) throws(Failure) -> Descriptor {
         // Without O_NONBLOCK, opening a pipe would wait for its other end.
-        let descriptor = try openFile(folder, name, access | O_NOFOLLOW | O_NONBLOCK)
+        let file = try Descriptor(folder.number, name, access | O_NOFOLLOW | O_NONBLOCK)
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            close(descriptor)
+        guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw .unusable("it is not a regular file")
         }
-        return descriptor
+        return file
     }
 
-    private static func openFile(_ folder: CInt, _ name: String, _ flags: CInt) throws(Failure) -> CInt {
-        while true {
-            let flags = flags | O_CLOEXEC
-            let descriptor = openat(folder, name, flags, 0o644)
-            if descriptor >= 0 { return descriptor }
-            if errno == ELOOP && flags & O_NOFOLLOW != 0 { throw .unusable("it is a symbolic link") }
+    private static func lock(_ file: Descriptor) throws(Failure) {
+        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK { throw .held(by: try? owner(file)) }
             if errno != EINTR { throw .unusable(reason()) }
         }
     }
 
-    private static func lock(_ descriptor: CInt) throws(Failure) {
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            if errno == EWOULDBLOCK { throw .held(by: try? owner(descriptor)) }
-            if errno != EINTR { throw .unusable(reason()) }
-        }
-    }
-
-    private static func isAt(_ name: String, in folder: CInt, _ descriptor: CInt) throws(Failure) -> Bool {
+    private static func isAt(
+        _ name: String, in folder: Descriptor, _ file: Descriptor
+    ) throws(Failure) -> Bool {
         var (open, named) = (stat(), stat())
-        guard fstat(descriptor, &open) == 0 else { throw .unusable(reason()) }
-        guard fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 else {
+        guard fstat(file.number, &open) == 0 else { throw .unusable(reason()) }
+        guard fstatat(folder.number, name, &named, AT_SYMLINK_NOFOLLOW) == 0 else {
             if errno == ENOENT { return false }
             throw .unusable(reason())
         }
@@ -145,9 +117,9 @@ struct LockFile {
 
     /// Returns the process number in the file; nil if it is empty. A file with other contents is foreign and must not
     /// be overwritten.
-    private static func owner(_ descriptor: CInt) throws(Failure) -> Int32? {
+    private static func owner(_ file: Descriptor) throws(Failure) -> Int32? {
         var bytes = [UInt8](repeating: 0, count: 32)
-        let count = pread(descriptor, &bytes, bytes.count, 0)
+        let count = pread(file.number, &bytes, bytes.count, 0)
         guard count >= 0 else { throw .unusable(reason()) }
         if count == 0 { return nil }
         let text = String(decoding: bytes[..<count], as: UTF8.self)
@@ -157,13 +129,32 @@ struct LockFile {
         return owner
     }
 
-    private static func write(_ text: String, _ descriptor: CInt) throws(Failure) {
+    private static func write(_ text: String, _ file: Descriptor) throws(Failure) {
         let bytes = Array(text.utf8)
         // Written in one piece, and truncated only then, so that a concurrent reader sees a number.
-        guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count,
-            ftruncate(descriptor, off_t(bytes.count)) == 0
+        guard pwrite(file.number, bytes, bytes.count, 0) == bytes.count,
+            ftruncate(file.number, off_t(bytes.count)) == 0
         else { throw .unusable(reason()) }
     }
 
     private static func reason() -> String { String(cString: strerror(errno)) }
+
+    /// An open file or folder, which is closed when this is released.
+    private final class Descriptor: Sendable {
+        let number: CInt
+
+        init(_ folder: CInt, _ name: String, _ flags: CInt) throws(Failure) {
+            var number: CInt
+            repeat {
+                number = openat(folder, name, flags | O_CLOEXEC, 0o644)
+            } while number < 0 && errno == EINTR
+            guard number >= 0 else {
+                let isLink = errno == ELOOP && flags & O_NOFOLLOW != 0
+                throw .unusable(isLink ? "it is a symbolic link" : reason())
+            }
+            self.number = number
+        }
+
+        deinit { close(number) }
+    }
 }

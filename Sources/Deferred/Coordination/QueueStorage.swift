@@ -8,26 +8,10 @@ final class QueueStorage<Element: Sendable>: Sendable {
     typealias Ticket = CancellableFIFO<Element>.Ticket
     typealias Item = CancellableFIFO<Element>.Item
 
-    /// A call that waits for an element.
-    enum Getter: Sendable {
-        case caller(Resolver<Element>)
-        case worker(Resolver<Delivery>)
-
-        var isCancelled: Bool {
-            switch self {
-            case .caller(let resolver): resolver.isCancelled
-            case .worker(let resolver): resolver.isCancelled
-            }
-        }
-
-        var isWorker: Bool { if case .worker = self { true } else { false } }
-
-        func reject(_ error: DeferredError) {
-            switch self {
-            case .caller(let resolver): resolver.reject(error)
-            case .worker(let resolver): resolver.reject(error)
-            }
-        }
+    /// A call that waits for an element: that of a worker for a ``Delivery``.
+    struct Getter: Sendable {
+        let right: CompletionRight
+        let isWorker: Bool
     }
 
     /// What a change makes necessary.
@@ -57,24 +41,28 @@ final class QueueStorage<Element: Sendable>: Sendable {
 
     /// Returns the next element to a caller.
     func get(_ fileID: StaticString, _ line: UInt) -> Deferred<Element> {
-        next(fileID, line, Getter.caller, isWorker: false) { item in item.element }
+        next(isWorker: false, fileID, line) { item in item.element }
     }
 
     /// Returns the next element to a worker.
     func delivery(_ fileID: StaticString, _ line: UInt) -> Deferred<Delivery> {
-        let delivery = next(fileID, line, Getter.worker, isWorker: true) { [self] in Delivery($0, self) }
+        let delivery = next(isWorker: true, fileID, line) { [self] in Delivery($0, self) }
         // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.
         delivery.disownFailure()
         return delivery
     }
 
     private func next<R>(
-        _ fileID: StaticString, _ line: UInt, _ getter: (Resolver<R>) -> Getter, isWorker: Bool,
-        _ result: (Item) -> R
+        isWorker: Bool, _ fileID: StaticString, _ line: UInt, _ result: (Item) -> R
     ) -> Deferred<R> {
         if let invalidArgument { return .rejected(invalidArgument, fileID: fileID, line: line) }
+        func take(_ waiter: (Ticket, Getter)?) -> State.Decision {
+            let (decision, effects) = state.withLock { $0.get(waiter, isWorker) }
+            perform(effects)
+            return decision
+        }
         let ticket: Ticket
-        switch take(waiter: nil, isWorker) {
+        switch take(nil) {
         case .element(let item): return .resolved(result(item), fileID: fileID, line: line)
         case .refuse(let error): return .rejected(error, fileID: fileID, line: line)
         case .wait(let place): ticket = place
@@ -83,18 +71,12 @@ final class QueueStorage<Element: Sendable>: Sendable {
             canceller: { [weak self] _ in _ = self?.state.withLock { $0.getters.remove(ticket) } },
             fileID: fileID, line: line)
         // Decided anew: an element may have been put since.
-        switch take(waiter: (ticket, getter(resolver)), isWorker) {
+        switch take((ticket, Getter(right: resolver.right, isWorker: isWorker))) {
         case .element(let item): resolver.resolve(result(item), fileID: fileID, line: line)
         case .refuse(let error): resolver.reject(error, fileID: fileID, line: line)
         case .wait: break
         }
         return deferred
-    }
-
-    private func take(waiter: (Ticket, Getter)?, _ isWorker: Bool) -> State.Decision {
-        let (decision, effects) = state.withLock { $0.get(waiter, isWorker) }
-        perform(effects)
-        return decision
     }
 
     /// Waits for room for an element.
@@ -133,8 +115,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
         if state.withLock({ $0.end(with: error) }) { refuseWaiting() }
     }
 
-    /// Records that an element on its way was received, on `thread`.
-    func received(on thread: UInt) {
+    /// Records that an element on its way was received: on `thread`, or by a worker.
+    func received(on thread: UInt?) {
         state.withLock { $0.endDelivery(on: thread) }
         refuseWaiting()
     }
@@ -143,7 +125,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
     func refuseWaiting() {
         while let (getter, error) = state.withLock({ $0.nextRefused() }) {
             // A getter that is released here fails with `.abandoned`, reported only if something waits for it.
-            if error != .abandoned { getter.reject(error) }
+            if error != .abandoned { Resolver<Element>(getter.right).reject(error) }
         }
     }
 
@@ -159,24 +141,18 @@ final class QueueStorage<Element: Sendable>: Sendable {
                 resolver.resolve()
             }
             guard let (getter, item) = effects.delivery else { return }
-            if !getter.isCancelled {
-                switch getter {
-                case .caller(let resolver):
-                    if resolver.resolve(item.element) { return received(on: Platform.currentThread) }
+            if !getter.right.isCancelled {
                 // Cancelled meanwhile, it does not take the delivery, whose `deinit` returns the element.
-                case .worker(let resolver): return _ = resolver.resolve(Delivery(item, self))
+                if getter.isWorker {
+                    return _ = Resolver<Delivery>(getter.right).resolve(Delivery(item, self))
+                }
+                if Resolver<Element>(getter.right).resolve(item.element) {
+                    return received(on: Platform.currentThread)
                 }
             }
             // It is cancelled, or about to be: the element is for another (C7, Q2).
-            effects = putBack(item, getter.isWorker ? State.anyThread : Platform.currentThread)
+            effects = state.withLock { $0.putBack(item, isWorkers: getter.isWorker) }
             if effects.delivery == nil { refuseWaiting() }
-        }
-    }
-
-    func putBack(_ item: Item, _ thread: UInt) -> Effects {
-        state.withLock { state in
-            state.endDelivery(on: thread)
-            return state.putBack(item)
         }
     }
 }
@@ -196,10 +172,8 @@ extension QueueStorage {
         /// Why the queue has ended, if it has.
         var end: DeferredError?
         /// Of each element on its way, which may yet return (Q2), the thread that delivers it: within its callbacks,
-        /// which run on that thread, the element has been received. `anyThread` for one that a worker has yet to
-        /// take.
-        var deliveries: [UInt] = []
-        static var anyThread: UInt { 0 }
+        /// which run on that thread, the element has been received. Nil for one that a worker has yet to take.
+        var deliveries: [UInt?] = []
 
         init(size: Int, backlog: Int) {
             self.size = size
@@ -227,7 +201,7 @@ extension QueueStorage {
         ) -> (Decision, Effects) {
             let (item, effects) = takeFirst()
             if let item {
-                if isWorker { deliveries.append(Self.anyThread) }
+                if isWorker { deliveries.append(nil) }
                 return (.element(item), effects)
             }
             if let end, !mayReturn { return (.refuse(end), effects) }
@@ -247,8 +221,9 @@ extension QueueStorage {
             return ((ticket, sender.element), Effects(entered: (ticket, sender.resolver)))
         }
 
-        /// Returns an element to its position, or delivers it to another.
-        mutating func putBack(_ item: Item) -> Effects {
+        /// Returns an element that was on its way to its position, or delivers it to another.
+        mutating func putBack(_ item: Item, isWorkers: Bool) -> Effects {
+            endDelivery(on: isWorkers ? nil : Platform.currentThread)
             elements.insert(item.element, at: item.ticket)
             return settle()
         }
@@ -260,7 +235,7 @@ extension QueueStorage {
             return deliveries.contains { $0 != thread }
         }
 
-        mutating func endDelivery(on thread: UInt) {
+        mutating func endDelivery(on thread: UInt?) {
             if let place = deliveries.lastIndex(of: thread) { deliveries.remove(at: place) }
         }
 
@@ -292,7 +267,7 @@ extension QueueStorage {
                 effects.entered = (ticket, sender.resolver)
             }
             if !elements.isEmpty, let getter = getters.popFirst(), let item = elements.popFirst() {
-                deliveries.append(getter.element.isWorker ? Self.anyThread : Platform.currentThread)
+                deliveries.append(getter.element.isWorker ? nil : Platform.currentThread)
                 effects.delivery = (getter.element, item)
             }
             return effects
@@ -311,7 +286,7 @@ extension QueueStorage {
 
         deinit {
             if let item = item.withLock({ $0.take() }) {
-                storage.perform(storage.putBack(item, State.anyThread))
+                storage.perform(storage.state.withLock { $0.putBack(item, isWorkers: true) })
                 storage.refuseWaiting()
             }
         }
@@ -321,7 +296,7 @@ extension QueueStorage {
             guard let item = item.withLock({ $0.take() }) else {
                 preconditionFailure("a delivery is for one callback, which runs once")
             }
-            storage.received(on: State.anyThread)
+            storage.received(on: nil)
             return item.element
         }
     }

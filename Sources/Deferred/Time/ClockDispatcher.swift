@@ -41,7 +41,7 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
                 do { try await clock.sleep(until: deadline, tolerance: nil) } catch {
                     return sleeping.cancel()
                 }
-                sleeping.run()
+                sleeping.work.run()
             })
         return sleeping
     }
@@ -54,23 +54,16 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
 
 /// Releases its work as soon as it is cancelled, however long the clock takes to wake the Task.
 private final class SleepingWork: DelayedWork {
-    private let state: SpinLocked<(work: (@Sendable () -> Void)?, task: Task<Void, Never>?)>
+    let work: OneTimeWork
+    private let task = SpinLocked<Task<Void, Never>?>(nil)
 
-    init(_ work: @escaping @Sendable () -> Void) { state = SpinLocked((work, nil)) }
+    init(_ work: @escaping @Sendable () -> Void) { self.work = OneTimeWork(work) }
 
-    func start(_ task: Task<Void, Never>) {
-        state.withLock { $0.task = task }
-    }
-
-    func run() {
-        let work = state.withLock { $0.work.take() }
-        work?()
-    }
+    func start(_ task: Task<Void, Never>) { self.task.withLock { $0 = task } }
 
     func cancel() {
-        let (work, task) = state.withLock { ($0.work.take(), $0.task.take()) }
-        task?.cancel()
-        _ = consume work
+        work.cancel()
+        task.withLock { $0.take() }?.cancel()
     }
 }
 

@@ -59,12 +59,18 @@ extension Deferred where Value == Void {
     /// Runs `body` on `dispatcher` after `delay`, and returns the outcome of the Deferred that it returns.
     ///
     /// `after(delay).then(body)` would run `body` on this thread if the timer expired before `then` attached it.
-    static func running<R: DeferredConvertible>(
+    ///
+    /// - Parameter noteEnd: Runs in place of `body` if that is cancelled, or released by the dispatcher.
+    static func running<Outcome: Sendable>(
         after delay: Duration, on dispatcher: any DelayedDispatcher,
-        _ body: @escaping @Sendable () throws -> R, fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<R.Value> {
-        let (deferred, start) = delayed((), fileID, line)
-        let result = deferred.then(body, fileID: fileID, line: line)
+        orElse noteEnd: @escaping @Sendable () -> Void = {},
+        _ body: @escaping @Sendable () throws -> Deferred<Outcome>
+    ) -> Deferred<Outcome> {
+        let (deferred, start) = delayed((), #fileID, #line)
+        let result = deferred.then(body) { error throws -> Deferred<Outcome> in
+            noteEnd()
+            throw error
+        }
         start(delay, dispatcher)
         return result
     }

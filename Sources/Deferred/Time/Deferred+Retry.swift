@@ -56,7 +56,8 @@ extension Deferred {
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
         let retrying = RetryAttempts(
             attempts: attempts, deadline: limit.map { dispatcher.elapsed + $0 }, delay: delay,
-            dispatcher: dispatcher, isWorthRetrying: isWorthRetrying, body: body, resolver: resolver)
+            dispatcher: dispatcher.retainedByWork, isWorthRetrying: isWorthRetrying, body: body,
+            resolver: resolver)
         resolver.follow(only: retrying.attempt(1))
         return deferred
     }
@@ -148,6 +149,8 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
         guard number < attempts, isWorthRetrying(error) else { return nil }
         let pause = max(delay.next(number, error), .zero)
         if let deadline, dispatcher.elapsed + pause > deadline { return nil }
-        return Deferred<Void>.running(after: pause, on: dispatcher) { attempt(number + 1) }
+        return Deferred<Void>.running(after: pause, on: dispatcher, orElse: resolver.disownFailure) {
+            attempt(number + 1)
+        }
     }
 }

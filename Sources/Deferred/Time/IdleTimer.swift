@@ -33,7 +33,9 @@ public final class IdleTimer: DeferredConvertible {
         self.interval = SpinLocked(interval)
         let timer = MovableTimer(after: interval, on: dispatcher)
         self.timer = timer
-        deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in timer.step { .resolved(.end) } }
+        deferred = AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { _ in
+            timer.step { .resolved(.end) }
+        }
     }
 
     /// Starts the interval anew. Does nothing once the timer has expired or was cancelled.

@@ -20,13 +20,13 @@ final class MovableTimer: Sendable {
     private let state: SpinLocked<State>
 
     init(on dispatcher: any DelayedDispatcher) {
-        self.dispatcher = dispatcher
+        self.dispatcher = dispatcher.retainedByWork
         state = SpinLocked(State())
     }
 
     /// Creates a timer for `step` without a time: for an interval from now on.
     init(after interval: Duration, on dispatcher: any DelayedDispatcher) {
-        self.dispatcher = dispatcher
+        self.dispatcher = dispatcher.retainedByWork
         let now = dispatcher.elapsed
         state = SpinLocked(State(now: now, due: now + interval, isOpen: true))
     }
@@ -38,11 +38,11 @@ final class MovableTimer: Sendable {
     ///   time to which the timer was moved last.
     func step(
         until due: ((_ now: Duration) -> Duration)? = nil, on place: (any Dispatcher)? = nil,
-        _ body: @escaping @Sendable () throws -> Deferred<AsyncLoop.Next>
-    ) -> Deferred<AsyncLoop.Next> {
+        _ body: @escaping @Sendable () throws -> Deferred<NextStep>
+    ) -> Deferred<NextStep> {
         let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)
         // Attached before the timer is set, so that the body runs on the dispatcher.
-        let result = wait.thenResult { [self] result throws -> Deferred<AsyncLoop.Next> in
+        let result = wait.thenResult { [self] result throws -> Deferred<NextStep> in
             let (set, isDue) = state.withLock { state in
                 let set = state.set.take()
                 // Not at the present time: a timer may expire a little early.
@@ -52,7 +52,11 @@ final class MovableTimer: Sendable {
             }
             // Moved to an earlier time, for which the wait was cancelled.
             guard set != nil else { return .resolved(.continue) }
-            try result.get()
+            // The dispatcher has released the timer, unless this is a cancel.
+            if case .failure(let error) = result {
+                if case DeferredError.abandoned = error { return .resolved(.abandoned) }
+                throw error
+            }
             return isDue ? Deferred<Void>.resolved().then(on: place, body) : .resolved(.continue)
         }
         let now = dispatcher.elapsed

@@ -95,7 +95,7 @@ public final class RepeatingWork: DeferredConvertible {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         } else {
-            deferred = AsyncLoop.deferred(fileID: fileID, line: line) { _ in schedule.next(run) }
+            deferred = AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { _ in schedule.next(run) }
         }
     }
 
@@ -160,7 +160,7 @@ final class RepeatingSchedule: Sendable {
         every interval: Duration, _ dispatcher: any DelayedDispatcher, on place: (any Dispatcher)?,
         startsNow: Bool
     ) {
-        self.dispatcher = dispatcher
+        self.dispatcher = dispatcher.retainedByWork
         timer = MovableTimer(on: dispatcher)
         self.place = place
         state = SpinLocked(
@@ -174,8 +174,8 @@ final class RepeatingSchedule: Sendable {
     /// there is to be another run.
     func next(
         _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
-    ) -> Deferred<AsyncLoop.Next> {
-        let run: @Sendable () throws -> Deferred<AsyncLoop.Next> = { [self] in
+    ) -> Deferred<NextStep> {
+        let run: @Sendable () throws -> Deferred<NextStep> = { [self] in
             guard let count = beginRun(at: dispatcher.elapsed) else { return .resolved(.end) }
             return try body(count).thenReturn(.continue)
         }

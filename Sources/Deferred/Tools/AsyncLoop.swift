@@ -2,42 +2,71 @@ internal import Synchronization
 
 /// Runs a step again and again, each when the one before has succeeded: a loop where steps are done at once, and a
 /// chain of constant length where they have to be waited for (L6), so that neither takes stack.
-struct AsyncLoop: Sendable {
-    /// What follows a step.
-    enum Next: Sendable { case `continue`, end }
+package struct AsyncLoop<Value: Sendable>: Sendable {
+    /// Starts a step. Its argument returns whether the loop was cancelled.
+    package typealias Step =
+        @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<NextStep>
 
-    private let resolver: Resolver<Void>
-    private let step: @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<Next>
+    private let resolver: Resolver<Value>
+    private let step: Step
+    private let result: @Sendable () -> Value
 
-    /// Returns a Deferred that is resolved when a step returns `.end`, and fails with the first step that fails. Its
-    /// cancel cancels the step in progress, which is then the last.
-    ///
-    /// - Parameter step: Starts a step. Its argument returns whether the loop was cancelled.
-    static func deferred(
-        fileID: StaticString, line: UInt,
-        _ step: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<Next>
-    ) -> Deferred<Void> {
-        let (deferred, resolver) = Deferred<Void>.withResolver(fileID: fileID, line: line)
-        resolver.follow(only: AsyncLoop(resolver: resolver, step: step).run())
+    /// Returns a Deferred that is resolved with `result` when a step returns `.end`, and fails with the first step that
+    /// fails. Its cancel cancels the step in progress, which is then the last.
+    package static func deferred(
+        fileID: StaticString, line: UInt, result: @escaping @Sendable () -> Value, _ step: @escaping Step
+    ) -> Deferred<Value> {
+        let (deferred, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
+        resolver.follow(only: AsyncLoop(resolver: resolver, step: step, result: result).run())
         return deferred
     }
 
-    private func run() -> Deferred<Void> {
+    private func run() -> Deferred<Value> {
         while true {
             // Steps that never wait leave the cancel no other place to take effect.
             if resolver.isCancelled { return .rejected(CancellationError()) }
             let attaching = AttachingCall()
-            let rest = Deferred<Next>(following: { () throws -> Deferred<Next> in
+            let rest = Deferred<NextStep>(following: { () throws -> Deferred<NextStep> in
                 try step { [resolver] in resolver.isCancelled }
             })
-            .then { next -> Deferred<Void> in
+            .then { next -> Deferred<Value> in
                 switch next {
-                case .end: .resolved()
-                case .continue: attaching.noteRun() ? .resolved() : run()
+                case .end: return .resolved(result())
+                case .abandoned:
+                    resolver.disownFailure()
+                    return .rejected(DeferredError.abandoned)
+                // Where the loop above runs the next step, nothing receives this.
+                case .continue: return attaching.noteRun() ? .rejected(CancellationError()) : run()
                 }
             }
             if !attaching.end() { return rest }
         }
+    }
+}
+
+/// What follows a step of an ``AsyncLoop``.
+package enum NextStep: Sendable {
+    case `continue`, end
+    /// Nothing is left that could run a further step: the loop fails with ``DeferredError/abandoned``, which is reported
+    /// only if something waits for it (U1).
+    case abandoned
+}
+
+extension Deferred {
+    /// Runs `body`, as a step of a loop, when this Deferred is resolved: at once, or on `place`. The loop ends with the
+    /// queue that this waits for.
+    package func loopStep(
+        on place: (any Dispatcher)? = nil, _ body: @escaping @Sendable (Value) throws -> Deferred<NextStep>
+    ) -> Deferred<NextStep> {
+        then(
+            on: place, body,
+            orElse: { error throws -> Deferred<NextStep> in
+                switch error as? DeferredError {
+                case .finished: return .resolved(.end)
+                case .abandoned: return .resolved(.abandoned)
+                default: throw error
+                }
+            })
     }
 }
 

@@ -323,7 +323,7 @@ private struct Delivery: Dispatcher {
     }
 
     func dispatch(_ work: @escaping @Sendable () -> Void) {
-        let end = RunOnRelease(onEnd)
+        let end = OneTimeWork(runsOnRelease: true, onEnd)
         target.dispatch {
             work()
             end.run()

@@ -38,9 +38,9 @@ final class StreamCalls: Sendable {
 
     private func submit(_ taken: StreamBuffer.Taken) {
         // Ends the calls if the dispatcher releases its work without running it.
-        let end = RunOnRelease { [onEnd] in onEnd(DeferredError.abandoned) }
+        let end = OneTimeWork(runsOnRelease: true) { [onEnd] in onEnd(DeferredError.abandoned) }
         dispatcher.dispatch { [self] in
-            end.disarm()
+            end.cancel()
             if consume(taken) { begin() }
         }
     }

@@ -3,13 +3,9 @@ internal import Deferred
 /// A question that is put to one delegate after the other, each on its dispatcher. Put to all at the same time, it is a
 /// question for each: ``each(of:_:_:_:_:)``.
 ///
-/// The thread that runs ``proceed(_:)`` owns the question until it submits work to a dispatcher or waits
-/// for a promised answer; the work, or the callback, owns it from then on. The result is therefore completed where
-/// the last delegate answered, and the next delegate without a dispatcher is called there. A delegate that
-/// answers before the submitting call returns makes no difference.
-///
-/// `proceed` is a loop: delegates without a dispatcher, answers that are there at once and dispatchers that
-/// run their work inside `dispatch` cost no stack, whatever their number.
+/// The thread that runs a step of the loop owns the question until it submits work to a dispatcher or waits for a
+/// promised answer; the work, or the callback, owns it from then on. The result is therefore completed where the last
+/// delegate answered, and the next delegate without a dispatcher is called there.
 ///
 /// Sound as `@unchecked Sendable`: the mutable properties are used by the owner alone. Ownership moves
 /// with the work of a dispatcher or with a callback of a Deferred, which order what happened before with what
@@ -51,11 +47,9 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         _ registry: ListenerRegistry, on place: (any Dispatcher)?, _ initial: consuming Answer,
         _ site: CallSite, _ body: @escaping Body
     ) -> Deferred<Answer> {
-        let question = Question(
-            registry, Respondent.all(in: registry, on: place, sharing: true), consume initial, site, body)
-        let (deferred, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        question.proceed(resolver)
-        return deferred
+        Question(
+            registry, Respondent.all(in: registry, on: place, sharing: true), consume initial, site, body
+        ).ask()
     }
 
     /// Returns a Deferred with the answer of each delegate, and a closure that asks them: submits the question to
@@ -69,10 +63,10 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         let promises = respondents.map { _ in
             Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
         }
-        let resolvers = promises.map(\.resolver)
         func ask(_ isMeant: (Respondent) -> Bool) {
-            for (respondent, resolver) in zip(respondents, resolvers) where isMeant(respondent) {
-                Question(registry, [respondent], initial, site, body).proceed(resolver)
+            for (respondent, (_, resolver)) in zip(respondents, promises)
+            where isMeant(respondent) && !resolver.isCancelled {
+                resolver.follow(orCancel: Question(registry, [respondent], initial, site, body).ask())
             }
         }
         return (
@@ -84,73 +78,63 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         )
     }
 
-    /// Asks until a delegate has to be waited for.
-    private func proceed(_ resolver: Resolver<Answer>) {
-        while !resolver.isCancelled {
-            guard position < respondents.count else { return resolve(resolver) }
+    private func ask() -> Deferred<Answer> {
+        AsyncLoop.deferred(
+            fileID: site.fileID, line: site.line, result: { [self] in answer.take()! },
+            { [self] isCancelled in try proceed(isCancelled) })
+    }
+
+    /// Asks until a delegate has to be waited for, and returns the wait.
+    private func proceed(_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<NextStep> {
+        while position < respondents.count {
+            if isCancelled() { return .rejected(CancellationError()) }
             let (listener, dispatcher) = (respondents[position].listener, respondents[position].dispatcher)
             position += 1
             guard listener.recipient(in: registry) != nil else { continue }
             guard let dispatcher else {
-                if put(to: listener, resolver) { continue } else { return }
+                if let wait = try put(to: listener) { return wait }
+                continue
             }
             let submitting = AttachingCall()
-            dispatcher.submit { [self] in
-                guard put(to: listener, resolver) else { return }
-                if submitting.noteRun() { return }
-                proceed(resolver)
+            let (hop, resolver) = Deferred<Void>.withResolver()
+            // Attached before the work is submitted, so that the question goes on where the delegate has answered.
+            let wait = hop.map(on: dispatcher) {}.loopStep { [self] in
+                if let wait = try put(to: listener) { return wait }
+                // Within the call below, the loop above goes on, which takes no stack.
+                return submitting.noteRun() ? .resolved(.continue) : try proceed(isCancelled)
             }
-            // Otherwise the work owns the question, and may run by now.
-            guard submitting.end() else { return }
+            resolver.resolve()
+            _ = submitting.end()
+            return wait
         }
+        return .resolved(.end)
     }
 
-    /// Calls the body with one delegate; false if the question is decided or waits.
-    private func put(to listener: Listener, _ resolver: Resolver<Answer>) -> Bool {
-        guard !resolver.isCancelled else { return false }
-        guard let object = listener.recipient(in: registry) else { return true }
-        let step: Step
-        do {
-            var current = answer.take()!
-            step = try body(&current, MulticastDelegate<Delegate>.delegate(of: listener, object))
-            answer = current
-        } catch {
-            resolver.reject(error, fileID: site.fileID, line: site.line)
-            return false
-        }
+    /// Calls the body with one delegate. Returns nil if the next one is to be asked.
+    private func put(to listener: Listener) throws -> Deferred<NextStep>? {
+        guard let object = listener.recipient(in: registry) else { return nil }
+        var current = answer.take()!
+        let step = try body(&current, MulticastDelegate<Delegate>.delegate(of: listener, object))
+        answer = current
         switch step {
-        case .next: return true
-        case .stop:
-            resolve(resolver)
-            return false
-        case .wait(let promise): return wait(for: promise, resolver)
+        case .next: return nil
+        case .stop: return .resolved(.end)
+        case .wait(let promise):
+            let wait = promise.map(at: site) { [self] turn in note(turn) }
+            if case .success(.continue) = wait.currentResult { return nil }
+            return wait
         }
     }
 
-    /// Waits for a promised answer. Returns true if that was there before this returns, and the next delegate is to be
-    /// asked.
-    private func wait(for promise: Deferred<MulticastTurn<Answer>>, _ resolver: Resolver<Answer>) -> Bool {
-        let attaching = AttachingCall()
-        let rest = promise.then(
-            { [self] turn -> Deferred<Answer> in
-                switch turn {
-                case .stop(let last): return .resolved(last)
-                case .next(let next): answer = next
-                }
-                // The call below asks the next delegate, and nothing receives this.
-                if attaching.noteRun() { return .rejected(CancellationError()) }
-                let (deferred, resolver) = Deferred<Answer>.withResolver(
-                    fileID: site.fileID, line: site.line)
-                proceed(resolver)
-                return deferred
-            }, fileID: site.fileID, line: site.line)
-        if attaching.end() { return true }
-        resolver.follow(orCancel: rest)
-        return false
-    }
-
-    private func resolve(_ resolver: Resolver<Answer>) {
-        resolver.resolve(answer.take()!, fileID: site.fileID, line: site.line)
+    private func note(_ turn: MulticastTurn<Answer>) -> NextStep {
+        switch turn {
+        case .next(let next):
+            answer = next
+            return .continue
+        case .stop(let last):
+            answer = last
+            return .end
+        }
     }
 }
 

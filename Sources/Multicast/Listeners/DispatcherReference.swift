@@ -13,7 +13,7 @@ import Dispatch
 /// its work even when it has no other reference, and off Darwin the object is one of several wrappers.
 ///
 /// Sound as `@unchecked Sendable`: used by the owner of the question alone; see ``Question``.
-final class DispatcherReference: @unchecked Sendable {
+final class DispatcherReference: Dispatcher, @unchecked Sendable {
     private var dispatcher: (any Dispatcher)?
     /// The same one, if it is referred to weakly while it has work.
     private weak var object: AnyObject?
@@ -26,7 +26,7 @@ final class DispatcherReference: @unchecked Sendable {
     }
 
     /// Submits work; if the dispatcher has been released, releases it.
-    func submit(_ work: @escaping @Sendable () -> Void) {
+    func dispatch(_ work: @escaping @Sendable () -> Void) {
         guard isWeakWhileWorking else {
             dispatcher?.dispatch(work)
             return

@@ -81,18 +81,16 @@ struct QueueFinishTests {
         try successResult(of: try #require(worker))
     }
 
-    @Test("the job in progress is done before a worker's Deferred is resolved, and so are the queued ones")
-    func finishWaitsForJobs() throws {
-        let jobs = (0..<2).map { _ in Deferred<Void>() }
-        let worker = queue.run { jobs[$0] }
-        try queue.put(0)
-        try queue.put(1)
-        queue.finish()
-        try expectNoResult(worker)
-        jobs[0].resolve()
-        try expectNoResult(worker)
-        jobs[1].resolve()
-        try successResult(of: worker)
+    @Test("U1: a released queue's workers report its abandonment only if something waits for them")
+    func abandonedWorker() {
+        for isAwaited in [false, true] {
+            let reports = diagnostics {
+                let queue = DeferredQueue<Int>()
+                let workers = [queue.run { _ in }, queue.asyncRun { _ in }]
+                if isAwaited { for worker in workers { worker.done {} } }
+            }
+            #expect(reports.count == (isAwaited ? 2 : 0), "\(reports)")
+        }
     }
 
     @Test("a job that itself fails with .finished or CancellationError does not end the worker")

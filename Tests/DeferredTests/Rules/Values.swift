@@ -181,27 +181,5 @@ extension Rules {
             #expect(
                 Link.Payload.fitsInWords(Int.self) && !Link.Payload.fitsInWords((Int, Int, Int, Int).self))
         }
-
-        @Test("T1: a delay keeps its length where an Int has 32 bits")
-        func delays() {
-            func interval(_ duration: Duration) -> DispatchTimeInterval {
-                DispatchTimeInterval(duration, countedIn: Int32.self)
-            }
-            #expect(interval(.seconds(2)) == .nanoseconds(2_000_000_000))
-            #expect(interval(.seconds(10)) == .microseconds(10_000_000))
-            #expect(interval(.seconds(3_600)) == .milliseconds(3_600_000))
-            #expect(interval(.seconds(86_400 * 365)) == .seconds(86_400 * 365))
-            #expect(interval(.seconds(1 << 31)) == .never)
-            #expect(interval(.seconds(-1)) == .nanoseconds(0))
-        }
-
-        @Test("T1: a delay is rounded up, to the nanosecond where an Int has 64 bits")
-        func rounding() {
-            #expect(DispatchTimeInterval(.seconds(10)) == .nanoseconds(10_000_000_000))
-            #expect(
-                DispatchTimeInterval(Duration(secondsComponent: 0, attosecondsComponent: 1))
-                    == .nanoseconds(1))
-            #expect(DispatchTimeInterval(.seconds(Int64.max)) == .never)
-        }
     }
 }

@@ -4,28 +4,31 @@ import Testing
 
 @Suite("Timers of dispatch queues")
 struct QueueTimerTests {
-    @Test("cancelled work is released at once, not when it would have been due", .timeLimit(.minutes(5)))
-    func cancelledGoes() async throws {
+    @Test(
+        "work is released when it has run, and at once when it is cancelled", .timeLimit(.minutes(5)),
+        arguments: [true, false])
+    func released(isCancelled: Bool) async throws {
         weak var watched: AnyObject?
         do {
-            let pending = DispatchQueue.global().dispatch(after: .seconds(1_000_000)) {}
+            let (ran, resolver) = Deferred<Void>.withResolver()
+            let delay = isCancelled ? Duration.seconds(1_000_000) : .zero
+            let pending = DispatchQueue.global().dispatch(after: delay) { resolver.resolve() }
             watched = pending as AnyObject
-            pending.cancel()
+            if isCancelled { pending.cancel() } else { try await ran.value }
         }
         // The queue releases it asynchronously.
         while watched != nil { try await Deferred.after(.milliseconds(1)).value }
     }
 
-    @Test("work that has run is released, too", .timeLimit(.minutes(5)))
-    func finishedGoes() async throws {
-        weak var watched: AnyObject?
-        do {
-            let (ran, resolver) = Deferred<Void>.withResolver()
-            let pending = DispatchQueue.global().dispatch(after: .zero) { resolver.resolve() }
-            watched = pending as AnyObject
-            try await ran.value
-        }
-        while watched != nil { try await Deferred.after(.milliseconds(1)).value }
+    @Test("T1: a delay is rounded up to a nanosecond, whatever the size of an Int")
+    func rounding() {
+        let hour: UInt64 = 3_600_000_000_000
+        let delay = Duration.seconds(3_600) + Duration(secondsComponent: 0, attosecondsComponent: 1)
+        let time = DispatchTime(after: delay)
+        let now = DispatchTime.now().uptimeNanoseconds
+        #expect(time.uptimeNanoseconds > hour && time.uptimeNanoseconds <= now + hour + 1)
+        #expect(DispatchTime(after: .seconds(-1)) <= .now())
+        #expect(DispatchTime(after: .seconds(Int64.max)) == .distantFuture)
     }
 
     @Test("work that is cancelled when it is due, while its queue is busy, does not run")

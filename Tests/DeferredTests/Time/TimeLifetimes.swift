@@ -99,33 +99,62 @@ struct TimeLifetimes {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("A1, Q5: what waits on a dispatcher that is released is abandoned, and freed", arguments: 0..<4)
-    func dispatcherReleased(kind: Int) throws {
+    /// What waits on a clock.
+    enum Waiting: CaseIterable {
+        case repeating, idle, postponed, retry, latest
+
+        func begin(on clock: ManualClock, _ object: Tracked) -> Deferred<Void> {
+            switch self {
+            case .repeating:
+                let work = RepeatingWork(every: .seconds(1), on: clock) { object.use() }
+                work.reset()
+                return work.deferred
+            case .idle, .postponed:
+                let idle = IdleTimer(after: .seconds(1), on: clock)
+                clock.advance(by: .milliseconds(500))
+                if self == .postponed { idle.postpone() }
+                clock.advance(by: .milliseconds(499))
+                return idle.deferred
+            case .retry:
+                let result = Deferred<Void>.retry(attempts: 9, delay: .constant(.seconds(1)), on: clock) {
+                    object.use()
+                    throw TestError()
+                }
+                clock.advance(by: .seconds(1))
+                return result
+            case .latest: return DeferredLatest(debounce: .seconds(1), on: clock).syncRun { object.use() }
+            }
+        }
+    }
+
+    @Test(
+        "A1, F4, Q5: what waits on a clock that is released is abandoned, and freed",
+        arguments: Waiting.allCases)
+    func clockReleased(kind: Waiting) throws {
         let tracker = LeakTracker()
         do {
-            let object = tracker.begin()
             var clock: ManualClock? = ManualClock()
-            let dispatcher = UnownedClock(clock: clock!)
-            let waiting: Deferred<Void>
-            switch kind {
-            case 0:
-                let work = RepeatingWork(every: .seconds(1), on: dispatcher) { object.use() }
-                work.reset()
-                waiting = work.deferred
-            case 1:
-                waiting = DeferredLatest(debounce: .seconds(1), on: dispatcher).syncRun { object.use() }
-            case 2:
-                waiting = IdleTimer(after: .seconds(1), on: dispatcher).deferred
-            default:
-                let idle = IdleTimer(after: .seconds(1), on: dispatcher)
-                clock?.advance(by: .milliseconds(500))
-                idle.postpone()
-                clock?.advance(by: .milliseconds(500))
-                waiting = idle.deferred
-            }
+            let waiting = kind.begin(on: clock!, tracker.begin())
+            try expectNoResult(waiting)
             clock = nil
             #expect(try failureResult(of: waiting) as? DeferredError == .abandoned)
         }
         #expect(tracker.alive == 0)
+    }
+
+    @Test("U1: an abandonment of work that takes time is reported only if something waits for it")
+    func unawaited() {
+        for isAwaited in [false, true] {
+            let reports = diagnostics {
+                let clock = ManualClock()
+                let work = [
+                    RepeatingWork(every: .seconds(1), on: clock) {}.deferred,
+                    IdleTimer(after: .seconds(1), on: clock).deferred,
+                    Deferred<Void>.retry(on: clock) { throw TestError() },
+                ]
+                if isAwaited { for work in work { work.done {} } }
+            }
+            #expect(reports.count == (isAwaited ? 3 : 0), "\(reports)")
+        }
     }
 }

@@ -1,17 +1,22 @@
-/// Work that runs once: when `run` is called, or when this is released without having been disarmed.
-package final class RunOnRelease: Sendable {
+/// Work that runs once, when `run` is called, unless it is cancelled before.
+package final class OneTimeWork: Sendable {
     private let work: SpinLocked<(@Sendable () -> Void)?>
+    private let runsOnRelease: Bool
 
-    package init(_ work: @escaping @Sendable () -> Void) { self.work = SpinLocked(work) }
+    /// - Parameter runsOnRelease: Whether it runs also where it is released without having been run or cancelled.
+    package init(runsOnRelease: Bool = false, _ work: @escaping @Sendable () -> Void) {
+        self.work = SpinLocked(work)
+        self.runsOnRelease = runsOnRelease
+    }
 
-    deinit { run() }
+    deinit { if runsOnRelease { run() } }
 
     package func run() {
         let work = work.withLock { $0.take() }
         work?()
     }
 
-    package func disarm() {
+    package func cancel() {
         // Its captures are released without the lock.
         let released = work.withLock { $0.take() }
         _ = consume released
@@ -22,7 +27,7 @@ extension Dispatcher {
     /// Submits work that runs even if this dispatcher releases it without running it: then where it is
     /// released. A finalizer may be what releases a resource, and consumers may wait for an outcome that exists.
     func dispatchGuaranteed(_ work: @escaping @Sendable () -> Void) {
-        let work = RunOnRelease(work)
+        let work = OneTimeWork(runsOnRelease: true, work)
         dispatch { work.run() }
     }
 }

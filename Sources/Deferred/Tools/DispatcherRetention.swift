@@ -1,14 +1,5 @@
 internal import Dispatch
 
-/// A weak reference that never changes, for classes that are checked to be `Sendable`.
-///
-/// Not `weak let` (SE-0481), which Swift 6.2 does not have.
-package struct WeakReference<Object: AnyObject & Sendable>: Sendable {
-    package private(set) weak var object: Object?
-
-    package init(_ object: Object?) { self.object = object }
-}
-
 /// A dispatcher that runs work only when its owner says so, such as `ManualDispatcher`. With no owner left,
 /// nothing it has would ever run; so chains refer to it weakly, and end with it.
 package protocol OwnedDispatcher: Dispatcher, AnyObject {}
@@ -32,6 +23,17 @@ extension Dispatcher {
 /// One object for all, so that a hop to the main actor allocates none.
 private let mainActorDispatcher = ValueDispatcher(base: MainActorDispatcher())
 
+extension DelayedDispatcher {
+    /// What scheduled work retains that schedules further work (F4): it would otherwise keep its dispatcher, and so
+    /// itself.
+    var retainedByWork: any DelayedDispatcher {
+        func weakly(_ dispatcher: some OwnedDispatcher & DelayedDispatcher) -> any DelayedDispatcher {
+            WeakDispatcher(base: dispatcher)
+        }
+        return (self as? any OwnedDispatcher & DelayedDispatcher).map { weakly($0) } ?? self
+    }
+}
+
 extension OwnedDispatcher {
     fileprivate var weakly: any Dispatcher & AnyObject { WeakDispatcher(base: self) }
 }
@@ -52,6 +54,16 @@ private final class WeakDispatcher<Base: OwnedDispatcher>: DispatcherSubstitute 
     init(base: Base) { self.base = WeakReference(base) }
 
     func dispatch(_ work: @escaping @Sendable () -> Void) { base.object?.dispatch(work) }
+}
+
+extension WeakDispatcher: DelayedDispatcher where Base: DelayedDispatcher {
+    var elapsed: Duration { base.object?.elapsed ?? .zero }
+
+    func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
+        base.object?.dispatch(after: delay, work) ?? ReleasedWork()
+    }
+
+    private struct ReleasedWork: DelayedWork { func cancel() {} }
 }
 
 /// Contains a dispatcher that is a value.
