@@ -58,7 +58,8 @@ extension Deferred {
     /// handles.
     ///
     /// Several finalizers of one Deferred run latest added first, as `defer` blocks do, and one further
-    /// downstream runs before one upstream. Added to a settled Deferred, a finalizer runs at once.
+    /// downstream runs before one upstream; what comes after one on a dispatcher waits until that has run. Added to a
+    /// settled Deferred, a finalizer runs at once.
     ///
     /// ```swift
     /// connection.open()
@@ -71,8 +72,7 @@ extension Deferred {
     ///
     /// - Parameters:
     ///   - dispatcher: Where it runs; `nil` for the thread on which the last of what follows finishes. If a
-    ///     dispatcher
-    ///     releases the finalizer without running it, the finalizer runs where it is released.
+    ///     dispatcher releases the finalizer without running it, the finalizer runs where it is released.
     ///   - finalizer: Receives the outcome, and handles nothing: a failure still counts as unhandled.
     @discardableResult
     @inlinable

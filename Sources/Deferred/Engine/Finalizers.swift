@@ -6,17 +6,23 @@
 /// drained. The `deinit` of the scope runs the finalizers. Chains without finalizers pay nothing.
 ///
 /// A scope retains the scopes that it was opened in, so that a finalizer further downstream runs before one
-/// upstream (Z2).
+/// upstream (Z2). What comes after a finalizer that has a dispatcher waits until that has run.
 ///
 /// Sound as `@unchecked Sendable`: `outcome` never changes; the other properties change only in the `deinit`
 /// of this scope, or of one that has the last reference to it.
 @usableFromInline
 final class FinalizerScope: @unchecked Sendable {
-    private var finalizers: [Finalizer]
+    /// A finalizer, and where it runs; without a dispatcher, where the scope ends.
+    struct Entry: Sendable {
+        let dispatcher: (any Dispatcher & AnyObject)?
+        let run: Finalizer
+    }
+
+    private var finalizers: [Entry]
     private let outcome: Link.Payload
     private var enclosing: [FinalizerScope]
 
-    init(_ finalizers: [Finalizer], _ outcome: consuming Link.Payload, in enclosing: [FinalizerScope]) {
+    init(_ finalizers: [Entry], _ outcome: consuming Link.Payload, in enclosing: [FinalizerScope]) {
         self.finalizers = finalizers
         self.outcome = outcome
         self.enclosing = enclosing
@@ -29,23 +35,42 @@ final class FinalizerScope: @unchecked Sendable {
         return FinalizerScope([], .none, in: [first, second])
     }
 
-    private func finish() {
-        let added = finalizers
-        finalizers = []
-        for finalizer in added.reversed() { finalizer(outcome) }
+    /// Runs the finalizers, and returns the scopes that end now. If a dispatcher is still to run a finalizer, what comes
+    /// after that is left to it.
+    private func finish() -> [FinalizerScope] {
+        while let last = finalizers.popLast() {
+            guard let dispatcher = last.dispatcher else {
+                last.run(outcome)
+                continue
+            }
+            // Whoever comes second continues with the rest: the finalizer, which has run, or its submission, which
+            // has returned. So finalizers that run within the call are not nested in one another (F6).
+            let turn = SpinLocked((isSecond: false, rest: Optional(takeRest())))
+            let pass: @Sendable () -> FinalizerScope? = {
+                turn.withLock { turn in
+                    defer { turn.isSecond = true }
+                    return turn.isSecond ? turn.rest.take() : nil
+                }
+            }
+            let outcome = outcome.copy()
+            dispatcher.dispatchGuaranteed {
+                last.run(outcome)
+                _ = pass()
+            }
+            return pass().map { [$0] } ?? []
+        }
+        return enclosing.takeAll()
+    }
+
+    private func takeRest() -> FinalizerScope {
+        FinalizerScope(finalizers.takeAll(), outcome.copy(), in: enclosing.takeAll())
     }
 
     deinit {
-        finish()
         // A loop, since a chain of a million links with finalizers is as many scopes in one another (F6).
-        var ending = enclosing
-        enclosing = []
+        var ending = finish()
         while var scope = ending.popLast() {
-            if isKnownUniquelyReferenced(&scope) {
-                scope.finish()
-                ending.append(contentsOf: scope.enclosing)
-                scope.enclosing = []
-            }
+            if isKnownUniquelyReferenced(&scope) { ending += scope.finish() }
         }
     }
 }
@@ -61,22 +86,16 @@ extension Link {
     @usableFromInline
     func addFinalizer(_ dispatcher: (any Dispatcher)?, _ finalizer: @escaping Finalizer) {
         let finalizer = Recording.isOn ? Recording.noting(finalizer, of: self) : finalizer
-        let added: Finalizer =
-            if let dispatcher = dispatcher?.retainedByChains {
-                { outcome in
-                    let outcome = outcome.copy()
-                    dispatcher.dispatchGuaranteed { finalizer(outcome) }
-                }
-            } else {
-                finalizer
-            }
+        let dispatcher = dispatcher?.retainedByChains
         let coldState = ensureColdState()
         let word = lock()
         guard word & Word.settled == 0 else {
             unlock(word)
-            return added(payload)
+            guard let dispatcher else { return finalizer(payload) }
+            let outcome = payload.copy()
+            return dispatcher.dispatchGuaranteed { finalizer(outcome) }
         }
-        coldState.finalizers.append(added)
+        coldState.finalizers.append(.init(dispatcher: dispatcher, run: finalizer))
         unlock(word)
     }
 }

@@ -295,7 +295,7 @@ final class ColdState: @unchecked Sendable {
     /// The number of pauses that have not been undone.
     var pauses: Int32 = 0
     /// The finalizers, in the order added.
-    var finalizers: [Finalizer] = []
+    var finalizers: [FinalizerScope.Entry] = []
     /// The scope that this link keeps open while it waits or is paused.
     var retainedScope: FinalizerScope?
     /// Follow-up work suspended by a pause, for after the remaining consumers (F4).

@@ -37,6 +37,11 @@ extension Rules {
             Shape("steps on a dispatcher that runs at once") {
                 Shape.times(count / 4, $0) { _, last in last.map(on: InlineDispatcher()) { $0 } }
             },
+            Shape("finalizers on a dispatcher that runs at once") {
+                Shape.times(count / 4, $0) { _, last in
+                    last.map { $0 }.finally(on: InlineDispatcher()) { _ in }
+                }
+            },
             Shape("followers") {
                 Shape.times(count, $0.map { $0 }) { _, last in
                     let next = Deferred<Int>()

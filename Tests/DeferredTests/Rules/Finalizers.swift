@@ -140,6 +140,33 @@ extension Rules {
             #expect(log.all == ["callback", "last's 2", "last's 1", "middle's", "second", "first"])
         }
 
+        @Test("Z2: what comes after a finalizer on a dispatcher waits until that has run or was dropped")
+        func orderOnDispatchers() {
+            let log = Log()
+            func chain(_ dispatcher: any Dispatcher) {
+                let source = Deferred<Int>()
+                source.finally { _ in log("upstream") }
+                let last = source.map { $0 }
+                last.finally { _ in log("added first") }
+                last.finally(on: dispatcher) { _ in log("dispatched") }
+                last.finally { _ in log("added last") }
+                source.resolve(1)
+            }
+            let (queue, dropped) = (ManualDispatcher(), ManualDispatcher())
+            let all = ["added last", "dispatched", "added first", "upstream"]
+            chain(queue)
+            #expect(log.all == ["added last"])
+            queue.run()
+            #expect(log.all == all)
+            chain(dropped)
+            #expect(log.all == all + ["added last"])
+            dropped.dropAll()
+            #expect(log.all == all + all)
+            chain(DroppingDispatcher())
+            chain(InlineDispatcher())
+            #expect(log.all == all + all + all + all)
+        }
+
         @Test("Z3: added to a fired Deferred it runs at once: idle, while its callbacks run, or while paused")
         func addedToFired() {
             let log = Log()
