@@ -57,7 +57,7 @@ extension Deferred {
         let retrying = RetryAttempts(
             attempts: attempts, deadline: limit.map { dispatcher.elapsed + $0 }, delay: delay,
             dispatcher: dispatcher, isWorthRetrying: isWorthRetrying, body: body, resolver: resolver)
-        resolver.follow(only: retrying.attempt(1))
+        resolver.follow(retrying.attempt(1))
         return deferred
     }
 

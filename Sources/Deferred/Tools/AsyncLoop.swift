@@ -18,7 +18,7 @@ struct AsyncLoop: Sendable {
         _ step: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<Next>
     ) -> Deferred<Void> {
         let (deferred, resolver) = Deferred<Void>.withResolver(fileID: fileID, line: line)
-        resolver.follow(only: AsyncLoop(resolver: resolver, step: step).run())
+        resolver.follow(AsyncLoop(resolver: resolver, step: step).run())
         return deferred
     }
 
