@@ -19,26 +19,26 @@ final class EngineMachine: Machine, @unchecked Sendable {
     private var reports: [ModelReport] = []
 
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
-        guard let canceller else { return Plain(Deferred<Datum>(line: UInt(id))) }
+        guard let canceller else { return position(Deferred<Datum>(line: UInt(id))) }
         let held = Held(self, canceller)
-        return Plain(Deferred<Datum>(canceller: { held.body($0) }, line: UInt(id)))
+        return position(Deferred<Datum>(canceller: { held.body($0) }, line: UInt(id)))
     }
 
     func sourceWithResolver(_ id: Int, canceller: ((Trigger) -> Void)?) -> (Handle, Trigger) {
         guard let canceller else {
             let (deferred, resolver) = Deferred<Datum>.withResolver(line: UInt(id))
-            return (Plain(deferred), resolver)
+            return (position(deferred), resolver)
         }
         let held = Held(self, canceller)
         let (deferred, resolver) = Deferred<Datum>.withResolver(
             canceller: { held.body($0) }, line: UInt(id))
-        return (Plain(deferred), resolver)
+        return (position(deferred), resolver)
     }
 
     func settled(_ id: Int, _ outcome: ModelOutcome) -> Handle {
         switch outcome {
-        case .value(let value): Plain(.resolved(value, line: UInt(id)))
-        case .failure(let fault): Plain(.rejected(fault.error, line: UInt(id)))
+        case .value(let value): position(.resolved(value, line: UInt(id)))
+        case .failure(let fault): position(.rejected(fault.error, line: UInt(id)))
         }
     }
 
@@ -62,7 +62,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
 
     func follow(_ resolver: Trigger, _ other: Handle) { other.plain.chain(to: resolver) }
 
-    func isPlain(_ handle: Handle) -> Bool { handle is Plain }
+    func isPlain(_ handle: Handle) -> Bool { handle.isPlain }
 
     func attach(
         _ id: Int, to handle: Handle, _ callback: Callback, _ body: @escaping CallbackBody,
@@ -80,14 +80,14 @@ final class EngineMachine: Machine, @unchecked Sendable {
             id: UInt(id), dispatcher: dispatcher, held: Held(self, body, atEnd: atEnd))
         // Objects used in this call are released at its end, whatever the optimiser does.
         return withExtendedLifetime(attaching) {
-            Plain(handle.attach(callback.form, isNested: callback.isNested, attaching))
+            position(handle.attach(callback.form, isNested: callback.isNested, attaching))
         }
     }
 
     func shielded(_ id: Int, _ handle: Handle) -> Handle { handle.shielded(UInt(id)) }
 
     func timeout(_ id: Int, _ handle: Handle) -> Handle {
-        Plain(handle.plain.timeout(.seconds(1), on: clock, line: UInt(id)))
+        position(handle.plain.timeout(.seconds(1), on: clock, line: UInt(id)))
     }
 
     func expire() { clock.advance(by: .seconds(1)) }
@@ -103,14 +103,14 @@ final class EngineMachine: Machine, @unchecked Sendable {
             cancelsRemaining: options.cancelsRemaining)
         switch rule {
         case .results:
-            return OfList(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }
+            return Typed(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }
         case .values:
-            return OfList(list.values(line: UInt(id))) { .values($0) }
+            return Typed(list.values(line: UInt(id))) { .values($0) }
         case .first:
-            return OfList(list.first(line: UInt(id))) { .place($0.index, $0.value) }
+            return Typed(list.first(line: UInt(id))) { .place($0.index, $0.value) }
         case .gather:
-            guard inputs.count >= 2 else { return OfList(gather(line: UInt(id))) { _ in .values([]) } }
-            return OfList(gather(inputs[0].plain, inputs[1].plain, line: UInt(id))) {
+            guard inputs.count >= 2 else { return Typed(gather(line: UInt(id))) { _ in .values([]) } }
+            return Typed(gather(inputs[0].plain, inputs[1].plain, line: UInt(id))) {
                 .values([$0.0, $0.1])
             }
         }
@@ -123,9 +123,9 @@ final class EngineMachine: Machine, @unchecked Sendable {
         let list = DeferredList(
             0..<count, limit: limit, { held.body($0)?.plain ?? .resolved(.number(0)) }, line: UInt(id))
         switch rule {
-        case .first: return OfList(list.first(line: UInt(id))) { .place($0.index, $0.value) }
-        case .results: return OfList(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }
-        case .values, .gather: return OfList(list.values(line: UInt(id))) { .values($0) }
+        case .first: return Typed(list.first(line: UInt(id))) { .place($0.index, $0.value) }
+        case .results: return Typed(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }
+        case .values, .gather: return Typed(list.values(line: UInt(id))) { .values($0) }
         }
     }
 
@@ -138,7 +138,12 @@ final class EngineMachine: Machine, @unchecked Sendable {
     func wait(_ handle: Handle) -> Waited { handle.wait() }
     func runWork() -> Bool { dispatcher.runNext() }
     func dropWork() -> Bool { dispatcher.dropNext() }
-    func dropDispatcher() { _ = releasedDispatcher.take() }
+    func dropDispatcher() { _ = takeDispatcher() }
+
+    /// Not inlined: the optimiser would release the dispatcher before the property is empty.
+    @inline(never)
+    private func takeDispatcher() -> QueueingDispatcher? { releasedDispatcher.take() }
+
     /// Whether a time limit is still set.
     var hasTimers: Bool { !clock.scheduled.isEmpty }
 
@@ -191,6 +196,8 @@ final class EngineMachine: Machine, @unchecked Sendable {
 
 /// A `Deferred` of any type.
 protocol Position {
+    /// Whether it is of a `Datum`, and then itself.
+    var isPlain: Bool { get }
     var plain: Deferred<Datum> { get }
     func attach(_ form: CallbackForm, isNested: Bool, _ attaching: Attaching) -> Deferred<Datum>
     func shielded(_ line: UInt) -> any Position
@@ -230,50 +237,8 @@ struct Attaching: Sendable {
     }
 }
 
-private struct Plain: Position {
-    let plain: Deferred<Datum>
-
-    init(_ deferred: Deferred<Datum>) { plain = deferred }
-
-    func attach(_ form: CallbackForm, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
-        let nested = it.nested
-        let simple = it.plain
-        switch (form, isNested) {
-        case (.fail, false):
-            return plain.recover(
-                on: it.dispatcher,
-                { (error: any Error) throws -> Datum in try simple(.failure(Fault(error))) }, line: it.id)
-        case (.fail, true):
-            return plain.orElse(
-                on: it.dispatcher,
-                { (error: any Error) throws -> Deferred<Datum> in try nested(.failure(Fault(error))) },
-                line: it.id)
-        case (.trap, false):
-            return plain.recover(
-                TestError.self, on: it.dispatcher,
-                { (error: TestError) throws -> Datum in try simple(.failure(Fault(error))) }, line: it.id)
-        case (.trap, true):
-            return plain.orElse(
-                TestError.self, on: it.dispatcher,
-                { (error: TestError) throws -> Deferred<Datum> in try nested(.failure(Fault(error))) },
-                line: it.id)
-        default:
-            return attachAny(plain, form, isNested, it) { $0 }
-        }
-    }
-
-    func shielded(_ line: UInt) -> any Position { Plain(plain.shielded(line: line)) }
-    func finally(_ body: @escaping @Sendable (ModelOutcome) -> Void) {
-        plain.finally { body(ModelOutcome($0)) }
-    }
-    func cancel() { plain.cancel() }
-    func pause() { plain.pause() }
-    func unpause(_ line: UInt) { plain.unpause(line: line) }
-    func look() -> ModelOutcome? { plain.currentResult.map(ModelOutcome.init) }
-    func wait() -> Waited { Waited { ModelOutcome.value(try plain.wait(timeout: .nanoseconds(1))) } }
-}
-
-private struct OfList<Value: Sendable>: Position {
+/// A `Deferred`, and what its value is to the program.
+private struct Typed<Value: Sendable>: Position {
     let deferred: Deferred<Value>
     let datum: @Sendable (Value) -> Datum
 
@@ -282,13 +247,41 @@ private struct OfList<Value: Sendable>: Position {
         self.datum = datum
     }
 
-    var plain: Deferred<Datum> { preconditionFailure("a list's Deferred is not one of a Datum") }
-
-    func attach(_ form: CallbackForm, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
-        attachAny(deferred, form, isNested, it, datum)
+    var plain: Deferred<Datum> {
+        guard let plain = deferred as? Deferred<Datum> else { preconditionFailure("not one of a Datum") }
+        return plain
     }
 
-    func shielded(_ line: UInt) -> any Position { OfList(deferred.shielded(line: line), datum) }
+    var isPlain: Bool { Value.self == Datum.self }
+
+    func attach(_ form: CallbackForm, isNested: Bool, _ it: Attaching) -> Deferred<Datum> {
+        // The closures do not capture `self`, which retains the Deferred.
+        let (simple, nested, datum, on) = (it.plain, it.nested, datum, it.dispatcher)
+        switch (form, isNested) {
+        case (.then, false): return deferred.map(on: on, { try simple(.value(datum($0))) }, line: it.id)
+        case (.then, true): return deferred.then(on: on, { try nested(.value(datum($0))) }, line: it.id)
+        case (.both, false):
+            return deferred.mapResult(on: on, { try simple(ModelOutcome($0, datum)) }, line: it.id)
+        case (.both, true):
+            return deferred.thenResult(on: on, { try nested(ModelOutcome($0, datum)) }, line: it.id)
+        case (.pair, false):
+            return deferred.map(
+                on: on, { try simple(.value(datum($0))) }, recover: { try simple(.failure(Fault($0))) },
+                line: it.id)
+        case (.pair, true):
+            return deferred.then(
+                on: on, { try nested(.value(datum($0))) }, orElse: { try nested(.failure(Fault($0))) },
+                line: it.id)
+        case (.fail, false): return plain.recover(on: on, { try simple(.failure(Fault($0))) }, line: it.id)
+        case (.fail, true): return plain.orElse(on: on, { try nested(.failure(Fault($0))) }, line: it.id)
+        case (.trap, false):
+            return plain.recover(TestError.self, on: on, { try simple(.failure(Fault($0))) }, line: it.id)
+        case (.trap, true):
+            return plain.orElse(TestError.self, on: on, { try nested(.failure(Fault($0))) }, line: it.id)
+        }
+    }
+
+    func shielded(_ line: UInt) -> any Position { Typed(deferred.shielded(line: line), datum) }
     func finally(_ body: @escaping @Sendable (ModelOutcome) -> Void) {
         deferred.finally { [datum] in body(ModelOutcome($0, datum)) }
     }
@@ -301,6 +294,8 @@ private struct OfList<Value: Sendable>: Position {
     }
 }
 
+private func position(_ deferred: Deferred<Datum>) -> any Position { Typed(deferred) { $0 } }
+
 extension Waited {
     fileprivate init(_ body: () throws -> ModelOutcome) {
         do {
@@ -312,35 +307,6 @@ extension Waited {
         } catch {
             self = .outcome(.failure(Fault(error)))
         }
-    }
-}
-
-/// The forms that any `Deferred` has in these programs.
-private func attachAny<Value>(
-    _ deferred: Deferred<Value>, _ form: CallbackForm, _ isNested: Bool, _ it: Attaching,
-    _ datum: @escaping @Sendable (Value) -> Datum
-) -> Deferred<Datum> {
-    let nested = it.nested
-    let simple = it.plain
-    switch (form, isNested) {
-    case (.then, false):
-        return deferred.map(on: it.dispatcher, { try simple(.value(datum($0))) }, line: it.id)
-    case (.then, true):
-        return deferred.then(on: it.dispatcher, { try nested(.value(datum($0))) }, line: it.id)
-    case (.both, false):
-        return deferred.mapResult(on: it.dispatcher, { try simple(ModelOutcome($0, datum)) }, line: it.id)
-    case (.both, true):
-        return deferred.thenResult(on: it.dispatcher, { try nested(ModelOutcome($0, datum)) }, line: it.id)
-    case (.pair, false):
-        return deferred.map(
-            on: it.dispatcher, { try simple(.value(datum($0))) },
-            recover: { try simple(.failure(Fault($0))) }, line: it.id)
-    case (.pair, true):
-        return deferred.then(
-            on: it.dispatcher, { try nested(.value(datum($0))) },
-            orElse: { try nested(.failure(Fault($0))) }, line: it.id)
-    case (.fail, _), (.trap, _):
-        preconditionFailure("fail and trap are for a Deferred of a Datum")
     }
 }
 

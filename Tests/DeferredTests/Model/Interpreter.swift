@@ -23,6 +23,8 @@ final class Interpreter<M: Machine> {
     private(set) var events: [ModelEvent] = []
     /// Called with each event.
     var logged: (ModelEvent) -> Void = { _ in }
+    /// Called when a callback of that Deferred, which runs in order, begins.
+    var ordered: (_ target: Int, _ callback: Int) -> Void = { _, _ in }
 
     init(_ machine: M) { self.machine = machine }
 
@@ -154,7 +156,6 @@ final class Interpreter<M: Machine> {
         case .look(let target): with(target) { log(.looked(target, machine.look($0))) }
         case .wait(let id, let target): with(target) { log(.waited(id, machine.wait($0))) }
         case .copyResolver(let id, let target): resolvers[id] = resolvers[target]
-        case .tower(let id, let depth, let actions): abandonTower(id, depth, actions)
         case .copy(let id, let target): with(target) { handles[id] = $0 }
         case .drop(let target): dropHandle(target)
         case .dropResolver(let target): dropResolver(target)
@@ -166,7 +167,10 @@ final class Interpreter<M: Machine> {
             with(target) {
                 if machine.isPlain($0) { tasks[id] = machine.task($0) { [self] in log(.awaited(id, $0)) } }
             }
-        case .await(let id): if awaiting.insert(id).inserted { tasks[id]?.await() }
+        case .await(let id):
+            guard awaiting.insert(id).inserted else { return }
+            machine.pass()
+            tasks[id]?.await()
         case .cancelTask(let id): tasks[id]?.cancel()
         }
     }
@@ -220,29 +224,6 @@ final class Interpreter<M: Machine> {
         if let number = canceller.keeps { resolvers[number] = resolver }
     }
 
-    private func abandonTower(_ id: Int, _ depth: Int, _ actions: [ModelAction]) {
-        let callback = Callback(form: .fail)
-        let innermost = HandleSlot(machine.source(id, canceller: nil))
-        var outermost = innermost
-        _ = machine.attach(
-            id, to: innermost.handle!, callback,
-            { [self] _ in
-                perform(actions)
-                return .outcome(.value(.number(0)))
-            }, atEnd: nil)
-        for _ in 1..<max(depth, 1) {
-            let inner = outermost
-            outermost = HandleSlot(machine.source(id, canceller: nil))
-            _ = machine.attach(
-                id, to: outermost.handle!, callback,
-                { _ in
-                    inner.handle = nil
-                    return .outcome(.value(.number(0)))
-                }, atEnd: nil)
-        }
-        outermost.handle = nil
-    }
-
     private func attach(_ id: Int, _ target: Int, _ callback: Callback, _ keep: Bool) {
         with(target) { handle in
             // `fail` returns the Deferred's own type, which for a list's is not a `Datum`.
@@ -255,6 +236,7 @@ final class Interpreter<M: Machine> {
                 if isInOrder {
                     consumersThatRan[target, default: []].append(id)
                     if let above = targets[target] { consumersAbove[id] = consumersThatRan[above] }
+                    ordered(target, id)
                     if !running.insert(target).inserted { hasOverlapped = true }
                 }
                 defer { if isInOrder { running.remove(target) } }
@@ -285,10 +267,4 @@ final class Interpreter<M: Machine> {
         case .echo: return .outcome(outcome)
         }
     }
-}
-
-/// Retains a handle until that is set to `nil`.
-private final class HandleSlot<Handle> {
-    var handle: Handle?
-    init(_ handle: Handle) { self.handle = handle }
 }

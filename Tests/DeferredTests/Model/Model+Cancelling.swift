@@ -9,7 +9,6 @@ extension Model {
 
     /// Cancels several as one (C7). What another thread is cancelling may be left to that.
     func cancelAsOne(_ handles: [Handle]) {
-        finishWaitingAbandonments()
         let nodes = handles.map(\.node).filter { !($0.isCancelRequested && choose(2) == 1) }
         inDrainLoop { cancel(nodes, in: $0) }
     }
@@ -19,8 +18,9 @@ extension Model {
     /// All are reached before a canceller runs, and all cancellers have run before what was detached is notified (C7).
     ///
     /// - Parameter count: The number that is cancelled as one, with those that are settled.
-    func cancel(_ roots: [Node], of count: Int? = nil, in loop: DrainLoop) {
-        loop.roots += roots
+    /// - Parameter isNew: Whether this is not a cancel that begins again.
+    func cancel(_ roots: [Node], of count: Int? = nil, isNew: Bool = true, in loop: DrainLoop) {
+        loop.roots += roots.map { ($0, isNew) }
         if loop.isCancelling { return }
         loop.isCancelling = true
         loop.cancelsSeveral = (count ?? roots.count) > 1
@@ -30,8 +30,8 @@ extension Model {
             isFirst = false
             if !loop.retained.isEmpty, choose(2) == 1 { releaseRetained(by: loop) }
             if !loop.roots.isEmpty {
-                let root = loop.roots.removeFirst()
-                if root.outcome == nil { root.isCancelRequested = true }
+                let (root, isNew) = loop.roots.removeFirst()
+                if isNew, root.outcome == nil { root.openCancels += 1 }
                 pass()
                 request(root, in: loop)
             } else if !loop.claimed.isEmpty {
@@ -60,42 +60,45 @@ extension Model {
             switch node.state {
             case .settled:
                 // A follower that has been detached meanwhile.
-                root.isCancelRequested = false
+                return root.endCancel()
             case .detached where node.activeThread == currentThread():
                 // The same cancel, or one from within it.
-                root.isCancelRequested = false
+                return root.endCancel()
             case .running, .detached:
                 return leave(root, in: node)
             case .dispatched:
                 node.cancelIsPending = true
-                root.isCancelRequested = false
+                return root.endCancel()
             case .source:
-                if isNested, mayComeLater(root, in: loop) { return loop.roots.append(root) }
-                retain(node, in: loop)
+                if isNested, mayComeLater(root, in: loop) { return loop.roots.append((root, false)) }
+                _ = retain(node, in: loop)
                 return cancelSource(node, root, in: loop)
             case .waiting(let upstream):
                 if case .adopt = node.work, !node.isShield { (isNested, node.cancelsNested) = (true, true) }
+                if retain(upstream, in: loop) {
+                    pass()
+                    continue
+                }
                 if upstream.outcome != nil, !node.isShield {
                     // A list cancels pending inputs only.
-                    root.isCancelRequested = false
+                    root.endCancel()
                     if case .observer = node.work { return }
-                    failBeforeDequeued(node, upstream, in: loop)
+                    return failBeforeDequeued(node, upstream, in: loop)
                 } else if node.isShield {
                     // It stays attached, and remains a consumer.
-                    root.isCancelRequested = false
+                    root.endCancel()
                     _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+                    return
                 } else if upstream.attached.contains(where: { $0 !== node }) {
-                    if isNested, mayComeLater(root, in: loop) { return loop.roots.append(root) }
-                    retain(upstream, in: loop)
+                    if isNested, mayComeLater(root, in: loop) { return loop.roots.append((root, false)) }
                     upstream.attached.removeAll { $0 === node }
-                    root.isCancelRequested = false
-                    if node.isCancelledFollower { node.isCancelRequested = false }
+                    root.endCancel()
+                    if node.isCancelledFollower { node.openCancels = 0 }
                     node.state = .detached
                     node.activeThread = currentThread()
-                    loop.detached.append(node)
+                    return loop.detached.append(node)
                 } else {
                     node = upstream
-                    retain(upstream, in: loop)
                     pass()
                     if node.outcome != nil { node = root }
                 }
@@ -113,11 +116,12 @@ extension Model {
         return root.cameLater
     }
 
-    /// A1 does not say whether a cancel in progress retains a source that it has reached.
-    private func retain(_ node: Node, in loop: DrainLoop) {
-        guard mayRetain(node) else { return }
+    /// A1 does not say whether a cancel in progress retains a source that it has reached. Returns whether this does.
+    private func retain(_ node: Node, in loop: DrainLoop) -> Bool {
+        guard !loop.retained.contains(where: { $0 === node }), mayRetain(node) else { return false }
         node.completers += 1
         loop.retained.append(node)
+        return true
     }
 
     func mayRetain(_ node: Node) -> Bool { releasesHandles && node.completers > 0 && choose(2) == 1 }
@@ -143,12 +147,13 @@ extension Model {
     private static var nowhere: Node { Node(0, .settled) }
 
     private func leave(_ root: Node, in node: Node) {
-        if !node.requests.contains(where: { $0 === root }) { node.requests.append(root) }
+        if node.requests.contains(where: { $0 === root }) { return root.endCancel() }
+        node.requests.append(root)
     }
 
     /// Takes the requests out of a node in which they wait. They have no effect any more.
     func endRequests(in node: Node) {
-        for root in node.requests { root.isCancelRequested = false }
+        for root in node.requests { root.endCancel() }
         node.requests = []
     }
 
@@ -158,10 +163,10 @@ extension Model {
         node.requests = []
         for root in roots {
             if root === node, node.outcome != nil {
-                root.isCancelRequested = false
+                root.endCancel()
             } else if root.isCancelRequested {
                 pass()
-                cancel([root], in: loop)
+                cancel([root], isNew: false, in: loop)
             }
         }
     }
@@ -176,7 +181,7 @@ extension Model {
 
     private func cancelSource(_ node: Node, _ root: Node, in loop: DrainLoop) {
         if node.isInCanceller, node.activeThread == currentThread(), root === node {
-            root.isCancelRequested = false
+            root.endCancel()
             return
         }
         leave(root, in: node)
@@ -223,7 +228,7 @@ extension Model {
         }
         if node.following.count > 1 { loop.cancelsSeveral = true }
         for follower in node.following
-        where !follower.isCancelRequested && !loop.roots.contains(where: { $0 === follower }) {
+        where !follower.isCancelRequested && !loop.roots.contains(where: { $0.node === follower }) {
             follower.isCancelledFollower = true
             cancel([follower], in: loop)
         }

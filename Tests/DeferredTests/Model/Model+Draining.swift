@@ -52,22 +52,21 @@ extension Model {
 
     func attach(_ consumer: Node, to node: Node) {
         consumer.state = .waiting(for: node)
-        checkDetermined(node)
+        let isIdle = mayBeIdle(node)
         node.attached.append(consumer)
-        if node.outcome == nil || node.isDraining || node.pauses > 0 { return }
+        if node.outcome == nil || node.isDraining && !isIdle || node.pauses > 0 { return }
         beginDraining(node)
         inDrainLoop { drain(node, in: $0) }
     }
 
-    /// A drain loop will reach `node`, but no consumer is left there. The rules leave open whether it is
-    /// idle.
-    func checkDetermined(_ node: Node) {
-        if node.isDraining && !node.drainingHasBegun
-            && !node.attached.contains(where: { $0.waits(for: node) })
-        {
-            undetermined =
-                "attached to a Deferred all of whose consumers were detached, before it is dequeued"
-        }
+    /// Whether a drain loop that will reach `node` finds no consumer there, and `node` counts as idle until then: the rules
+    /// leave that open.
+    private func mayBeIdle(_ node: Node) -> Bool {
+        guard node.isDraining && !node.drainingHasBegun && !node.attached.contains(where: { $0.waits(for: node) })
+        else { return false }
+        if hasThreads { return choose(2) == 1 }
+        undetermined = "attached to a Deferred all of whose consumers were detached, before it is dequeued"
+        return false
     }
 
     /// Notifies the consumers of `node`. Tasks caused by earlier consumers, which must wait until all have
@@ -86,7 +85,7 @@ extension Model {
             let isCancelled =
                 (consumer.cancelIsPending || consumer.isCancelRequested) && !consumer.observesSettledList
             consumer.cancelIsPending = false
-            consumer.isCancelRequested = false
+            consumer.openCancels = 0
             if isCancelled {
                 // It would have received the failure: that is one of work that was cancelled (U1).
                 node.isHandled = true
@@ -193,7 +192,7 @@ extension Model {
             // Not reported unless something waits for it (U1).
             work.node.isHandled = true
             releaseCallback(of: work.node)
-            settle(work.node, .failure(work.outcome.isCancelled ? .cancelled : .abandoned), [], in: loop)
+            fail(work.node, work.outcome.isCancelled ? .cancelled : .abandoned, in: loop)
         case .released:
             work.node.state = .dispatched
             releasedWorks.append(work)
@@ -318,15 +317,14 @@ extension Model {
         if inner === node || reaches(inner, node) {
             return fail(node, .cycle, in: loop)
         }
-        if let outcome = inner.outcome, !inner.isDraining, inner.pauses == 0 {
+        if let outcome = inner.outcome, !inner.isDraining || mayBeIdle(inner), inner.pauses == 0 {
             // The callback's result counts, though it was cancelled while it ran.
             noteCancelled(node)
-            node.isCancelRequested = false
+            node.openCancels = 0
             node.requests.removeAll { $0 === node }
             inner.isHandled = true
             return conclude(node, with: outcome, from: inner, in: loop)
         }
-        checkDetermined(inner)
         node.state = .waiting(for: inner)
         node.work = .adopt
         // Another thread may settle the one or cancel the other before the one waits for the other.
@@ -340,7 +338,7 @@ extension Model {
             if node.waits(for: inner) {
                 let isCancelled = node.cancelIsPending || node.isCancelRequested
                 node.cancelIsPending = false
-                node.isCancelRequested = false
+                node.openCancels = 0
                 inner.isHandled = true
                 _ = deliver(node, isCancelled ? .failure(.cancelled) : outcome, from: inner, in: loop)
             }

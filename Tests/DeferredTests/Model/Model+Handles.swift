@@ -55,6 +55,15 @@ extension Model {
         }
     }
 
+    /// A1. An abandonment is not reported in itself (U1).
+    private func abandon(_ node: Node) {
+        node.isHandled = true
+        begin(node)
+        // A cancel that comes now waits for its end.
+        pass()
+        inDrainLoop { fail(node, .abandoned, in: $0) }
+    }
+
     /// Ends what has retained a source meanwhile.
     func release(_ node: Node) {
         node.completers -= 1

@@ -1,7 +1,6 @@
 /// `wait`, and when it is refused: if the Deferred cannot be settled before something has run on this thread.
 extension Model {
     func wait(_ handle: Handle) -> Waited {
-        finishWaitingAbandonments()
         if handle.node.pauses == 0, let outcome = look(handle) { return .outcome(outcome) }
         let isCertain = isStuck(handle.node)
         if handle.node.pauses > 0, handle.node.isDraining {

@@ -4,10 +4,9 @@
 /// The rules leave some things open. Where they name what is allowed, `optionalReports` and `isOrdered` say
 /// so; where they say nothing, `undetermined` ends the comparison.
 ///
-/// The model makes two choices that the rules leave open. Completions proceed in breadth: what one completion
+/// The model makes a choice that the rules leave open. Completions proceed in breadth: what one completion
 /// causes is a queue of Deferreds whose consumers are to be notified, and a callback that completes another
-/// Deferred has a queue of its own (F5). And abandonments nest to the same depth as the engine's
-/// (`Model+Abandonment`).
+/// Deferred has a queue of its own (F5).
 final class Model: Machine {
     /// A position, a source or an observer: anything that can be attached and have an outcome.
     final class Node {
@@ -67,8 +66,8 @@ final class Model: Machine {
 
         /// It receives `CancellationError` instead of the outcome when it is dequeued.
         var cancelIsPending = false
-        /// A cancel that began here has not taken effect yet.
-        var isCancelRequested = false
+        /// The number of cancels that began here and have not taken effect yet.
+        var openCancels = 0
         /// A cancel has passed it on its way to the nested Deferred that it waits for.
         var cancelsNested = false
         /// U1 leaves open whether its failure is that of work that was cancelled.
@@ -111,6 +110,11 @@ final class Model: Machine {
             self.work = work
         }
 
+        var isCancelRequested: Bool { openCancels > 0 }
+
+        /// One of the cancels that began here has taken effect.
+        func endCancel() { openCancels = max(0, openCancels - 1) }
+
         /// What it waits for.
         var upstream: Node? { if case .waiting(let upstream) = state { upstream } else { nil } }
 
@@ -132,7 +136,7 @@ final class Model: Machine {
         /// Whether a cancel is in progress: others, that follow from it, wait for it in `roots`.
         var isCancelling = false
         var cancelsSeveral = false
-        var roots: [Node] = []
+        var roots: [(node: Node, isNew: Bool)] = []
         /// The sources whose cancellers are to run, and the consumers that are to receive the cancellation.
         var claimed: [Node] = []
         var detached: [Node] = []
@@ -231,9 +235,6 @@ final class Model: Machine {
     var timers: [TimeLimit] = []
     var scopeCount = 0
     var scopeOfFinalizer: [Int: Scope] = [:]
-    /// Abandonments nested in one another, and those that wait for the deepest (A1).
-    var abandonmentDepth = 0
-    var waitingAbandonments: [Node] = []
     private var failed: [Node] = []
 
     func make(_ made: Int, _ state: Node.State, _ work: Node.Work = .nothing) -> Node {

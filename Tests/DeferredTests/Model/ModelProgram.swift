@@ -28,9 +28,6 @@ indirect enum ModelAction: Sendable {
     case drop(Int)
     case copyResolver(id: Int, Int)
     case dropResolver(Int)
-    /// Abandons `depth` sources, each retained by the errback of the next; the innermost errback performs the
-    /// actions.
-    case tower(id: Int, depth: Int, [ModelAction])
     case runWork
     case dropWork
     /// Releases the last reference to a dispatcher, but those of links that have submitted nothing to it yet.

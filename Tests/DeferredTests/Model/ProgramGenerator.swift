@@ -104,8 +104,13 @@ struct ProgramGenerator {
             return .unpause(id: newID(), any())
         case 88:
             return .look(any())
+        case 89 where chance(70):
+            return .wait(id: newID(), any())
         case 89:
-            return other(depth: depth)
+            let id = newID()
+            let target = pick(resolvers)
+            resolvers.append(id)
+            return .copyResolver(id: id, target)
         case 90:
             let id = newID()
             let target = any()
@@ -120,22 +125,6 @@ struct ProgramGenerator {
             return .runWork
         default:
             return .dropWork
-        }
-    }
-
-    /// Less frequent actions.
-    private mutating func other(depth: Int) -> ModelAction {
-        switch below(10) {
-        case ..<5:
-            return .wait(id: newID(), any())
-        case ..<7:
-            let id = newID()
-            let target = pick(resolvers)
-            resolvers.append(id)
-            return .copyResolver(id: id, target)
-        default:
-            let levels = [1, 2, 14, 15, 16, 17, 18, 40]
-            return .tower(id: newID(), depth: levels[below(levels.count)], actions(depth: depth, upTo: 3))
         }
     }
 

@@ -39,9 +39,6 @@ extension ModelAction {
                 }
         case .finally(let id, let target, let actions):
             return simplerLists(of: actions).map { .finally(id: id, target, $0) }
-        case .tower(let id, let depth, let actions):
-            return (depth > 1 ? [.tower(id: id, depth: depth - 1, actions)] : [])
-                + simplerLists(of: actions).map { .tower(id: id, depth: depth, $0) }
         case .attach(let id, let target, let callback, let keep):
             return callback.simpler.map { .attach(id: id, to: target, $0, keep: keep) }
         case .list(let id, let inputs, let rule, let options, let keep):

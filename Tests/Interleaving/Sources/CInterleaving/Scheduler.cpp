@@ -50,7 +50,7 @@ void point(const void *cell, long kind) {
 void printCrash(int signal) {
     if (isSilent) _exit(100 + signal);
     // Allocates nothing: the crash may have been in the allocator.
-    char text[400];
+    char text[4000];
     int count = snprintf(
         text, sizeof text, "\ncrash (signal %d) in %s, thread %d, step %zu; failure before: %s\nschedule ",
         signal, name.c_str(), current, steps.size(), failure.empty() ? "none" : failure.c_str());

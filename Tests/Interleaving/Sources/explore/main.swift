@@ -9,7 +9,7 @@ import Glibc
 
 /// Ends with a message about the command line.
 func fail(_ text: String) -> Never {
-    print("explore: \(text)", terminator: "")
+    print("explore: \(text)")
     exit(2)
 }
 
@@ -30,29 +30,30 @@ DeferredDiagnostics.setHandler { diagnostic in
     }
 }
 il_flush_lines()
-defineAllScenarios()
+defineChainsScenarios()
+defineCoordinationScenarios()
+defineMulticastScenarios()
+defineAnswersScenarios()
 
 if options.showsUsage {
     print(SearchOptions.usage, terminator: "")
     exit(0)
 }
-if options.listsClasses {
-    for name in ProgramClass.all.map(\.name) + ObjectClass.all.map(\.name) { print(name) }
+if options.plantsFaults { exit(FaultSearch(options).run() ? 0 : 1) }
+let chosen = options.chosen()
+if chosen.isEmpty { fail("there is no class or scenario \(options.names.joined(separator: ", "))") }
+if options.listsNames {
+    for searched in chosen { print(searched.name) }
     exit(0)
-}
-let chosen = options.chosen(from: scenarios)
-if options.generates && !options.plantsFaults {
-    exit(GeneratedSearch(options).run() ? 0 : 1)
-}
-if options.listsScenarios && !options.plantsFaults {
-    for scenario in chosen { print(scenario.name) }
-    exit(0)
-}
-if chosen.isEmpty && !options.generates {
-    fail("there is no scenario \(options.names.joined(separator: ", "))\n")
-}
-if options.plantsFaults {
-    exit(FaultSearch(options).run() ? 0 : 1)
 }
 if let fault = options.plantedFault { il_plant(CInt(fault)) }
-exit(SearchReport(options).search(chosen) ? 0 : 1)
+if case .replay(let schedule) = options.mode {
+    Search.warmUp()
+    for size in 1...options.size {
+        chosen[0].forEach(size) { first in
+            Trace.print(schedule, of: first)
+            exit(0)
+        }
+    }
+}
+exit(Search(options).run() ? 0 : 1)

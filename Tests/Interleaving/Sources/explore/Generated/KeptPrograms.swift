@@ -78,40 +78,7 @@ extension ProgramClass {
                     .limitedList(id: 11, [1, 2, 3, 4], limit: 2, .results), then(12, of: 11),
                 ],
                 threads: [[resolve(1)], [resolve(2)]]),
-        ] + waiting)
-
-    /// `wait` in a callback of link 11, for what depends on that link and on what another thread does.
-    private static let waiting = [
-        waiting([], for: 11, [.cancel(11)]),
-        waiting([list(12, [11, 2], .first)], for: 12, [resolve(2)]),
-        waiting(
-            [list(12, [11, 2], .values)], for: 12, [.fire(id: 102, 2, through: .handle, .failure(.test(2)))]),
-        waiting(
-            [list(12, [11, 2], .first), then(13, of: 12), .shielded(id: 14, 13)], for: 14, [resolve(2)]),
-        waiting([.limitedList(id: 12, [11, 2], limit: 2, .first)], for: 12, [resolve(2)]),
-        waiting(
-            [
-                then(12, of: 2), list(13, [12, 11], .first), then(14, of: 13), list(15, [11, 14], .first),
-            ], for: 15, [resolve(2)]),
-        // An input that has settled, and whose observer waits for the end of a pause.
-        waiting(
-            [list(12, [11, 2], .first)], after: [.pause(2), resolve(2)], for: 12, [.unpause(id: 103, 2)]),
-        // What follows the link may yet be completed by its resolver.
-        waiting(
-            [], after: [.source(id: 3, .withResolver, nil), .follow(id: 60, 3, through: .resolver, 11)],
-            for: 3,
-            [resolve(3, 100, .resolver)]),
-        // Both inputs need the waiting thread, whatever is attached and cancelled meanwhile.
-        waiting(
-            [then(12, of: 11), list(13, [11, 12], .first)], for: 13, [then(14, of: 11), .cancel(14)]),
-    ]
-
-    private static func waiting(
-        _ actions: [ModelAction], after setup: [ModelAction] = [], for target: Int, _ other: [ModelAction]
-    ) -> ModelProgram {
-        let waits = then(11, of: 1, .echo, actions + [.wait(id: 70, target)])
-        return ModelProgram(steps: pending(2) + [waits] + setup, threads: [[resolve(1)], other])
-    }
+        ])
 }
 
 private func pending(_ count: Int) -> [ModelAction] { (1...count).map { .source(id: $0, .plain, nil) } }

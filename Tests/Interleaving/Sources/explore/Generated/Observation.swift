@@ -10,9 +10,9 @@ struct Observation: Hashable {
     private var outcomes: [Int] = []
     private var results: [ModelOutcome?] = []
     /// The callbacks of each Deferred, in the order in which they ran (F4).
-    private var callbacks: [Int: [Int]] = [:]
+    private(set) var callbacks: [Int: [Int]] = [:]
     /// The callbacks that had run of the Deferred above that of a callback (F4).
-    private var callbacksAbove: [Int: [Int]] = [:]
+    private(set) var callbacksAbove: [Int: [Int]] = [:]
     /// The callbacks that had run when a finalizer ran (Z1).
     private var beforeFinalizers: [Int: Set<Int>] = [:]
     private(set) var events: [ModelEvent] = []
@@ -23,8 +23,10 @@ struct Observation: Hashable {
     /// Runs a program on the library under the scheduler.
     static func ofEngine(
         _ program: ModelProgram
-    ) -> (observation: Observation, order: RealTimeOrder, isRedundant: Bool) {
+    ) -> (observation: Observation, order: RealTimeOrder, status: Int) {
         modelReports = []
+        let recording = startRecording()
+        defer { recording?.stop() }
         let cells = il_cells_alive()
         var observation = Observation()
         var order = RealTimeOrder()
@@ -42,7 +44,7 @@ struct Observation: Hashable {
         if status == IL_STUCK { observation.fault += "no thread can go on " }
         if let failure = il_failure() { observation.fault += String(cString: failure) }
         if status != IL_STUCK, il_cells_alive() != cells { observation.fault += "leaked" }
-        return (observation, order, status == IL_REDUNDANT)
+        return (observation, order, status)
     }
 
     /// Runs a program on the model under the scheduler.
@@ -71,10 +73,16 @@ struct Observation: Hashable {
         _ guide: Guide? = nil, reported: () -> [ModelReport]
     ) -> Int {
         interpreter.logged = { guide?.add($0) }
+        interpreter.ordered = { [unowned interpreter] target, callback in
+            let (callbacks, above) = (
+                interpreter.consumersThatRan[target], interpreter.consumersAbove[callback]
+            )
+            guide?.add(callbacks ?? [], above: above, of: target)
+        }
         interpreter.perform(program.steps)
         interpreter.sharesHandles = program.releasesHandles
         let status = withUnsafeMutablePointer(to: &order) { order in
-            Search.runThreads(
+            runThreads(
                 program.threads.enumerated().map { thread, actions in
                     {
                         for (index, action) in actions.enumerated() {

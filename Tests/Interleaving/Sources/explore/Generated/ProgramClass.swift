@@ -34,7 +34,7 @@ struct ProgramClass {
     enum OperationKind {
         case resolve, reject, cancel, cancelSource, follow, runWork, dropWork, dropDispatcher, attach, drop,
             dropSource, expire, dropResolver, wait, timeout
-        case pause, unpause, pauseSource, unpauseSource
+        case pause, unpause, pauseSource, unpauseSource, look
         /// Completes a source through the resolver that its canceller has kept.
         case resolveKept
         /// Makes a list of two sources; cancels what the operation before made.
@@ -83,10 +83,9 @@ struct ProgramClass {
             let next = graphsWithExtras(graph)
             if !next.isEmpty { graph = one(of: next) }
         }
-        let choices = choices(on: graph)
         let threads = one(of: [[2, 2], [1, 3], [1, 1, 2], [1, 2, 2], [2, 2, 2]]).enumerated().map {
             thread, count in
-            (0..<count).map { one(of: choices).numbered(100 + 10 * thread + $0) }
+            (0..<count).map { one(of: choices(on: graph, number: 100 + 10 * thread + $0)) }
         }
         return ModelProgram(steps: graph.setup, threads: threads)
     }
@@ -101,7 +100,7 @@ struct ProgramClass {
     private func graphsWithExtras(_ graph: ProgramGraph) -> [ProgramGraph] {
         extras.flatMap { extra in
             switch extra {
-            case .action: choices(on: graph).flatMap { graph.performing($0) }
+            case .action: choices(on: graph, number: 0).flatMap { graph.performing($0) }
             case .canceller: graph.withCancellers()
             case .finalizer: graph.withFinalizers()
             case .paused: [graph.paused()]
@@ -114,76 +113,58 @@ struct ProgramClass {
     /// Adds the programs that have one operation in each of up to three threads; where there are more, the last threads
     /// have several. (Fewer threads have no orders that these lack.)
     private func addPrograms(_ graph: ProgramGraph, _ count: Int, to programs: inout [ModelProgram]) {
-        let choices = choices(on: graph)
-        let repeatable = Set(choices.indices.filter { choices[$0].isAttaching })
-        for threads in Distribution(choiceCount: choices.count, repeatable: repeatable).threads(count) {
+        // The choices of the first, second … operation of each thread.
+        let choices = (0..<3).map { thread in
+            (0..<count).map { self.choices(on: graph, number: 100 + 10 * thread + $0) }
+        }
+        let repeatable = choices[0][0].indices.filter {
+            if case .attach = choices[0][0][$0] { true } else { false }
+        }
+        let distribution = Distribution(choiceCount: choices[0][0].count, repeatable: Set(repeatable))
+        for threads in distribution.threads(count) {
             let actions = threads.enumerated().map { thread in
-                thread.element.enumerated().map { index, choice in
-                    choices[choice].numbered(100 + 10 * thread.offset + index)
-                }
+                thread.element.enumerated().map { index, choice in choices[thread.offset][index][choice] }
             }
             programs.append(ModelProgram(steps: graph.setup, threads: actions))
         }
     }
 
-    private func choices(on graph: ProgramGraph) -> [ModelAction] {
+    /// Returns the operations on a graph, under that number.
+    private func choices(on graph: ProgramGraph, number: Int) -> [ModelAction] {
         let completer = self.sources == .plain ? Completer.handle : .resolver
         let sources = graph.sources.indices.map { $0 + 1 }
         let links = graph.nodes.filter { $0 > 10 }
         return operations.flatMap { kind -> [ModelAction] in
             switch kind {
-            case .resolve: sources.map { .fire(id: 0, $0, through: completer, .value(.number($0))) }
-            case .reject: sources.map { .fire(id: 0, $0, through: completer, .failure(.test($0))) }
+            case .resolve: sources.map { .fire(id: number, $0, through: completer, .value(.number($0))) }
+            case .reject: sources.map { .fire(id: number, $0, through: completer, .failure(.test($0))) }
             case .cancel: links.map { .cancel($0) }
             case .cancelSource: sources.map { .cancel($0) }
-            case .follow: sources.dropFirst().map { .follow(id: 0, $0, through: .handle, 1) }
+            case .follow: sources.dropFirst().map { .follow(id: number, $0, through: .handle, 1) }
             case .runWork: [.runWork]
             case .dropWork: [.dropWork]
             case .dropDispatcher: [.dropDispatcher]
-            case .wait: graph.nodes.map { .wait(id: 0, $0) }
-            case .timeout: graph.nodes.map { .timeout(id: 0, $0) }
+            case .wait: graph.nodes.map { .wait(id: number, $0) }
+            case .timeout: graph.nodes.map { .timeout(id: number, $0) }
             case .pauseSource: [.pause(1)]
-            case .unpauseSource: [.unpause(id: 0, 1)]
+            case .unpauseSource: [.unpause(id: number, 1)]
             case .pause: graph.nodes.map { .pause($0) }
-            case .unpause: graph.nodes.map { .unpause(id: 0, $0) }
-            case .attach: graph.nodes.map { .attach(id: 0, to: $0, Callback(form: .then), keep: true) }
+            case .unpause: graph.nodes.map { .unpause(id: number, $0) }
+            case .attach: graph.nodes.map { .attach(id: number, to: $0, Callback(form: .then), keep: true) }
+            case .look: graph.nodes.map { .look($0) }
             case .drop: links.map { .drop($0) }
             case .dropSource: sources.map { .drop($0) }
             case .dropResolver: sources.map { .dropResolver($0) }
             case .resolveKept:
-                graph.kept.map { [.fire(id: 0, $0, through: .resolver, .value(.number($0)))] } ?? []
+                graph.kept.map { [.fire(id: number, $0, through: .resolver, .value(.number($0)))] } ?? []
             case .expire: [.expire]
             case .list(let rule):
-                sources.count < 2 ? [] : [.list(id: 0, [1, 2], rule, ListOptions(), keep: true)]
-            case .cancelLast: [.cancel(0)]
+                sources.count < 2 ? [] : [.list(id: number, [1, 2], rule, ListOptions(), keep: true)]
+            case .cancelLast: [.cancel(number - 1)]
             case .await: graph.tasks.map { .await($0) }
-            case .finally: graph.nodes.map { .finally(id: 0, $0, []) }
+            case .finally: graph.nodes.map { .finally(id: number, $0, []) }
             case .cancelTask: graph.tasks.map { .cancelTask($0) }
             }
-        }
-    }
-}
-
-extension ModelAction {
-    fileprivate var isAttaching: Bool { if case .attach = self { true } else { false } }
-
-    /// Returns the action under that number, if it is one that needs it.
-    fileprivate func numbered(_ number: Int) -> ModelAction {
-        switch self {
-        case .fire(_, let target, let completer, let outcome):
-            .fire(id: number, target, through: completer, outcome)
-        case .attach(_, let target, let callback, let keep):
-            .attach(id: number, to: target, callback, keep: keep)
-        case .unpause(_, let target): .unpause(id: number, target)
-        case .wait(_, let target): .wait(id: number, target)
-        case .timeout(_, let target): .timeout(id: number, target)
-        case .follow(_, let target, let completer, let other):
-            .follow(id: number, target, through: completer, other)
-        case .list(_, let inputs, let rule, let options, let keep):
-            .list(id: number, inputs, rule, options, keep: keep)
-        case .finally(_, let target, let actions): .finally(id: number, target, actions)
-        case .cancel(0): .cancel(number - 1)
-        default: self
         }
     }
 }

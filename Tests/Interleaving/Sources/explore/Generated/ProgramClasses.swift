@@ -52,7 +52,8 @@ extension ProgramClass {
             greatestLinks: 2),
         ProgramClass(
             name: "handles", links: [.map, .thenPending, .recover, .follow],
-            operations: [.resolve, .reject, .cancel, .drop, .dropSource], extras: [.action], greatestLinks: 2),
+            operations: [.resolve, .reject, .cancel, .drop, .dropSource, .look], extras: [.action],
+            greatestLinks: 2),
         ProgramClass(
             name: "resolvers", links: [.map, .thenPending],
             operations: [.resolve, .reject, .cancel, .cancelSource, .dropResolver, .resolveKept],

@@ -47,7 +47,7 @@ extension ObjectClass {
     // MARK: A channel: each listener receives the messages of one thread in their order
 
     static let channel = ObjectClass(
-        name: "channel", calls: ["post", "postRetained", "listen", "remove", "finish"],
+        name: "channel", calls: ["post", "postRetained", "listen", "remove", "release", "finish"],
         exclusive: ["post", "postRetained"],
         make: {
             let channel = Channel<Int>()
@@ -60,6 +60,7 @@ extension ObjectClass {
                 case "listen":
                     channel.listen(state.owner(thread, number)) { state.receive($0, number) }
                 case "remove": if let owner = state.owners[thread] { channel.remove(owner) }
+                case "release": state.release(thread)
                 default: channel.finish()
                 }
             } results: {
@@ -82,7 +83,7 @@ extension ObjectClass {
                     if isFinished { return }
                     listeners.append(number)
                     if let retained { state.receive(retained, number) }
-                case "remove": listeners.removeAll { $0 == state.last[thread] }
+                case "remove", "release": listeners.removeAll { $0 == state.last[thread] }
                 default: (isFinished, listeners, retained) = (true, [], nil)
                 }
             } results: {
@@ -93,7 +94,7 @@ extension ObjectClass {
     // MARK: Delegates, which receive a call of `notify` at once or when all threads have ended
 
     static let delegates = ObjectClass(
-        name: "delegates", calls: ["notify", "add", "addQueued", "remove", "count"],
+        name: "delegates", calls: ["notify", "add", "addQueued", "remove", "release", "count"],
         steps: ["notify": ["notify", "deliver", "deliverAll"], "count": ["notify", "count"]],
         finerStep: "deliver",
         make: {
@@ -105,6 +106,7 @@ extension ObjectClass {
                 case "add": delegates.add(state.owner(thread, number), on: nil)
                 case "addQueued": delegates.add(state.owner(thread, number), on: Stored(box: box))
                 case "count": state.results[number] = "\(delegates.count)"
+                case "release": state.release(thread)
                 default: if let owner = state.owners[thread] { delegates.remove(owner) }
                 }
             } results: {
@@ -129,7 +131,7 @@ extension ObjectClass {
                 case "deliver": deliver(number)
                 case "deliverAll": for _ in found[number]! { deliver(number) }
                 case "count": state.results[number] = "\(found[number]!.count { delegates.contains($0) })"
-                case "remove":
+                case "remove", "release":
                     guard let last = state.last[thread] else { return }
                     delegates.removeAll { $0 == last }
                     // What waits in a queue is not delivered after the removal.
@@ -152,17 +154,25 @@ private final class Received: CallTable, @unchecked Sendable {
         init(_ number: Int) { self.number = number }
     }
 
-    /// The last owner of each thread; and all of them, which are not released.
+    /// The last owner of each thread; and those before it.
     private(set) var owners: [Int: Owner] = [:]
-    private var all: [Owner] = []
+    private var others: [Owner] = []
     var received: [Int: [Int]] = [:]
     private let cell = Cell()
 
     func owner(_ thread: Int, _ number: Int) -> Owner {
         let owner = Owner(number)
-        all.append(owner)
-        (owners[thread], last[thread]) = (owner, number)
+        if let other = owners.updateValue(owner, forKey: thread) { others.append(other) }
+        last[thread] = number
         return owner
+    }
+
+    /// Releases the thread's last owner. (Not inlined: the table has to be up to date before.)
+    @inline(never)
+    func release(_ thread: Int) {
+        let released = owners.removeValue(forKey: thread)
+        cell.write()
+        _ = consume released
     }
 
     func receive(_ message: Int, _ listener: Int) {

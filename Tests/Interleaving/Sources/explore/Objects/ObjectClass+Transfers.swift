@@ -5,35 +5,35 @@ import Foundation
 
 /// The parts of transfers that threads share: the buffer of a stream, and the requests that wait for a place.
 extension ObjectClass {
-    /// A stream of pieces of one byte, of which one is in memory and the others are in a file, with one reader at a time.
-    /// A reader that receives the failure handles that of the request (U1).
+    /// A stream of pieces of one byte, of which one is in memory and the others are in a file. A reader that receives the
+    /// failure handles that of the request (U1).
     static let streamBuffer = ObjectClass(
         name: "streamBuffer", calls: ["append", "take", "note", "end", "fail", "cancel"],
         exclusive: ["take"],
         steps: [
-            "append": ["append", "deliver"], "take": ["take", "deliver"], "end": ["end", "deliver"],
-            "fail": ["fail", "deliver"], "cancel": ["cancel", "deliver"],
+            "append": ["append", "deliver", "deliverAll"], "take": ["take", "deliver", "deliverAll"],
+            "end": ["end", "deliver", "deliverAll"], "fail": ["fail", "deliver", "deliverAll"],
+            "cancel": ["cancel", "deliver", "deliverAll"],
         ],
+        finerStep: "deliver",
         make: {
             reports = []
             let buffer = Box(StreamBuffer(limit: 1, pauseByteCount: 1))
             let (deferred, resolver) = Deferred<StreamDataSource.Summary>.withResolver()
             let request = Box(deferred)
-            let state = WaitingCalls(), rooms = Log()
+            let state = CallTable(), rooms = Log()
             buffer.value!.setOnRoom { rooms.add("room") }
-            return ObjectRun { call, thread, number in
+            return ObjectRun { call, _, number in
                 guard let buffer = buffer.value else { return }
                 switch call {
                 case "append":
                     let pauses = try? buffer.append(Data([UInt8(number)]), mayPause: true)
                     state.results[number] = pauses == true ? "pauses" : "goes on"
                 case "take":
-                    guard state.waiting.isEmpty else { return state.results[number] = "busy" }
-                    state.begin(thread, number)
+                    state.results[number] = "pending"
                     buffer.take { [unowned buffer] taken in
                         if case .end(_?) = taken { buffer.handleFailure() }
                         state.results[number] = describe(taken)
-                        state.waiting = []
                     }
                 case "note": buffer.note(request.value!)
                 case "end": buffer.end(nil)
@@ -50,7 +50,7 @@ extension ObjectClass {
         },
         specify: {
             let state = CallTable()
-            var (memory, file, reader): ([Int], [Int], Int?) = ([], [], nil)
+            var (memory, file, readers): ([Int], [Int], [Int]) = ([], [], [])
             var (end, isPaused, mayCall, rooms): (String?, Bool, Bool, [String]) = (nil, false, true, [])
             var (isNoted, isThrown, isHandled) = (false, false, false)
             func take() -> String? {
@@ -62,6 +62,14 @@ extension ObjectClass {
                 }
                 return "[\(piece)]"
             }
+            @discardableResult func deliver() -> Bool {
+                guard let reader = readers.first, let taken = take() else { return false }
+                readers.removeFirst()
+                state.results[reader] = taken
+                if taken == "E1" || taken == "cancelled" { isThrown = true }
+                if isThrown, isNoted { isHandled = true }
+                return true
+            }
             return ObjectRun { call, _, number in
                 switch call {
                 case "append":
@@ -72,9 +80,10 @@ extension ObjectClass {
                     if pauses { isPaused = true }
                     state.results[number] = pauses ? "pauses" : "goes on"
                 case "take":
-                    guard reader == nil else { return state.results[number] = "busy" }
-                    (reader, state.results[number]) = (number, "pending")
-                case "deliver": break
+                    readers.append(number)
+                    state.results[number] = "pending"
+                case "deliver": deliver()
+                case "deliverAll": while deliver() {}
                 case "note": if isThrown { isHandled = true } else { isNoted = true }
                 default:
                     guard end == nil || call == "cancel" else { return }
@@ -83,10 +92,6 @@ extension ObjectClass {
                     end = ["end": "end", "fail": "E1"][call] ?? "cancelled"
                     mayCall = false
                 }
-                guard call == "deliver", let number = reader, let taken = take() else { return }
-                (reader, state.results[number]) = (nil, taken)
-                if taken == "E1" || taken == "cancelled" { isThrown = true }
-                if isThrown, isNoted { isHandled = true }
             } results: {
                 state.ends() + [rooms.joined(separator: " "), isHandled ? "[]" : "[\"unhandled:E1\"]"]
             }

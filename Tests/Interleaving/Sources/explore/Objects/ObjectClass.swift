@@ -9,7 +9,7 @@ struct ObjectClass: Sendable {
     var exclusive: Set<String> = []
     /// Calls that take place in several steps, between which other calls may come.
     var steps: [String: [String]] = [:]
-    /// A step that is left out where the orders would be too many.
+    /// A step that is left out at first, as the orders with it are many.
     var finerStep: String?
     /// Makes an object, or its specification: what performs a call of a thread, under the call's number, and what
     /// describes the results at the end.

@@ -1,7 +1,7 @@
 import CInterleaving
 
 /// Calls of an object by several threads.
-struct ObjectHistory: CustomStringConvertible {
+struct ObjectHistory: Searched {
     let object: ObjectClass
     let threads: [[Int]]
 
@@ -11,26 +11,40 @@ struct ObjectHistory: CustomStringConvertible {
         }.joined(separator: "\n")
     }
 
-    /// Runs all schedules, and returns a description of one that no order of the calls explains.
-    func judged(_ options: SearchOptions) -> (Judgement, violation: String?) {
-        let permitted = sequentialResults()
-        var judgement = Judgement()
-        var violation: String?
-        (judgement.schedules, judgement.isCutOff) = options.forEachSchedule {
-            let (results, order, status) = run()
-            if status == IL_REDUNDANT { return true }
-            let isPermitted =
-                status == IL_ENDED && permitted[results]?.contains { order.isContained(in: $0) } ?? false
-            if violation == nil, !isPermitted || il_failure() != nil {
-                violation = "schedule \(String(cString: il_schedule())): \(results)"
-                violation! += il_failure().map { " " + String(cString: $0) } ?? ""
-                violation! +=
-                    "\npermitted: \(permitted.keys.map { "\($0)" }.sorted().joined(separator: "\n           "))"
-            }
-            return false
+    /// Looks for a schedule that no order of the calls explains: first of their main steps, and then of all.
+    func judged(_ options: SearchOptions) -> Judgement {
+        var isCutOff = false
+        var known: [Bool: Results] = [:]
+        func permitted(isFine: Bool) -> Results {
+            if let known = known[isFine] { return known }
+            let steps = steps(isFine: isFine)
+            // Too many orders to try them all.
+            isCutOff = isFine && mergeCount(steps.map(\.count)) > 500_000
+            known[isFine] = isCutOff ? [:] : sequentialResults(steps)
+            return known[isFine]!
         }
-        return (judgement, violation)
+        func isPermitted(_ results: [String], _ order: RealTimeOrder) -> Bool {
+            [false, true].contains { isFine in
+                permitted(isFine: isFine)[results]?.contains { order.isContained(in: $0) } ?? false
+            }
+        }
+        var judgement = Judgement(options, limit: 2_000) {
+            let (results, order, status) = run()
+            let failure = il_failure().map { String(cString: $0) }
+            if status == IL_REDUNDANT || failure == nil && status == IL_ENDED && isPermitted(results, order) {
+                return (status, nil)
+            }
+            if isCutOff { return (status, nil) }
+            let keys = permitted(isFine: true).keys.map { "\($0)" }.sorted()
+            return (
+                status, "\(results) \(failure ?? "")\npermitted: \(keys.joined(separator: "\n           "))"
+            )
+        }
+        judgement.isCutOff = judgement.isCutOff || isCutOff
+        return judgement
     }
+
+    func runOnce() { _ = run() }
 
     private func run() -> (results: [String], order: RealTimeOrder, status: Int) {
         let cells = il_cells_alive()
@@ -43,7 +57,7 @@ struct ObjectHistory: CustomStringConvertible {
         var order = RealTimeOrder()
         let subject = object.make()
         let status = withUnsafeMutablePointer(to: &order) { order in
-            Search.runThreads(
+            runThreads(
                 threads.enumerated().map { thread, calls in
                     {
                         for (index, call) in calls.enumerated() {
@@ -59,20 +73,24 @@ struct ObjectHistory: CustomStringConvertible {
         return (subject.results(), order, status)
     }
 
-    /// Returns the results of all orders of the calls, each with those orders.
-    private func sequentialResults() -> [[String]: [RealTimeOrder]] {
-        // The steps of each thread: the call's index, what the specification performs, and whether the call begins or
-        // ends there.
-        let isLong = threads.joined().count { object.steps[object.calls[$0]]?.count ?? 0 > 2 } > 2
-        let steps = threads.map { calls in
+    private typealias Results = [[String]: Set<RealTimeOrder>]
+    /// A step of a call: the call's index, what the specification performs, and whether the call begins or ends there.
+    private typealias Step = (index: Int, part: String, isFirst: Bool, isLast: Bool)
+
+    private func steps(isFine: Bool) -> [[Step]] {
+        threads.map { calls in
             calls.enumerated().flatMap { index, call in
                 let name = object.calls[call]
-                let parts = (object.steps[name] ?? [name]).filter { !isLong || $0 != object.finerStep }
+                let parts = (object.steps[name] ?? [name]).filter { isFine || $0 != object.finerStep }
                 return parts.enumerated().map { (index, $1, $0 == 0, $0 == parts.count - 1) }
             }
         }
-        var results: [[String]: [RealTimeOrder]] = [:]
-        for merged in merges(steps.map { $0.count }) {
+    }
+
+    /// Returns the results of all orders of the steps, each with the orders of the calls.
+    private func sequentialResults(_ steps: [[Step]]) -> Results {
+        var results: Results = [:]
+        for merged in merges(steps.map(\.count)) {
             var order = RealTimeOrder()
             var next = Array(repeating: 0, count: threads.count)
             let specification = object.specify()
@@ -83,9 +101,20 @@ struct ObjectHistory: CustomStringConvertible {
                 specification.perform(part, thread, 10 * thread + index)
                 if isLast { order.end(thread, index) }
             }
-            results[specification.results(), default: []].append(order)
+            results[specification.results(), default: []].insert(order)
         }
         return results
+    }
+
+    private func mergeCount(_ lengths: [Int]) -> Double {
+        var (total, count) = (0.0, 1.0)
+        for length in lengths {
+            for place in 1...length {
+                total += 1
+                count *= total / Double(place)
+            }
+        }
+        return count
     }
 
     private func merges(_ rest: [Int]) -> [[Int]] {

@@ -2,35 +2,9 @@ import CInterleaving
 import Deferred
 import DeferredTesting
 
-/// Chains, lists and dispatchers with what programs do not have: `description`, `wait` without a time limit, a list with
-/// two Deferreds, work that runs twice.
+/// Chains, lists and dispatchers with what programs do not have: `wait` without a time limit, a list with two Deferreds,
+/// work that runs twice, a recording that begins meanwhile.
 func defineChainsScenarios() {
-    scenario("release-describe-cancel") {
-        let d = Box(D())
-        let c = d.value!.map { v -> Int in v }
-        let e = c.map { v -> Int in v }
-        return Program({ _ = d.take() }, { _ = e.description }, { e.cancel() }) {
-            let r = show(e.currentResult)
-            return all(
-                expect(r == "abandoned" || r == "cancelled", r),
-                expect(reports.isEmpty || reports == ["unhandled:abandoned"], "\(reports)"))
-        }
-    }
-    // P1 and wait(): consumers suspended by a pause are notified by the thread that unpauses.
-    scenario("wait-paused-unpause") {
-        let d = D(), log = Log()
-        let child = Box<D>(nil)
-        d.done { _ in
-            d.pause()
-            child.value = d.map { $0 + 1 }
-        }
-        d.done { _ in log.within("b") }
-        d.resolve(1)
-        let c = child.take()!
-        return Program({ wait(for: c, log) }, { d.unpause() }) {
-            all(expect(log.count("2") == 1 && log.count("b") == 1, log.text), noReports())
-        }
-    }
     // wait() asks whether it would wait for itself, while other threads move the chain.
     scenario("wait-search-moving") {
         let s = D(), d = D(), log = Log(), inner = D()
@@ -121,6 +95,22 @@ func defineChainsScenarios() {
         let work = box.take()!
         return Program({ work() }, { work() }) {
             all(expect(log.text == "c =1", log.text), noReports())
+        }
+    }
+    // A recording that is switched on and off meanwhile changes nothing.
+    scenario("recording-start-resolve-cancel", includesGlobals: true) {
+        let d = D(), log = Log()
+        let c = d.map { v -> Int in
+            log.within("c"); return v
+        }
+        return Program(
+            {
+                let recording = DeferredDiagnostics.startRecording()
+                recording.stop()
+            }, { d.resolve(1) }, { c.cancel() }
+        ) {
+            let result = show(c.currentResult)
+            return all(expect(result == (log.has("c") ? "1" : "cancelled"), result + log.text), noReports())
         }
     }
 }

@@ -5,45 +5,6 @@ import Multicast
 
 /// Channels, delegates and pairs of closures.
 func defineMulticastScenarios() {
-    scenario("channel-of-two-multicast") {
-        let m = MulticastDelegate<Delegate>(), log = Log()
-        let a = Delegate(log, "a"), b = Box(Delegate(log, "b"))
-        m.add(a, on: InlineDispatcher())
-        m.add(b.value!, on: InlineDispatcher())
-        return Program(
-            { m.notify { _ = $0.ask() } }, { _ = b.take() },
-            {
-                m.remove(a)
-                m.add(a, on: InlineDispatcher())
-            }
-        ) {
-            let before = log.entries.count
-            m.notify { _ = $0.ask() }
-            return all(
-                expect(log.entries.suffix(from: before) == ["a"], log.text), expect(before <= 3, log.text))
-        }
-    }
-    scenario("channel-post-queued-remove") {
-        let channel = Channel<Int>(), log = Log(), box = WorkBox()
-        let a = Delegate(log, "a")
-        channel.listen(a, on: Stored(box: box)) { log.add("a\($0)") }
-        return Program({ channel.post(1) }, { channel.remove(a) }, { box.runAll() }) {
-            let before = log.entries.count
-            box.runAll()
-            hold(a)
-            return expect(log.entries.count == before && before <= 1, log.text)
-        }
-    }
-    scenario("channel-post-release-post") {
-        let channel = Channel<Int>(), log = Log()
-        let a = Box(Delegate(log, "a"))
-        channel.listen(a.value!) { log.add("a\($0)") }
-        return Program({ channel.post(1) }, { _ = a.take() }, { channel.post(2) }) {
-            let before = log.entries.count
-            channel.post(3)
-            return expect(log.entries.count == before && before <= 2, log.text)
-        }
-    }
     scenario("channel-listen-retained-post") {
         let channel = Channel<Int>(), log = Log()
         let a = Delegate(log, "a")
@@ -89,17 +50,6 @@ func defineMulticastScenarios() {
             hold(a)
             closures.complete(with: .success(3))
             return expect(log.entries.count <= 1 && !log.has("a3"), log.text)
-        }
-    }
-    scenario("multicast-release-add-notify") {
-        let m = MulticastDelegate<Delegate>(), log = Log()
-        let a = Box(Delegate(log, "a")), b = Delegate(log, "b")
-        m.add(a.value!, on: nil)
-        return Program({ m.notify { _ = $0.ask() } }, { _ = a.take() }, { m.add(b, on: nil) }) {
-            let before = log.entries.count
-            m.notify { _ = $0.ask() }
-            hold(b)
-            return expect(log.entries.suffix(from: before) == ["b"] && log.count("a") <= 1, log.text)
         }
     }
 }

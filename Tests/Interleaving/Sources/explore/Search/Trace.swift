@@ -6,12 +6,12 @@ import Runtime
 
 /// Prints the steps of a schedule, each with the source lines that led to it.
 enum Trace {
-    static func print(_ schedule: String, of scenario: Scenario, _ options: SearchOptions) {
+    static func print(_ schedule: String, of searched: any Searched) {
         prepare()
         var known: [String: String] = [:]
-        let search = Search(
-            scenario: scenario, mode: .replay(schedule), options: options, stepped: { Trace.note() })
-        _ = search.run()
+        SearchOptions.Mode.replay(schedule).begin(
+            includesGlobals: searched.includesGlobals, stepped: { Trace.note() })
+        if il_next() { searched.runOnce() }
         var lastThread: CInt?
         for index in 0..<il_step_count() {
             let thread = il_step_thread(index)
@@ -46,7 +46,7 @@ enum Trace {
     /// Files with what is on every stack.
     private static let hidden: Set = [
         "Atomic.swift", "DispatchSemaphore.swift", "Threads.swift", "SpinLock.swift", "Link+Word.swift",
-        "Trace.swift", "Search.swift", "Log.swift",
+        "Trace.swift", "Searched.swift", "Log.swift",
     ]
 
     /// Keeps the stack of the step that begins.
