@@ -109,10 +109,11 @@ extension Link {
         locked { state.handle() }
     }
 
-    /// Reports a failure that nothing handled, when the last handle is released (U1).
+    /// Reports a failure that nothing handled: the link's own, when the last handle is released, or one on its way to it
+    /// (U1).
     @inline(never)
-    func reportUnhandled() {
-        guard let error = payload.error, !payload.isOfCancelledWork, !(error is CancellationError) else {
+    func reportUnhandled(_ outcome: borrowing Payload) {
+        guard let error = outcome.error, !outcome.isOfCancelledWork, !(error is CancellationError) else {
             return
         }
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))

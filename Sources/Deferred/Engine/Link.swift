@@ -155,7 +155,7 @@ final class Link: @unchecked Sendable {
         switch phase {
         case .settled:
             if word.load(ordering: .acquiring) & ~Word.flags != 0 { flushAfterPause() }
-            if payload.isFailure && !state.marks.contains(.handled) { reportUnhandled() }
+            if payload.isFailure && !state.marks.contains(.handled) { reportUnhandled(payload) }
         case .source:
             if word.load(ordering: .acquiring) & ~Word.flags != 0 || coldState != nil { abandonAtEnd() }
         default:

@@ -191,6 +191,7 @@ extension Model {
         case .dropping:
             // Not reported unless something waits for it (U1).
             work.node.isHandled = true
+            reportLost(work)
             releaseCallback(of: work.node)
             fail(work.node, work.outcome.isCancelled ? .cancelled : .abandoned, in: loop)
         case .released:
@@ -267,7 +268,15 @@ extension Model {
         let isCancelled = work.node.cancelIsPending || work.outcome.isCancelled
         let fault = isCancelled ? Fault.cancelled : .abandoned
         work.node.isHandled = true
+        if !isCancelled { reportLost(work) }
         settle(work.node, .failure(fault), [], in: loop)
+    }
+
+    /// Nothing will handle the failure that is released with the work (U1).
+    private func reportLost(_ work: Work) {
+        guard case .failure(let fault) = work.outcome, fault != .cancelled, !work.upstream.wasCancelled
+        else { return }
+        reports.append(.unhandled(fault, made: work.node.made))
     }
 
     private func call(_ work: Work) -> CallbackAnswer<Handle> {

@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 extension Rules {
@@ -55,6 +56,14 @@ extension Rules {
                 $0.fail { _ in }
                 $0.done { _ in }
                 $0.done { _ in }
+            },
+            Use("a callback whose dispatcher drops it", "Boom(1)") { source in
+                source.done(on: DroppingDispatcher()) { _ in }.fail {
+                    #expect($0 as? DeferredError == .abandoned)
+                }
+            },
+            Use("a callback whose dispatcher drops it later", "Boom(1)") { source in
+                source.done(on: ManualDispatcher()) { _ in }
             },
             Use("an errback that throws", "Boom(2)") { $0.fail { _ -> Void in throw Boom(2) } },
             Use("an errback for another type", "Boom(1)") { _ = $0.recover(Crash.self) { _ in 0 } },
