@@ -42,6 +42,11 @@ final class FinalizerScope: @unchecked Sendable {
                 last.run(outcome)
                 continue
             }
+            // The next ones on the same dispatcher run with it. Not the entries: work must not retain its dispatcher (F4).
+            var runs = [last.run]
+            while let next = finalizers.last, next.dispatcher === dispatcher {
+                runs.append(finalizers.removeLast().run)
+            }
             // Whoever comes second continues with the rest: the finalizer, which has run, or its submission, which
             // has returned. So finalizers that run within the call are not nested in one another (F6).
             let turn = SpinLocked((isSecond: false, rest: Optional(takeRest())))
@@ -52,8 +57,8 @@ final class FinalizerScope: @unchecked Sendable {
                 }
             }
             let outcome = outcome.copy()
-            dispatcher.dispatchGuaranteed {
-                last.run(outcome)
+            dispatcher.dispatchGuaranteed { [runs] in
+                for run in runs { run(outcome) }
                 _ = pass()
             }
             return pass().map { [$0] } ?? []

@@ -21,6 +21,7 @@ extension Rules {
             let (source, finalized) = (Deferred<Int>(), Deferred<Int>())
             let links = Form.on(queue).map { $0.attach(source, Form.Body { _ in .resolved(1) }) }
             let log = Log()
+            finalized.finally(on: queue) { _ in log("added first") }
             finalized.finally(on: queue) { log("finalizer \(outcome($0))") }.both { _ in }
             for completed in [source, finalized] { completed.complete(with: input) }
             #expect(queue!.work.all.count == links.count + 1)
@@ -28,7 +29,7 @@ extension Rules {
             queue = nil
             #expect(known == nil)
             #expect(links.map(outcome) == Array(repeating: "abandoned", count: links.count))
-            #expect(log.all == ["finalizer \(outcome(input))"])
+            #expect(log.all == ["finalizer \(outcome(input))", "added first"])
         }
 
         @Test("F4: the library's own dispatchers, released with the first of several steps, end the chain")
