@@ -37,7 +37,6 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         }
     }
 
-    let limit: Int
     private let site: DeferredDiagnostic.Location
     /// The sequence's own estimate of its count; 0 if that is unreasonably large.
     private let claimedCount: Int
@@ -47,7 +46,6 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         _ sequence: sending S, _ limit: Int, _ site: DeferredDiagnostic.Location,
         _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
     ) {
-        self.limit = limit
         self.site = site
         let count = sequence.underestimatedCount
         claimedCount = count > 1_000_000 ? 0 : count

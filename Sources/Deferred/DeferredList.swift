@@ -175,7 +175,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
             return Deferred<U>(list.start(links, site))
         case .limited(let handle):
             let list = ListObserver(
-                rule, count: 0, limit: handle.inputs.limit, consumesErrors: consumesErrors,
+                rule, count: 0, addsInputs: true, consumesErrors: consumesErrors,
                 cancelsRemaining: cancelsRemaining, onStop: handle.inputs.leave(settled:), site, finish)
             let deferred = Deferred<U>(list.open())
             opened?(list)

@@ -57,15 +57,6 @@ public struct Resolver<Value: Sendable>: Sendable {
         if let source = right.source { source.follow(other.link) }
     }
 
-    /// As ``follow(_:)``, for a resolver that exists only to query cancellation: a wait for the Deferred is a
-    /// wait for `other`.
-    func follow(only other: Deferred<Value>) {
-        guard let source = right.source else { return }
-        let coldState = source.ensureColdState()
-        source.locked { coldState.completesOnlyByFollowing = true }
-        source.follow(other.link)
-    }
-
     /// Makes the Deferred take the outcome of what was made for it. If it was settled or cancelled meanwhile, that is
     /// cancelled, as far as nothing else consumes it, and a failure is not reported (C2, C4).
     package func follow(orCancel made: Deferred<Value>) {

@@ -39,17 +39,14 @@ extension Deferred {
     /// - a callback on the main queue or the main actor, and this is called there;
     /// - the callback that this is called from, or one that is notified after that.
     ///
-    /// What it waits for is found up the chain, through nested results, lists and Deferreds that follow others
-    /// (``shielded(fileID:line:)``, `retry` and `repeating` do). Of a list, this has to be so for all inputs that are
-    /// pending; inputs that a `limit` has not started do not count while all places are taken. A Deferred that may
-    /// still be completed explicitly, through a handle from ``init(fileID:line:)`` or a ``Resolver``, is waited for
-    /// even if it follows another, and so is one that a ``timeout(_:on:_:fileID:line:)`` can end. Possible cancels
-    /// are not taken into account.
+    /// What it waits for is found up the chain, and through nested results. What a ``timeout(_:on:_:fileID:line:)``
+    /// can end is waited for. Possible cancels are not taken into account.
     ///
-    /// - Important: The search does not detect other ways to need this thread: a serial queue of your own
-    ///   that waits for a callback on itself; a timer on the main queue, or a Task on the main actor, that is
-    ///   waited for there; a lock, a semaphore or a queue that only this thread would release. Without a time
-    ///   limit such a wait never ends.
+    /// - Important: The search does not detect other ways to need this thread: a list of which an input needs
+    ///   it; a Deferred that follows another, as ``shielded(fileID:line:)``, `retry`, `repeating` and a cache do;
+    ///   a serial queue of your own that waits for a callback on itself; a timer on the main queue, or a Task on
+    ///   the main actor, that is waited for there; a lock, a semaphore or a queue that only this thread would
+    ///   release. Without a time limit such a wait never ends.
     ///
     /// - Parameter timeout: The longest time to wait. When it has passed, this throws
     ///   ``DeferredError/timedOut``; the Deferred is not cancelled, and may be waited for again. Zero or less

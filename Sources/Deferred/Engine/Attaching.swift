@@ -30,18 +30,11 @@ extension Link {
             unlock(Link.append(consumer, to: word))
             return
         }
-        if Link.isIdle(word) {
-            var loop = DrainLoop()
-            activeThread = loop.thread
-            let consumers = ConsumerQueue(takenFrom: Link.append(consumer, to: word))
-            unlock(word | Word.draining)
-            loop.drainRetained(self, consumers)
-            loop.run()
-        } else {
-            // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
-            if word & Word.draining != 0 { consumer.upstream = Upstream(self) }
-            unlock(Link.append(consumer, to: word))
-        }
+        // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
+        if word & Word.draining != 0 { consumer.upstream = Upstream(self) }
+        var loop = DrainLoop()
+        loop.append(consumer, to: self, word)
+        loop.run()
     }
 
     /// Makes an idle, settled link `draining`: the caller runs a step in place and becomes responsible for

@@ -10,11 +10,10 @@ internal import Synchronization
 extension DrainLoop {
     /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
     mutating func cancel(_ roots: [Link]) {
-        if isCancelling {
+        if cancelInProgress != .none {
             for root in roots { enqueue(CancelRequest(root)) }
         } else {
-            isCancelling = true
-            cancelsSeveral = roots.count > 1
+            cancelInProgress = roots.count > 1 ? .ofSeveral : .ofOne
             for root in roots { walk(CancelRequest(root)) }
             finishCancelling()
         }
@@ -23,8 +22,8 @@ extension DrainLoop {
     /// Begins a request at its root, after those that are in progress on this loop: a new one, or one that
     /// was left in a link whose transition has ended.
     mutating func begin(_ request: CancelRequest) {
-        if isCancelling { return enqueue(request) }
-        isCancelling = true
+        if cancelInProgress != .none { return enqueue(request) }
+        cancelInProgress = .ofOne
         walk(request)
         finishCancelling()
     }
@@ -42,15 +41,17 @@ extension DrainLoop {
             } else if let source = others?.claimedWaiting.popFirst() ?? others?.claimed.popFirst() {
                 runCanceller(of: source)
             } else if let link = others?.detached.popFirst() {
-                runDetached(link)
+                // Its step runs with the error as if that had come from upstream.
+                let word = link.lock()
+                link.take(on: thread)
+                performCancelled(link, word)
             } else {
                 break
             }
         }
         // Releases its memory, which retains the roots.
         others?.requests = []
-        isCancelling = false
-        cancelsSeveral = false
+        cancelInProgress = .none
     }
 
     // MARK: Climbing
@@ -120,7 +121,14 @@ extension DrainLoop {
             return false
         case .detached:
             request.end()
-            let isFirst = link.locked { link.beDetached(on: thread) }
+            let thread = thread
+            // Not if another thread has its step.
+            let isFirst = link.locked {
+                guard link.state.detach(markIsOpen: link.isMarkOpen) else { return false }
+                link.activeThread = thread
+                link.upstream = .none
+                return true
+            }
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
             if isFirst { enqueue(detached: link) }
@@ -183,14 +191,13 @@ extension DrainLoop {
         switch action {
         case .protectRoot:
             return leave(&request, in: source, word)
-        case .detachList:
-            // If it cannot be detached, another thread is about to settle it.
-            guard let list = coldState?.list, list.detach() else { return leave(&request, in: source, word) }
-            fail(source, word, request)
-            cancelInputs(of: list)
-            return true
         case .fail:
-            fail(source, word, request)
+            let list = coldState?.list
+            // If it cannot be detached, another thread is about to settle it.
+            if let list, !list.detach() { return leave(&request, in: source, word) }
+            request.end()
+            finish(source, word, .failure(CancellationError()), isAnswered: true)
+            if let list { cancelInputs(of: list) }
             return true
         case .runCanceller, .stay, .cancelFollowed:
             break
@@ -206,25 +213,21 @@ extension DrainLoop {
         return true
     }
 
-    private mutating func fail(_ source: Link, _ word: UInt, _ request: CancelRequest) {
-        request.end()
-        finish(source, word, .failure(CancellationError()), isAnswered: true)
-    }
-
     /// Cancels the inputs of a list whose Deferred was cancelled. On its own, the list's callbacks precede
     /// the cancellers of its inputs (D4).
     private mutating func cancelInputs(of list: ListObserver) {
         let released = list.stop()
         let inputs = list.takeObservers()
-        if cancelsSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
-        enqueue(.cancel(cancelsSeveral ? [] : inputs, thenRelease: released))
+        let isOfSeveral = cancelInProgress == .ofSeveral
+        if isOfSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
+        enqueue(.cancel(isOfSeveral ? [] : inputs, thenRelease: released))
     }
 
     /// Begins a request for each link by which a locked source follows another, and unlocks it.
     private mutating func cancelFollowed(by source: Link, _ word: UInt) {
         let following = source.coldState?.following ?? []
         source.unlock(word)
-        if following.count > 1 { cancelsSeveral = true }
+        if following.count > 1 { cancelInProgress = .ofSeveral }
         for follower in following { CancelRequest(securing: follower).map { enqueue($0) } }
     }
 
@@ -252,15 +255,6 @@ extension DrainLoop {
         case .cancelFollowed: cancelFollowed(by: source, newWord)
         default: finish(source, newWord, .failure(CancellationError()), isAnswered: true)
         }
-    }
-
-    // MARK: Detaching
-
-    /// Runs the step of a detached link with the error, as if that had come from upstream.
-    private mutating func runDetached(_ link: Link) {
-        let word = link.lock()
-        link.take(on: thread)
-        performCancelled(link, word)
     }
 }
 
@@ -365,24 +359,6 @@ extension Link {
         let hasRequests = coldState.map { !$0.requests.isEmpty } ?? false
         let wasCancelled = isInterrupted || hasRequests || state.marks.contains(.cancelled)
         return .failure(wasCancelled ? CancellationError() : error)
-    }
-
-    /// Makes a waiting link `detached`, on this thread. Returns false if another thread has its step. Under
-    /// the lock.
-    func beDetached(on thread: UInt) -> Bool {
-        guard state.detach(markIsOpen: isMarkOpen) else { return false }
-        activeThread = thread
-        upstream = .none
-        return true
-    }
-
-    /// Makes a running link `dispatched`. Requests that were left in it end with a mark. Returns them, to be
-    /// released after the lock. Under the lock.
-    func becomeDispatched() -> [CancelRequest] {
-        let requests = coldState?.requests.takeAll() ?? []
-        state.dispatch(endingRequests: !requests.isEmpty)
-        for request in requests where request.root !== self { request.end() }
-        return requests
     }
 
     /// Whether this source follows others. Under the lock.

@@ -1,5 +1,4 @@
-/// Completing a source, delivering the outcome to its consumers, and settling those with the results of their
-/// steps.
+/// Completing a source explicitly, and settling any link with its outcome.
 extension Link {
     /// Completes the source and runs its callbacks; returns whether this call completed it (F1, F2).
     ///
@@ -17,19 +16,8 @@ extension Link {
         }
         var loop = DrainLoop()
         completionSite = site
-        if hasOnlyConsumers {
-            // As `DrainLoop.finish`, without the queue: the caller retains this source.
-            payload = outcome
-            state = state.settled()
-            activeThread = loop.thread
-            let consumers = ConsumerQueue(takenFrom: word)
-            unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
-            if consumers.isEmpty { return true }
-            loop.drainRetained(self, consumers)
-        } else {
-            if byCanceller { coldState?.cancellerThread = loop.thread }
-            loop.finish(self, word, outcome)
-        }
+        if byCanceller { coldState?.cancellerThread = loop.thread }
+        loop.finish(self, word, outcome)
         loop.run()
         return true
     }
@@ -77,134 +65,6 @@ extension Link {
     var isCancelled: Bool { locked { state.marks.contains(.cancelled) } }
 }
 
-// MARK: - Delivering
-
-/// Delivering an outcome to one consumer: running its step, or doing what else it has to.
-extension DrainLoop {
-    /// Notifies one consumer. Returns true if a failure belongs to it from now on: it took the outcome, or
-    /// would have, had it not been cancelled (U1).
-    @inline(__always)
-    mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
-        // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link
-        // with no other reference needs no lock, and may be bypassed (L6).
-        let consumer = taken.takeRetainedValue()
-        if consumer.isUnreachable(with: 0), consumer.hasOnlyStep {
-            return runUnreachable(consume consumer, with: outcome)
-        }
-        let word = consumer.lock()
-        guard consumer.phase == .waiting else {
-            consumer.unlock(word)
-            return false
-        }
-        let isConsumer = !consumer.onlyObserves
-        let isCancelled = consumer.begin(on: thread)
-        if isCancelled {
-            performCancelled(consume consumer, word)
-            return isConsumer
-        }
-        return perform(consume consumer, word, with: outcome) && isConsumer
-    }
-
-    /// Runs the step of an unreachable link, which needs no lock.
-    @inline(__always)
-    private mutating func runUnreachable(
-        _ link: consuming Link, with outcome: borrowing Link.Payload
-    ) -> Bool {
-        let isConsumer = !link.onlyObserves
-        _ = link.begin(on: thread)
-        let result = link.takeStep().run(outcome)
-        if result.kind == .wait {
-            conclude(consume link, result)
-        } else {
-            link.payload = result
-            link.state = link.state.settled()
-            link.word.store(Word.settled, ordering: .relaxed)
-        }
-        return isConsumer
-    }
-
-    /// Does with the outcome that a link waited for what the link has to. It is locked, and `running` on this
-    /// thread; unlocks it.
-    @inline(__always)
-    mutating func perform(
-        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
-    ) -> Bool {
-        switch link.payload.kind {
-        case .step where !Recording.isOn:
-            let step = link.takeStep()
-            link.unlock(word)
-            conclude(consume link, step.run(outcome))
-            return true
-        case .adopt, .observer, .awaiting:
-            return take(outcome, by: consume link, word)
-        default:
-            return performOther(consume link, word, with: outcome)
-        }
-    }
-
-    /// Settles a locked link that takes the outcome unchanged. Then notifies the list, or resumes the Task, that
-    /// it stands for.
-    @inline(never)
-    private mutating func take(
-        _ outcome: borrowing Link.Payload, by link: consuming Link, _ word: UInt
-    ) -> Bool {
-        if link.payload.kind == .adopt {
-            finish(consume link, word, outcome.copy())
-            return true
-        }
-        let step = link.settleAtEnd(word, with: outcome.copy())
-        if step.kind == .awaiting {
-            step.resume()
-            return true
-        }
-        let index = step.inputIndex
-        return step.takeReference(as: ListObserver.self).receive(at: index, by: link, in: &self)
-    }
-
-    /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays
-    /// small.
-    @inline(never)
-    private mutating func performOther(
-        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
-    ) -> Bool {
-        let payload = link.takeStep()
-        link.unlock(word)
-        switch payload.kind {
-        case .step:
-            let result = Recording.run(payload, of: link, outcome)
-            conclude(consume link, result)
-            return true
-        case .dispatchedStep:
-            submit(payload.takeReference(as: DispatchedStep.self), of: consume link, with: outcome.copy())
-            return true
-        case .forward:
-            return settle(payload.takeReference(as: Link.self), outcome.copy(), through: link)
-        case .release:
-            release(payload.takeReference(as: HeldPermit.self), of: link)
-            conclude(consume link, outcome.copy())
-            return true
-        case .noOp:
-            conclude(consume link, .value(()))
-            return false
-        default:
-            preconditionFailure("a waiting link has a step")
-        }
-    }
-
-    /// Releases a permit whose work has ended. If a list may now cancel those that wait for it, the list comes
-    /// first: none of them starts only to be cancelled (C7).
-    private mutating func release(_ permit: HeldPermit, of link: Link) {
-        if permit.isAwaited, link.leadsToCancellingList { enqueue(last: permit) } else { permit.release() }
-    }
-
-    /// As `perform`, with a cancellation in place of the outcome.
-    @inline(never)
-    mutating func performCancelled(_ link: consuming Link, _ word: UInt) {
-        let cancelled = Link.Payload.failure(CancellationError())
-        _ = perform(consume link, word, with: cancelled)
-    }
-}
-
 // MARK: - Settling
 
 /// Settling a link: storing its outcome, and enqueuing the notification of its consumers.
@@ -220,22 +80,17 @@ extension DrainLoop {
         }
     }
 
-    /// Completes a source on behalf of the engine. Returns false if it was settled before.
-    mutating func settle(
-        source: consuming Link, _ outcome: consuming Link.Payload, isAnswered: Bool = false
-    ) -> Bool {
+    /// Completes a source on behalf of the engine, unless it was settled before.
+    mutating func settle(source: Link, _ outcome: consuming Link.Payload) {
         let word = source.lock()
-        guard source.phase == .source else {
-            source.unlock(word)
-            return false
-        }
-        finish(source, word, outcome, isAnswered: isAnswered)
-        return true
+        guard source.phase == .source else { return source.unlock(word) }
+        finish(source, word, outcome)
     }
 
-    /// Fails a running link, or with the cancel that it received before (C5).
+    /// Fails a running link or a source, or with the cancel that it received before (C5).
     mutating func settle(_ link: Link, failingWith error: DeferredError) {
         let word = link.lock()
+        guard link.phase != .settled else { return link.unlock(word) }
         finish(link, word, link.failure(error), isAnswered: true)
     }
 
@@ -289,12 +144,12 @@ extension DrainLoop {
         link.unlock(Word.settled | (word & Word.paused) | (consumers.isEmpty ? 0 : Word.draining))
 
         if isRecorded { Recording.describeFailure(of: link) }
-        var inner = FinalizerScope.join(held, scope)
+        var inner = held.map { FinalizerScope.join($0, scope) } ?? scope
         if !finalizers.isEmpty {
             inner = FinalizerScope(finalizers, link.payload.copy(), in: inner.map { [$0] } ?? [])
         }
         if !consumers.isEmpty { enqueueDrain(link, consumers, inner) }
-        stopFollowing(following, as: state)
+        if !following.isEmpty { stopFollowing(following, as: state) }
         if !endsRequests { for request in requests { begin(request) } }
         withExtendedLifetime((released, canceller, list)) {}
     }
@@ -315,72 +170,8 @@ extension DrainLoop {
     mutating func retainScope(with link: Link) {
         guard let scope else { return }
         let coldState = link.ensureColdState()
-        link.locked { coldState.retainedScope = FinalizerScope.join(coldState.retainedScope, scope) }
-    }
-}
-
-extension Link {
-    /// Makes a waiting or dispatched link `running`, on this thread, which then owns its step. Returns
-    /// whether that receives `CancellationError` in place of the outcome. Under the lock.
-    @inline(__always)
-    func begin(on thread: UInt) -> Bool {
-        activeThread = thread
-        upstream = .none
-        return state.run() && endsMark()
-    }
-
-    @inline(never)
-    private func endsMark() -> Bool {
-        let (isInterrupted, isProtected) = state.takeInterruption()
-        let isEnded = isProtected && coldState?.cancelMark?.end() ?? false
-        return isInterrupted || isEnded
-    }
-
-    /// Makes a waiting or detached link `running`, on this thread, which then owns its step and has decided
-    /// what that receives. Under the lock.
-    func take(on thread: UInt) {
-        activeThread = thread
-        upstream = .none
-        state.take()
-    }
-
-    /// Takes out the step. Under the lock, in the critical section that makes the link `running`.
-    @inline(__always)
-    func takeStep() -> Payload {
-        var payload = Payload.none
-        swap(&payload, &self.payload)
-        return payload
-    }
-
-    /// Whether an unreachable link has a step to run, and nothing but the outcome matters when it is settled.
-    @inline(__always)
-    fileprivate var hasOnlyStep: Bool {
-        phase == .waiting && payload.kind == .step && coldState == nil && state.marks.isEmpty
-            && !Recording.isOn
-    }
-
-    /// Settles a locked link at the end of a chain, that of a list or of a Task that awaits, and returns its
-    /// step. It has no consumers and no cold state, and its failure belongs to the list or the Task (D3).
-    @inline(__always)
-    fileprivate func settleAtEnd(_ word: UInt, with outcome: consuming Payload) -> Payload {
-        assert(word & ~Word.flags == 0 && coldState == nil)
-        if Recording.isOn && payload.kind == .awaiting { Recording.settled(self, .value(())) }
-        swap(&outcome, &payload)
-        var settled = state.settled()
-        settled.handle()
-        state = settled
-        unlock(word | Word.settled)
-        return outcome
-    }
-
-    /// Takes the consumers attached since the drain loop took the list. If there are none, the link becomes
-    /// idle.
-    @inline(__always)
-    func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
-        let word = lock()
-        if wasPassedOn { state.handle() }
-        let consumers = ConsumerQueue(takenFrom: word)
-        unlock(consumers.isEmpty ? word & ~Word.draining : word & Word.flags)
-        return consumers
+        link.locked {
+            coldState.retainedScope = coldState.retainedScope.map { FinalizerScope.join($0, scope) } ?? scope
+        }
     }
 }

@@ -76,15 +76,11 @@ extension Unmanaged<Link> {
 
     /// The link before this one in the list; meaningless for the first.
     fileprivate var previous: Unmanaged<Link>? {
-        @inline(__always) get { Link.last(in: _withUnsafeGuaranteedRef { $0.threadOrPrevious }) }
+        @inline(__always) get { _withUnsafeGuaranteedRef { $0.previousOrThread.previous } }
         @inline(__always) nonmutating set {
-            _withUnsafeGuaranteedRef { $0.threadOrPrevious = newValue?.bits ?? 0 }
+            guard let newValue else { return }
+            _withUnsafeGuaranteedRef { $0.previousOrThread = PreviousOrThread(previous: newValue) }
         }
-    }
-
-    @inline(__always)
-    fileprivate static func == (a: Unmanaged<Link>, b: Unmanaged<Link>) -> Bool {
-        a.toOpaque() == b.toOpaque()
     }
 
     /// Whether there is one reference to the link.
@@ -129,7 +125,7 @@ extension Link {
 
     /// The only link in the list of `word`. Under the lock.
     static func only(in word: UInt) -> Unmanaged<Link>? {
-        guard let last = last(in: word), let first = last.next, first == last else { return nil }
+        guard let last = last(in: word), let first = last.next, first.bits == last.bits else { return nil }
         return last
     }
 
@@ -154,7 +150,7 @@ extension Link {
         var current = last
         while let next = current.next {
             if next._withUnsafeGuaranteedRef(predicate) { return true }
-            if next == last { return false }
+            if next.bits == last.bits { return false }
             current = next
         }
         return false
@@ -273,14 +269,14 @@ extension Link {
     private static func unlink(_ consumer: Link, from word: inout UInt) {
         let own = Unmanaged.passUnretained(consumer)
         guard let last = last(in: word), let first = last.next, let next = own.next else { return }
-        let previous = first == own ? last : own.previous
+        let previous = first.bits == own.bits ? last : own.previous
         own.next = nil
-        if next == own {
+        if next.bits == own.bits {
             word &= Word.flags
         } else if let previous {
             previous.next = next
             next.previous = previous
-            if last == own { word = previous.bits | (word & Word.flags) }
+            if last.bits == own.bits { word = previous.bits | (word & Word.flags) }
         }
         own.release()
     }

@@ -27,7 +27,8 @@ final class DispatchedStep: @unchecked Sendable {
         static let slot = ThreadSlot()
         /// The address of the step, which may have been deallocated.
         let step: UnsafeRawPointer
-        /// The link, if the step was run or released within the call, and the result.
+        /// The link, if the step was run or released within the call, and the result; `none` if it was
+        /// released: what it captured is released after this, and may cancel the link.
         var link: Link?
         var result = Link.Payload.none
     }
@@ -53,62 +54,80 @@ final class DispatchedStep: @unchecked Sendable {
     }
 
     deinit {
-        guard let link = takeLink(submitted.load(ordering: .acquiring)) else { return }
-        var loop = DrainLoop(scope.take())
-        let wasCancelled = begin(link, on: loop.thread) || input.error is CancellationError
-        // Not reported, unless a consumer takes it and leaves it unhandled (U1).
-        link.disownFailure()
-        end(&loop, consume link, .failure(wasCancelled ? CancellationError() : DeferredError.abandoned))
+        if submitted.load(ordering: .acquiring) != 0 { endWaiting(isReleased: true) }
     }
 
-    /// Makes the link `dispatched`, and returns the dispatcher.
-    fileprivate func prepare(
-        _ link: Link, _ input: consuming Link.Payload, _ scope: FinalizerScope?
-    ) -> any Dispatcher & AnyObject {
-        if Recording.isOn { Recording.dispatched(link, to: destination.name) }
-        guard let dispatcher else { preconditionFailure("a step is submitted once") }
-        self.input = input
-        self.scope = scope
-        let word = link.lock()
-        let requests = link.becomeDispatched()
-        link.activeThread = 0
-        link.payload = .none(submittedBy: self)
-        if !(dispatcher is DispatchQueue) {
-            type = Swift.type(of: dispatcher)
-            self.dispatcher = nil
-        }
-        link.unlock(word)
-        _ = consume requests
-        return dispatcher
-    }
-
-    /// Submits the work. A function of its own, so that on its return only the dispatcher retains the work,
-    /// and nothing here the dispatcher. Sound: it takes over the caller's references to the step and the
-    /// link.
+    /// Makes the link `dispatched`, and submits the work.
+    ///
+    /// A function of its own, so that on its return only the dispatcher retains the work, and nothing here the
+    /// dispatcher. Sound: it takes over the caller's references to the step and the link; the work has that to
+    /// the link from when `submitted` has its address.
     @inline(never)
     fileprivate static func submit(
-        _ step: Unmanaged<DispatchedStep>, _ link: Unmanaged<Link>,
-        to dispatcher: consuming any Dispatcher & AnyObject,
-        in call: UnsafeMutableRawPointer
+        _ step: Unmanaged<DispatchedStep>, _ link: Unmanaged<Link>, _ input: consuming Link.Payload,
+        _ scope: FinalizerScope?, in call: UnsafeMutableRawPointer
     ) {
         let step = step.takeRetainedValue()
+        guard let dispatcher = step.dispatcher else { preconditionFailure("a step is submitted once") }
+        step.input = input
+        step.scope = scope
         step.call = call
+        link._withUnsafeGuaranteedRef { link in
+            if Recording.isOn { Recording.dispatched(link, to: step.destination.name) }
+            let word = link.lock()
+            // Requests that were left in it end with a mark. They are released after the lock.
+            let requests = link.coldState?.requests.takeAll() ?? []
+            link.state.dispatch(endingRequests: !requests.isEmpty)
+            for request in requests where request.root !== link { request.end() }
+            link.activeThread = 0
+            // The step's address, without a reference: see `destination`.
+            let address = UInt(bitPattern: Unmanaged.passUnretained(step).toOpaque())
+            link.payload = Link.Payload(.none, (address, 0, 0, 0))
+            if !(dispatcher is DispatchQueue) {
+                step.type = Swift.type(of: dispatcher)
+                step.dispatcher = nil
+            }
+            link.unlock(word)
+            _ = consume requests
+        }
         step.submitted.store(UInt(bitPattern: link.toOpaque()), ordering: .releasing)
-        dispatcher.dispatch { step.run() }
+        dispatcher.dispatch { step.endWaiting(isReleased: false) }
     }
 
-    /// Runs the step with the outcome, or with `CancellationError` if the link has been cancelled since (C5).
-    /// Once.
-    private func run() {
-        guard let link = takeLink(submitted.exchange(0, ordering: .acquiringAndReleasing)) else { return }
-        var step = Link.Payload.none
-        swap(&step, &self.step)
+    /// Runs the step with the outcome, or with `CancellationError` if the link has been cancelled since (C5);
+    /// if the dispatcher has released the work, fails the link. Once. Continues with the result, unless this
+    /// is within the call that submitted the work: then the drain loop does.
+    ///
+    /// Sound: the address is that of a reference, which `submit` stored, and which one exchange takes out.
+    private func endWaiting(isReleased: Bool) {
+        let address = UnsafeRawPointer(bitPattern: submitted.exchange(0, ordering: .acquiringAndReleasing))
+        guard let address else { return }
+        let link = Unmanaged<Link>.fromOpaque(address).takeRetainedValue()
         var input = Link.Payload.none
         swap(&input, &self.input)
         var loop = DrainLoop(scope.take())
-        if begin(link, on: loop.thread) { input = .failure(CancellationError()) }
-        let result = Recording.isOn ? Recording.run(step, of: link, input) : step.run(input)
-        end(&loop, consume link, result)
+        let word = link.lock()
+        let isCancelled = link.begin(on: loop.thread)
+        // That had an address, and no reference.
+        link.payload = .none
+        // Not reported, unless a consumer takes it and leaves it unhandled (U1).
+        if isReleased { link.state.handle() }
+        link.unlock(word)
+        if isCancelled { input = .failure(CancellationError()) }
+        var result = Link.Payload.none
+        if !isReleased {
+            swap(&result, &step)
+            result = Recording.isOn ? Recording.run(result, of: link, input) : result.run(input)
+        } else if input.error is CancellationError {
+            result = .failure(CancellationError())
+        }
+        if isWithinCall, let call = call?.assumingMemoryBound(to: Call.self) {
+            call.pointee.link = link
+            call.pointee.result = result
+        } else {
+            loop.concludeDispatched(link, result)
+            loop.run()
+        }
     }
 
     /// Whether this is within the call that submitted the work. (A call at the same address was for another
@@ -119,34 +138,6 @@ final class DispatchedStep: @unchecked Sendable {
         guard let call, Call.slot.value == call else { return false }
         let step = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         return call.assumingMemoryBound(to: Call.self).pointee.step == step
-    }
-
-    /// Continues with the result of the step; within the call, leaves it to the drain loop that submits.
-    private func end(_ loop: inout DrainLoop, _ link: consuming Link, _ result: consuming Link.Payload) {
-        if isWithinCall, let call = call?.assumingMemoryBound(to: Call.self) {
-            call.pointee.link = link
-            call.pointee.result = result
-        } else {
-            loop.conclude(link, result)
-            loop.run()
-        }
-    }
-
-    /// Makes the link `running`. Returns whether it was cancelled while the work was queued (C5).
-    private func begin(_ link: Link, on thread: UInt) -> Bool {
-        let word = link.lock()
-        let isCancelled = link.begin(on: thread)
-        // That had an address, and no reference.
-        link.payload = .none
-        link.unlock(word)
-        return isCancelled
-    }
-
-    /// Sound: the address is that of a reference, which `submit` stored, and which one exchange takes out.
-    private func takeLink(_ submitted: UInt) -> Link? {
-        UnsafeRawPointer(bitPattern: submitted).map {
-            Unmanaged<Link>.fromOpaque($0).takeRetainedValue()
-        }
     }
 
     /// Where a step runs or will run.
@@ -180,22 +171,28 @@ extension DrainLoop {
     mutating func submit(
         _ step: consuming DispatchedStep, of link: consuming Link, with input: consuming Link.Payload
     ) {
-        var dispatcher = Optional(step.prepare(link, input, scope))
         let submitted = Unmanaged.passRetained(consume link)
         let owned = Unmanaged.passRetained(consume step)
+        let scope = scope
+        var input = Optional(consume input)
         var call = DispatchedStep.Call(step: owned.toOpaque())
         withUnsafeMutablePointer(to: &call) { call in
-            guard let dispatcher = dispatcher.take() else { return }
+            guard let input = input.take() else { return }
             let outer = DispatchedStep.Call.slot.value
             DispatchedStep.Call.slot.value = UnsafeMutableRawPointer(call)
-            DispatchedStep.submit(owned, submitted, to: dispatcher, in: UnsafeMutableRawPointer(call))
+            DispatchedStep.submit(owned, submitted, input, scope, in: UnsafeMutableRawPointer(call))
             DispatchedStep.Call.slot.value = outer
         }
         if let link = call.link.take() {
             var result = Link.Payload.none
             swap(&result, &call.result)
-            conclude(link, result)
+            concludeDispatched(link, result)
         }
+    }
+
+    /// Continues with the result of a step that was submitted; `none` if its dispatcher has released it.
+    fileprivate mutating func concludeDispatched(_ link: consuming Link, _ result: consuming Link.Payload) {
+        if result.kind == .none { settle(link, failingWith: .abandoned) } else { conclude(link, result) }
     }
 }
 

@@ -10,11 +10,6 @@ struct DrainLoop: ~Copyable {
         case drain(Link, ConsumerQueue, FinalizerScope?)
         /// Cancel the inputs that a settled list no longer needs; then release what may have their handles.
         case cancel([Link], thenRelease: AnyObject?)
-
-        /// Stores the thread that is to notify the consumers of the link; 0 while a pause suspends that.
-        func setActiveThread(_ thread: UInt) {
-            if case .drain(let link, _, _) = self { link.locked { link.activeThread = thread } }
-        }
     }
 
     /// The thread that it runs on.
@@ -23,13 +18,13 @@ struct DrainLoop: ~Copyable {
     var scope: FinalizerScope?
     /// The first job in the queue. A linear chain never has more than one job, which is then neither an
     /// enum nor in an array. Set only while `others` is empty and there is no scope.
-    private var next: (link: Link, consumers: ConsumerQueue)?
+    var next: (link: Link, consumers: ConsumerQueue)?
     /// Further jobs; created with the first of them.
     private(set) var others: Jobs?
-    /// Whether a cancel is in progress on this loop; see `Cancelling.swift`.
-    var isCancelling = false
-    /// Whether that cancel is for several things at once.
-    var cancelsSeveral = false
+    /// The cancel that is in progress on this loop; see `Cancelling.swift`.
+    var cancelInProgress = CancelInProgress.none
+
+    enum CancelInProgress { case none, ofOne, ofSeveral }
 
     /// A queue of jobs, in the order in which they were enqueued.
     ///
@@ -82,9 +77,9 @@ struct DrainLoop: ~Copyable {
 
     @inline(never)
     mutating func enqueue(_ job: consuming Job) {
-        let others = ensureOthers()
-        if let (link, consumers) = next.take() { others.append(.drain(link, consumers, nil)) }
-        others.append(job)
+        let jobs = jobs
+        if let (link, consumers) = next.take() { jobs.append(.drain(link, consumers, nil)) }
+        jobs.append(job)
     }
 
     /// Enqueues the notification of `consumers`, with the caller's reference to `link`.
@@ -97,24 +92,28 @@ struct DrainLoop: ~Copyable {
         }
     }
 
-    @inline(never)
-    private mutating func ensureOthers() -> Jobs {
-        if let others { return others }
-        let fresh = Jobs()
-        others = fresh
-        return fresh
+    /// `others`, created if it is not there yet.
+    private var jobs: Jobs {
+        @inline(never) mutating get {
+            if let others { return others }
+            let fresh = Jobs()
+            others = fresh
+            return fresh
+        }
     }
 
-    mutating func enqueue(_ request: CancelRequest) { ensureOthers().requests.append(request) }
+    mutating func enqueue(_ request: CancelRequest) { jobs.requests.append(request) }
+
     /// Enqueues a source whose canceller is to run: before others if it only waits in a queue, as for a
     /// permit or an element, so that none begins because another has ended (C7).
     mutating func enqueue(claimed source: Link, isWaiting: Bool) {
-        let others = ensureOthers()
-        if isWaiting { others.claimedWaiting.append(source) } else { others.claimed.append(source) }
+        if isWaiting { jobs.claimedWaiting.append(source) } else { jobs.claimed.append(source) }
     }
-    mutating func enqueue(detached link: Link) { ensureOthers().detached.append(link) }
+
+    mutating func enqueue(detached link: Link) { jobs.detached.append(link) }
+
     /// Enqueues a permit, which is released after all jobs, those included that follow from them.
-    mutating func enqueue(last permit: HeldPermit) { ensureOthers().permits.append(permit) }
+    mutating func enqueue(last permit: HeldPermit) { jobs.permits.append(permit) }
 
     private var queued: Int { (next == nil ? 0 : 1) + (others?.count ?? 0) }
 
@@ -157,7 +156,7 @@ struct DrainLoop: ~Copyable {
     ///   - mark: The number of jobs in the queue before those that follow from this.
     ///   - isOwned: Whether the caller owns the only reference to `link` that this thread has.
     @inline(__always)
-    private mutating func drain(
+    mutating func drain(
         _ link: borrowing Link, _ consumers: consuming ConsumerQueue, _ mark: Int, isOwned: Bool
     ) {
         assert(link.word.load(ordering: .relaxed) & Word.draining != 0)
@@ -193,48 +192,208 @@ struct DrainLoop: ~Copyable {
         scope = current
     }
 
-    /// Continues to notify the consumers of `link` after a pause. The caller has made it `draining`.
-    mutating func resume(
-        _ link: Link, _ consumers: consuming ConsumerQueue, _ scope: consuming FinalizerScope?,
-        _ suspendedJobs: consuming [Job]
-    ) {
-        for job in suspendedJobs {
-            job.setActiveThread(thread)
-            enqueue(job)
-        }
-        // They retain scopes, which end with the jobs.
-        suspendedJobs = []
-        self.scope = consume scope
-        drain(link, consumers, 0, isOwned: false)
-        run()
+    /// Appends a consumer to the list of a locked link, and unlocks that; notifies the consumer at once if the
+    /// link is settled and idle (F3).
+    mutating func append(_ consumer: Link, to link: Link, _ word: UInt) {
+        let added = Link.append(consumer, to: word)
+        guard Link.isIdle(word) else { return link.unlock(added) }
+        link.activeThread = thread
+        let consumers = ConsumerQueue(takenFrom: added)
+        link.unlock(word | Word.draining)
+        drainRetained(link, consumers)
     }
+}
 
-    /// Suspends the notification of a paused link's consumers. Returns false if it was unpaused in the
-    /// meantime.
-    @inline(never)
-    private mutating func suspend(
-        _ link: borrowing Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
-    ) -> Bool {
-        if let (link, consumers) = next.take() { enqueue(.drain(link, consumers, nil)) }
-        let later = others?.removeAll(after: mark) ?? []
-        for job in later { job.setActiveThread(0) }
-        var word = link.lock()
-        guard word & Word.paused != 0, let coldState = link.coldState else {
-            link.unlock(word)
-            for job in later {
-                job.setActiveThread(thread)
-                enqueue(job)
-            }
+// MARK: - Delivering
+
+/// Delivering an outcome to one consumer: running its step, or doing what else it has to.
+extension DrainLoop {
+    /// Notifies one consumer. Returns true if a failure belongs to it from now on: it took the outcome, or
+    /// would have, had it not been cancelled (U1).
+    @inline(__always)
+    mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
+        // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link
+        // with no other reference needs no lock, and may be bypassed (L6).
+        let consumer = taken.takeRetainedValue()
+        if consumer.isUnreachable(with: 0), consumer.hasOnlyStep {
+            return runUnreachable(consume consumer, with: outcome)
+        }
+        let word = consumer.lock()
+        guard consumer.phase == .waiting else {
+            consumer.unlock(word)
             return false
         }
-        word = Link.prepend(consumers, to: word) & ~Word.draining
-        // From here on the link may be released with its last handle, so nothing in its list may point to it.
-        Link.forEach(in: word) { $0.point(to: nil) }
-        consumers = .empty
-        coldState.retainedScope = scope
-        coldState.suspendedJobs = later
-        if wasPassedOn { link.state.handle() }
+        let isConsumer = !consumer.onlyObserves
+        let isCancelled = consumer.begin(on: thread)
+        if isCancelled {
+            performCancelled(consume consumer, word)
+            return isConsumer
+        }
+        return perform(consume consumer, word, with: outcome) && isConsumer
+    }
+
+    /// Runs the step of an unreachable link, which needs no lock.
+    @inline(__always)
+    private mutating func runUnreachable(
+        _ link: consuming Link, with outcome: borrowing Link.Payload
+    ) -> Bool {
+        let isConsumer = !link.onlyObserves
+        _ = link.begin(on: thread)
+        let result = link.takeStep().run(outcome)
+        if result.kind == .wait {
+            conclude(consume link, result)
+        } else {
+            link.payload = result
+            link.state = link.state.settled()
+            link.word.store(Word.settled, ordering: .relaxed)
+        }
+        return isConsumer
+    }
+
+    /// Does with the outcome that a link waited for what the link has to. It is locked, and `running` on this
+    /// thread; unlocks it.
+    @inline(__always)
+    mutating func perform(
+        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
+    ) -> Bool {
+        switch link.payload.kind {
+        case .step where !Recording.isOn:
+            let step = link.takeStep()
+            link.unlock(word)
+            conclude(consume link, step.run(outcome))
+            return true
+        case .adopt, .observer, .awaiting:
+            return take(outcome, by: consume link, word)
+        default:
+            return performOther(consume link, word, with: outcome)
+        }
+    }
+
+    /// Settles a locked link that takes the outcome unchanged. Then notifies the list, or resumes the Task, that
+    /// it stands for.
+    @inline(never)
+    private mutating func take(
+        _ outcome: borrowing Link.Payload, by link: consuming Link, _ word: UInt
+    ) -> Bool {
+        if link.payload.kind == .adopt {
+            finish(consume link, word, outcome.copy())
+            return true
+        }
+        let step = link.settleAtEnd(word, with: outcome.copy())
+        if step.kind == .awaiting {
+            step.resume()
+            return true
+        }
+        let index = step.inputIndex
+        return step.takeReference(as: ListObserver.self).receive(at: index, by: link, in: &self)
+    }
+
+    /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays
+    /// small.
+    @inline(never)
+    private mutating func performOther(
+        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
+    ) -> Bool {
+        let payload = link.takeStep()
         link.unlock(word)
-        return true
+        switch payload.kind {
+        case .step:
+            let result = Recording.run(payload, of: link, outcome)
+            conclude(consume link, result)
+            return true
+        case .dispatchedStep:
+            submit(payload.takeReference(as: DispatchedStep.self), of: consume link, with: outcome.copy())
+            return true
+        case .forward:
+            return settle(payload.takeReference(as: Link.self), outcome.copy(), through: link)
+        case .release:
+            release(payload.takeReference(as: HeldPermit.self), of: link)
+            conclude(consume link, outcome.copy())
+            return true
+        case .noOp:
+            conclude(consume link, .value(()))
+            return false
+        default:
+            preconditionFailure("a waiting link has a step")
+        }
+    }
+
+    /// Releases a permit whose work has ended. If a list may now cancel those that wait for it, the list comes
+    /// first: none of them starts only to be cancelled (C7).
+    private mutating func release(_ permit: HeldPermit, of link: Link) {
+        if permit.isAwaited, link.leadsToCancellingList { enqueue(last: permit) } else { permit.release() }
+    }
+
+    /// As `perform`, with a cancellation in place of the outcome.
+    @inline(never)
+    mutating func performCancelled(_ link: consuming Link, _ word: UInt) {
+        let cancelled = Link.Payload.failure(CancellationError())
+        _ = perform(consume link, word, with: cancelled)
+    }
+}
+
+extension Link {
+    /// Makes a waiting or dispatched link `running`, on this thread, which then owns its step. Returns
+    /// whether that receives `CancellationError` in place of the outcome. Under the lock.
+    @inline(__always)
+    func begin(on thread: UInt) -> Bool {
+        activeThread = thread
+        upstream = .none
+        return state.run() && endsMark()
+    }
+
+    @inline(never)
+    private func endsMark() -> Bool {
+        let (isInterrupted, isProtected) = state.takeInterruption()
+        let isEnded = isProtected && coldState?.cancelMark?.end() ?? false
+        return isInterrupted || isEnded
+    }
+
+    /// Makes a waiting or detached link `running`, on this thread, which then owns its step and has decided
+    /// what that receives. Under the lock.
+    func take(on thread: UInt) {
+        activeThread = thread
+        upstream = .none
+        state.take()
+    }
+
+    /// Takes out the step. Under the lock, in the critical section that makes the link `running`.
+    @inline(__always)
+    func takeStep() -> Payload {
+        var payload = Payload.none
+        swap(&payload, &self.payload)
+        return payload
+    }
+
+    /// Whether an unreachable link has a step to run, and nothing but the outcome matters when it is settled.
+    @inline(__always)
+    fileprivate var hasOnlyStep: Bool {
+        phase == .waiting && payload.kind == .step && coldState == nil && state.marks.isEmpty
+            && !Recording.isOn
+    }
+
+    /// Settles a locked link at the end of a chain, that of a list or of a Task that awaits, and returns its
+    /// step. It has no consumers and no cold state, and its failure belongs to the list or the Task (D3).
+    @inline(__always)
+    fileprivate func settleAtEnd(_ word: UInt, with outcome: consuming Payload) -> Payload {
+        assert(word & ~Word.flags == 0 && coldState == nil)
+        if Recording.isOn && payload.kind == .awaiting { Recording.settled(self, .value(())) }
+        swap(&outcome, &payload)
+        var settled = state.settled()
+        settled.handle()
+        state = settled
+        unlock(word | Word.settled)
+        return outcome
+    }
+
+    /// Takes the consumers attached since the drain loop took the list. If there are none, the link becomes
+    /// idle.
+    @inline(__always)
+    func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
+        let word = lock()
+        if wasPassedOn { state.handle() }
+        let consumers = ConsumerQueue(takenFrom: word)
+        unlock(consumers.isEmpty ? word & ~Word.draining : word & Word.flags)
+        return consumers
     }
 }

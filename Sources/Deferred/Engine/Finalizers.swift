@@ -23,8 +23,7 @@ final class FinalizerScope: @unchecked Sendable {
     }
 
     /// Returns a scope that retains both.
-    static func join(_ first: FinalizerScope?, _ second: FinalizerScope?) -> FinalizerScope? {
-        guard let first else { return second }
+    static func join(_ first: FinalizerScope, _ second: FinalizerScope?) -> FinalizerScope {
         guard let second, second !== first else { return first }
         return FinalizerScope([], .none, in: [first, second])
     }

@@ -96,69 +96,44 @@ extension Link {
 
 /// Whether blocking a thread would mean waiting for that thread.
 extension Link {
-    /// Whether all that this link waits for, up the chain and through lists and links that follow, has yet to
+    /// Whether a link that this one waits for, up the chain and through nested waits to a source, has yet to
     /// run on `thread`, the current one: a callback that this is called from, what is notified after that, or
     /// a callback on the main queue while this is the main queue.
     ///
-    /// True only if that is certain, cancels aside: not for what another thread, or a timeout, may settle
-    /// first. Each link is read at another moment. That suffices: what waits for this thread does so while it
-    /// searches.
+    /// True only if that is certain, cancels aside: not for what a timeout may settle first. Each link is
+    /// read at another moment. That suffices: what waits for this thread does so while it searches.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
         // Known by the label: a mark of our own could be set only from off the queue.
         let isOnMainQueue = Platform.currentQueueLabel == DispatchQueue.main.label
         var walk = Walk(from: self)
-        var isFoundHere = false
-        var mayEndElsewhere = false
-        while !mayEndElsewhere,
-            walk.next({ link, others in
-                let links = link.linksToSettleFirst(thread, isOnMainQueue)
-                if links == nil { mayEndElsewhere = true }
-                if let links, links.isEmpty { isFoundHere = true }
-                others += links ?? []
-                return others.popLast()
-            }) != nil
-        {}
-        return isFoundHere && !mayEndElsewhere
+        var isFound = false
+        while walk.next({ link, _ in
+            let (isHere, destination, upstream) = link.nextToRun(on: thread)
+            isFound = isHere || isOnMainQueue && destination?.isMainQueue ?? false
+            return isFound ? nil : upstream
+        }) != nil {}
+        return isFound
     }
 
-    /// Returns what has to settle before this link settles, or notifies a new consumer: these links, or one
-    /// of them; none if something has yet to run on `thread`; `nil` if it may happen elsewhere, or is not
-    /// known.
-    private func linksToSettleFirst(_ thread: UInt, _ isOnMainQueue: Bool) -> [Link]? {
-        let word = lock()
-        switch phase {
-        case .settled, .running, .detached:
-            let isActive = phase != .settled || word & Word.draining != 0
-            let isHere = isActive && activeThread == thread
-            unlock(word)
-            return isHere ? [] : nil
-        case .waiting, .dispatched:
-            let destination = payload.destination
-            let mayEnd = phase == .dispatched || isDetached || made.origin == .timeout
-            let upstream = mayEnd ? nil : upstream.retained()
-            unlock(word)
-            if isOnMainQueue, let destination, destination.isMainQueue { return [] }
-            return upstream.map { [$0] }
-        case .source:
-            let list = coldState?.list
-            let following = isCompletedOnlyByFollowing ? coldState?.following ?? [] : []
-            unlock(word)
-            let links = list?.decidingObservers ?? following
-            return links.isEmpty ? nil : links
-        case .bypassed:
-            unlock(word)
-            return nil
+    /// Returns whether the link's step, or the notification of its consumers, is in progress on `thread`;
+    /// where its step is to run; and what it waits for, if nothing else can settle it first.
+    private func nextToRun(on thread: UInt) -> (isHere: Bool, DispatchedStep.Destination?, upstream: Link?) {
+        locked {
+            switch phase {
+            case .running, .detached:
+                return (activeThread == thread, nil, nil)
+            case .settled:
+                let isDraining = word.load(ordering: .relaxed) & Word.draining != 0
+                return (isDraining && activeThread == thread, nil, nil)
+            case .dispatched:
+                return (false, payload.destination, nil)
+            case .waiting:
+                let mayEnd = isDetached || made.origin == .timeout
+                return (false, payload.destination, mayEnd ? nil : upstream.retained())
+            case .source, .bypassed:
+                return (false, nil, nil)
+            }
         }
-    }
-}
-
-extension Link {
-    /// Whether, a cancel aside, only what this source follows can settle it: not its handles, nor completion
-    /// rights, which have the other references to `sourceReference`. Under its lock.
-    fileprivate var isCompletedOnlyByFollowing: Bool {
-        if isCompletedByHandles { return false }
-        let hasRights = sourceReference != nil && !isKnownUniquelyReferenced(&sourceReference)
-        return coldState?.completesOnlyByFollowing ?? false || !hasRights
     }
 }
 

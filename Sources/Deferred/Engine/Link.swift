@@ -74,9 +74,9 @@ final class Link: @unchecked Sendable {
     /// `hasFollowed`. The other bits are the link's unique number in recordings, 0 until there is one.
     private let marks = Atomic<UInt32>(0)
 
-    /// While the link is in a list, the address of the link before it there, under the lock of the list's
-    /// link; see ``ConsumerList``. Otherwise its `activeThread`.
-    @exclusivity(unchecked) var threadOrPrevious: UInt
+    /// The link before it in the list that it is in, under the lock of the list's link; otherwise its
+    /// `activeThread`.
+    @exclusivity(unchecked) var previousOrThread: PreviousOrThread
 
     /// Where the link was created; the highest bit is set if its handles may complete it.
     let lineAndOwner: UInt32
@@ -94,7 +94,7 @@ final class Link: @unchecked Sendable {
         file = site.file
         self.payload = payload
         state = LinkState(phase)
-        threadOrPrevious = 0
+        previousOrThread = PreviousOrThread(thread: 0)
         lineAndOwner = site.storedLine | (completedByHandles ? Link.completedByHandlesBit : 0)
         if Recording.isOn { Recording.made(self, phase) }
     }
@@ -180,8 +180,36 @@ extension Link {
     /// states: a waiting link may be in a list.
     @inline(__always)
     var activeThread: UInt {
-        get { threadOrPrevious }
-        set { threadOrPrevious = newValue }
+        get { previousOrThread.thread }
+        set { previousOrThread = PreviousOrThread(thread: newValue) }
+    }
+}
+
+/// One of two things that a link never has at once, in one word, whose lowest bit says which: the address of
+/// the link before it in a list, or a thread. (An enum of the two would take nine bytes, for which a link has
+/// no room.)
+struct PreviousOrThread {
+    private let bits: UInt
+
+    /// A thread's number, which is an address and even; 0 for none.
+    @inline(__always)
+    init(thread: UInt) {
+        assert(thread & 1 == 0)
+        bits = thread | 1
+    }
+
+    @inline(__always)
+    init(previous: Unmanaged<Link>) { bits = UInt(bitPattern: previous.toOpaque()) }
+
+    /// The thread, 0 if there is none.
+    @inline(__always)
+    var thread: UInt { bits & 1 == 0 ? 0 : bits & ~1 }
+
+    /// The link before, `nil` if there is none. Sound: the bits are the address of a link unless the lowest
+    /// is set.
+    @inline(__always)
+    var previous: Unmanaged<Link>? {
+        bits & 1 == 0 ? UnsafeRawPointer(bitPattern: bits).map { Unmanaged.fromOpaque($0) } : nil
     }
 }
 
@@ -290,8 +318,6 @@ final class ColdState: @unchecked Sendable {
     var following: [Link] = []
     /// The list that completes this link.
     var list: ListObserver?
-    /// Whether its resolvers exist only to query cancellation.
-    var completesOnlyByFollowing = false
     /// The number of pauses that have not been undone.
     var pauses: Int32 = 0
     /// The finalizers, in the order added.

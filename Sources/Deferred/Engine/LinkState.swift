@@ -195,10 +195,8 @@ extension LinkState {
 
     /// What a cancel does with a pending source.
     enum SourceCancel {
-        /// Fails it.
+        /// Fails it; that of a list ends with its list.
         case fail
-        /// Detaches its list, which fails it.
-        case detachList
         /// Stays in it, and runs its canceller.
         case runCanceller
         /// Stays in it while the canceller runs.
@@ -217,7 +215,7 @@ extension LinkState {
         assert(phase == .source)
         let action: SourceCancel
         if hasList {
-            action = .detachList
+            action = .fail
         } else if marks.contains(.cancellerRuns) {
             action = .stay
         } else if hasCanceller {
@@ -225,7 +223,7 @@ extension LinkState {
         } else {
             action = isFollowing && !marks.contains(.shielded) ? .cancelFollowed : .fail
         }
-        if !mayStay, action != .detachList, action != .fail { return .protectRoot }
+        if !mayStay, action != .fail { return .protectRoot }
         if !marks.contains(.cancelled) { marks.formUnion([.cancelled, .dropsLateResult]) }
         if action == .runCanceller { marks.insert(.cancellerRuns) }
         return action

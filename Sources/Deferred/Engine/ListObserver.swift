@@ -44,54 +44,51 @@ final class ListObserver: Sendable {
         /// How many inputs are pending.
         var remaining: Int
         var decision: Decision?
-        /// The links that observe the inputs which were there from the start, while they are needed.
-        var observers: [Link] = []
+        var observers = Observers()
         /// Whether an input is being attached: the thread that attaches it then settles the list.
         var isAttaching: Bool
         /// Whether the list's Deferred was cancelled.
         var isDetached = false
         var onStop: OnStop?
-    }
-
-    /// What only a list needs to which inputs are added one by one.
-    ///
-    /// Sound as `@unchecked Sendable`: its variables are read and written under the lock of the list's state
-    /// alone.
-    private final class Additions: @unchecked Sendable {
-        /// How many inputs are in progress at the same time.
-        let limit: Int
         /// Whether inputs may yet be added.
-        var isOpen = true
+        var isOpen: Bool
         /// How many inputs were added.
-        var count = 0
-        /// The links that observe the inputs, by index, while they are needed.
-        var observers: [Int: Link] = [:]
+        var addedCount = 0
         /// The input that failed last, while the list is open and waits for a value.
         var lastFailure: Link?
+    }
 
-        init(limit: Int) { self.limit = limit }
+    /// The links that observe the inputs, while they are needed.
+    private struct Observers {
+        /// Those of the inputs that were there from the start.
+        var given: [Link] = []
+        /// Those of inputs that were added one by one, by index.
+        var added: [Int: Link] = [:]
+
+        var inOrder: [Link] { added.isEmpty ? given : added.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     private let rule: Rule
-    private let additions: Additions?
+    private let addsInputs: Bool
     private let consumesErrors: Bool
     let cancelsRemaining: Bool
     private let finish: Finish
     private let state: SpinLocked<State>
 
     init(
-        _ rule: Rule, count: Int, limit: Int? = nil, consumesErrors: Bool, cancelsRemaining: Bool,
+        _ rule: Rule, count: Int, addsInputs: Bool = false, consumesErrors: Bool, cancelsRemaining: Bool,
         onStop: OnStop? = nil, _ site: DeferredDiagnostic.Location,
         _ finish: @escaping Finish
     ) {
         self.rule = rule
-        additions = limit.map { Additions(limit: $0) }
+        self.addsInputs = addsInputs
         self.consumesErrors = if case .each = rule { true } else { consumesErrors }
         self.cancelsRemaining = cancelsRemaining
         self.finish = finish
         let link = Link(.source, .none, site)
-        let isAttaching = limit == nil
-        state = SpinLocked(State(link: link, remaining: count, isAttaching: isAttaching, onStop: onStop))
+        state = SpinLocked(
+            State(
+                link: link, remaining: count, isAttaching: !addsInputs, onStop: onStop, isOpen: addsInputs))
         link.ensureColdState().list = self
     }
 
@@ -117,7 +114,7 @@ final class ListObserver: Sendable {
         }
         let isDecided = state.withLock { state in
             state.isAttaching = false
-            swap(&state.observers, &observers)
+            swap(&state.observers.given, &observers)
             return state.decision != nil
         }
         if isDecided { decide() }
@@ -130,13 +127,12 @@ final class ListObserver: Sendable {
         if case .each(let pass) = rule { pass(index, observer) }
         let (isInTime, decides, replaced): (Bool, Bool, Link?) = state.withLock { state in
             var replaced: Link?
-            if !needsSettled { additions?.observers[index] = nil }
+            if !needsSettled, addsInputs { state.observers.added[index] = nil }
             // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
             if state.isDetached && state.isAttaching { return (true, false, nil) }
             guard state.link != nil, state.decision == nil else { return (false, false, nil) }
             state.remaining -= 1
-            let isOpen = additions?.isOpen ?? false
-            let isLast = state.remaining == 0 && !isOpen
+            let isLast = state.remaining == 0 && !state.isOpen
             switch rule {
             case .all, .each: if isLast { state.decision = .all }
             case .untilFailure:
@@ -146,9 +142,9 @@ final class ListObserver: Sendable {
                     state.decision = .value(observer, index: index)
                 } else if isLast {
                     state.decision = .failure(observer)
-                } else if let additions, isOpen {
-                    replaced = additions.lastFailure
-                    additions.lastFailure = observer
+                } else if state.isOpen {
+                    replaced = state.lastFailure
+                    state.lastFailure = observer
                 }
             }
             return (true, state.decision != nil && !state.isAttaching, replaced)
@@ -157,7 +153,7 @@ final class ListObserver: Sendable {
         if decides { decide(in: &loop) }
         // A list with a limit has a link of its own for each input. Once the list is settled, nothing waits
         // for it: its abandonment is not reported (U1).
-        let isUnawaited = additions != nil && observer.payload.error as? DeferredError == .abandoned
+        let isUnawaited = addsInputs && observer.payload.error as? DeferredError == .abandoned
         return isInTime || consumesErrors || isUnawaited
     }
 
@@ -177,23 +173,20 @@ final class ListObserver: Sendable {
     }
 
     private func decide(in loop: inout DrainLoop) {
-        let (link, decision, observers, added) = state.withLock { state in
+        let (link, decision, observers) = state.withLock { state in
             let link = state.link.take()
-            let (observers, added) = (state.observers, additions?.observers)
+            let observers = state.observers
             // The cancel of what remains needs them.
-            if link != nil && !cancelsRemaining {
-                state.observers = []
-                additions?.observers = [:]
-            }
-            return (link, state.decision.take(), observers, added)
+            if link != nil && !cancelsRemaining { state.observers = Observers() }
+            return (link, state.decision.take(), observers)
         }
         guard let link, let decision else { return }
         let released = stop()
         switch decision {
-        case .all: _ = loop.settle(source: link, finish(Self.ordered(observers, added), 0))
-        case .value(let input, let index): _ = loop.settle(source: link, finish([input], index))
-        case .failure(let input): _ = loop.settle(source: link, input.payload.copy())
-        case .error(let error): _ = loop.settle(source: link, .failure(error))
+        case .all: loop.settle(source: link, finish(observers.inOrder, 0))
+        case .value(let input, let index): loop.settle(source: link, finish([input], index))
+        case .failure(let input): loop.settle(source: link, input.payload.copy())
+        case .error(let error): loop.settle(source: link, .failure(error))
         }
         if cancelsRemaining {
             loop.enqueue(.cancel(takeObservers(), thenRelease: released))
@@ -213,7 +206,7 @@ final class ListObserver: Sendable {
 
     /// Ends the list's need for inputs. Returns what is to be released after these have been cancelled.
     func stop() -> AnyObject? {
-        let (onStop, last) = state.withLock { ($0.onStop.take(), additions?.lastFailure.take()) }
+        let (onStop, last) = state.withLock { ($0.onStop.take(), $0.lastFailure.take()) }
         return withExtendedLifetime(last) { onStop?(self) }
     }
 
@@ -229,12 +222,11 @@ final class ListObserver: Sendable {
     /// Observes one more input. If the list was cancelled, or is settled and cancels what remains, the input
     /// is cancelled as far as this list consumes it.
     func add(_ input: Link, _ site: DeferredDiagnostic.Location) {
-        guard let additions else { preconditionFailure("the list was created with its inputs") }
         let index = state.withLock { state in
             state.isAttaching = true
             state.remaining += 1
-            additions.count += 1
-            return additions.count - 1
+            state.addedCount += 1
+            return state.addedCount - 1
         }
         let observer = Link(.waiting, .observer(self, index: index), site.of(.hidden))
         input.attach(observer)
@@ -242,7 +234,7 @@ final class ListObserver: Sendable {
             state.isAttaching = false
             let isPending = state.link != nil
             // Without it, one that has settled is received by now, or about to be.
-            if isPending && (needsSettled || !observer.isSettled) { additions.observers[index] = observer }
+            if isPending && (needsSettled || !observer.isSettled) { state.observers.added[index] = observer }
             return (isPending && state.decision != nil, !isPending && (cancelsRemaining || state.isDetached))
         }
         var loop = DrainLoop()
@@ -269,11 +261,11 @@ final class ListObserver: Sendable {
     ///   - missing: Stand for inputs that were never started, in the result of `.all`.
     func close(isCutOff: Bool, missing: [Link]) {
         let isDecided = state.withLock { state in
-            guard let additions, additions.isOpen else { return false }
-            additions.isOpen = false
+            guard state.isOpen else { return false }
+            state.isOpen = false
             if case .all = rule, state.link != nil {
                 for (offset, link) in missing.enumerated() {
-                    additions.observers[additions.count + offset] = link
+                    state.observers.added[state.addedCount + offset] = link
                 }
             }
             guard state.link != nil, state.decision == nil else { return false }
@@ -287,7 +279,7 @@ final class ListObserver: Sendable {
             case .untilValue where isCutOff:
                 state.decision = .error(CancellationError())
             case .untilValue:
-                state.decision = additions.lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
+                state.decision = state.lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
             }
             return !state.isAttaching
         }
@@ -303,42 +295,19 @@ final class ListObserver: Sendable {
     /// cancelled.
     var isUndecided: Bool { state.withLock { $0.link != nil && $0.decision == nil } }
 
-    /// The observers of the inputs still pending, if nothing else may settle the list: none while it is being
-    /// settled or cancelled, receives or adds an input, or has room for further inputs.
-    ///
-    /// An input settles first and is received by the list afterwards, in two critical sections. This
-    /// therefore reads the number of inputs that have not been received before it counts those that are
-    /// pending: if the two are equal, no input was between its two critical sections.
-    var decidingObservers: [Link] {
-        let (observers, unreceived) = state.withLock { state -> ([Link], Int) in
-            let hasRoom = additions.map { $0.isOpen && state.remaining < $0.limit } ?? false
-            guard state.link != nil, state.decision == nil, !hasRoom else { return ([], 0) }
-            return (Self.ordered(state.observers, additions?.observers), state.remaining)
-        }
-        let pending = observers.filter { observer in observer.locked { observer.phase != .settled } }
-        return pending.count == unreceived ? pending : []
-    }
-
     /// The links by which the list observes its inputs.
     var observers: [Link] {
         // Ordered under the lock, so that nothing reads the dictionary while it is changed in place.
-        state.withLock { Self.ordered($0.observers, additions?.observers) }
+        state.withLock { $0.observers.inOrder }
     }
 
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).
     func takeObservers() -> [Link] {
-        let (given, added) = state.withLock { state in
-            let taken = (state.observers, additions?.observers)
-            state.observers = []
-            additions?.observers = [:]
+        state.withLock { state in
+            let taken = state.observers
+            state.observers = Observers()
             return taken
-        }
-        return Self.ordered(given, added)
-    }
-
-    private static func ordered(_ given: [Link], _ added: [Int: Link]?) -> [Link] {
-        guard let added else { return given }
-        return added.sorted { $0.key < $1.key }.map(\.value)
+        }.inOrder
     }
 }

@@ -44,15 +44,11 @@ extension DrainLoop {
         let innerWord = inner.lock()
         // A cancel may have found it waiting by now.
         if waiter.isDetached { return inner.unlock(innerWord) }
-        if Link.isIdle(innerWord) {
-            inner.activeThread = thread
-            let consumers = ConsumerQueue(takenFrom: Link.append(waiter, to: innerWord))
-            inner.unlock(innerWord | Word.draining)
-            return drainRetained(inner, consumers)
-        }
+        let isIdle = Link.isIdle(innerWord)
         // Settled and paused: nothing retains it until it is unpaused.
-        if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.point(to: nil) }
-        inner.unlock(Link.append(waiter, to: innerWord))
+        if !isIdle, innerWord & (Word.settled | Word.draining) == Word.settled { waiter.point(to: nil) }
+        append(waiter, to: inner, innerWord)
+        if isIdle { return }
 
         let word = waiter.lock()
         let isWaiting = waiter.phase == .waiting
@@ -72,9 +68,7 @@ extension DrainLoop {
         }
         if isFollower {
             detachPending(waiter)
-            let word = target.lock()
-            guard target.phase == .source else { return target.unlock(word) }
-            finish(target, word, target.failure(.cycle), isAnswered: true)
+            settle(target, failingWith: .cycle)
         } else {
             detachPending(waiter, isCyclic: true)
         }
@@ -153,41 +147,29 @@ extension Unmanaged<Link> {
     /// reference; `nil` where that is not possible.
     fileprivate func bypass(to inner: Link) -> Unmanaged<Link>? {
         let word = _withUnsafeGuaranteedRef { $0.lock() }
-        let last = _withUnsafeGuaranteedRef { $0.onlyConsumer(in: word) }
-        guard let last else {
+        let mayBeBypassed = _withUnsafeGuaranteedRef {
+            $0.coldState == nil && $0.state.marks.isEmpty && ($0.phase == .running || $0.phase == .waiting)
+        }
+        guard mayBeBypassed, let last = Link.only(in: word) else {
             _withUnsafeGuaranteedRef { $0.unlock(word) }
             return nil
         }
         let lastWord = last._withUnsafeGuaranteedRef { $0.lock() }
-        let isBypassed = isUniquelyReferenced && last._withUnsafeGuaranteedRef { $0.adopts(from: inner) }
-        // Before a cancel can find it by its new upstream, which would unlink it from a list that it is not
-        // in.
-        if isBypassed { last._withUnsafeGuaranteedRef { $0.next = nil } }
-        last._withUnsafeGuaranteedRef { $0.unlock(lastWord) }
+        let adopts = last._withUnsafeGuaranteedRef { $0.phase == .waiting && $0.payload.kind == .adopt }
+        let isBypassed = isUniquelyReferenced && adopts
+        last._withUnsafeGuaranteedRef { last in
+            if isBypassed {
+                // It is in no list from here on: a cancel would find it by its new upstream, and unlink it.
+                last.next = nil
+                last.upstream = Upstream(inner)
+            }
+            last.unlock(lastWord)
+        }
         _withUnsafeGuaranteedRef { link in
             if isBypassed { link.state.bypass() }
             link.unlock(isBypassed ? 0 : word)
         }
         return isBypassed ? last : nil
-    }
-}
-
-extension Link {
-    /// The only consumer, if nothing else is to be considered when this link is bypassed. Under the lock.
-    ///
-    /// Sound: the list retains it as long as the lock is held.
-    fileprivate func onlyConsumer(in word: UInt) -> Unmanaged<Link>? {
-        guard coldState == nil, state.marks.isEmpty, phase == .running || phase == .waiting
-        else { return nil }
-        return Link.only(in: word)
-    }
-
-    /// Makes a link that adopts an outcome wait for `inner`. Returns false for any other link. Under the
-    /// lock.
-    fileprivate func adopts(from inner: Link) -> Bool {
-        guard phase == .waiting, payload.kind == .adopt else { return false }
-        upstream = Upstream(inner)
-        return true
     }
 }
 
@@ -214,12 +196,15 @@ extension Link {
 
 /// Finds cycles (L5): a link may not wait for what waits for it.
 extension Link {
-    /// Whether this link waits for `target`, directly or through nested waits, lists and links that follow.
+    /// Whether a link that completes `target` and waits for this one closes a cycle: whether this link waits for
+    /// `target`, directly or through nested waits, lists and links that follow.
     ///
-    /// Searches from both ends alternately, up from here and down from `target`, since either side may be a
-    /// chain of a million links: the cost is at most twice that of the smaller side.
-    func waits(for target: Link) -> Bool {
+    /// Only what waits for `target` can. Searches from both ends alternately, up from here and down from
+    /// `target`, since either side may be a chain of a million links: the cost is at most twice that of the
+    /// smaller side.
+    func closesCycle(with target: Link) -> Bool {
         if self === target { return true }
+        if target.word.load(ordering: .acquiring) & ~Word.flags == 0 { return false }
         var up = Walk(from: self)
         var down = Walk(from: target)
         var isFound = false
@@ -230,13 +215,6 @@ extension Link {
             guard let below = down.next({ $0.waitedForBy(&$1) }) else { return false }
             if below === self { return true }
         }
-    }
-
-    /// Whether a link that completes `target` and waits for this one closes a cycle. (Only what waits for
-    /// `target` can.)
-    func closesCycle(with target: Link) -> Bool {
-        self === target
-            || target.word.load(ordering: .acquiring) & ~Word.flags != 0 && waits(for: target)
     }
 
     /// Whether a list that cancels what remains waits for this link, directly or by way of others.

@@ -56,3 +56,57 @@ extension Link {
         loop.resume(standIn, consumers, coldState?.retainedScope.take(), consume suspendedJobs)
     }
 }
+
+extension DrainLoop {
+    /// Continues to notify the consumers of `link` after a pause. The caller has made it `draining`.
+    mutating func resume(
+        _ link: Link, _ consumers: consuming ConsumerQueue, _ scope: consuming FinalizerScope?,
+        _ suspendedJobs: consuming [Job]
+    ) {
+        for job in suspendedJobs {
+            job.setActiveThread(thread)
+            enqueue(job)
+        }
+        // They retain scopes, which end with the jobs.
+        suspendedJobs = []
+        self.scope = consume scope
+        drain(link, consumers, 0, isOwned: false)
+        run()
+    }
+
+    /// Suspends the notification of a paused link's consumers. Returns false if it was unpaused in the
+    /// meantime.
+    @inline(never)
+    mutating func suspend(
+        _ link: borrowing Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
+    ) -> Bool {
+        if let (link, consumers) = next.take() { enqueue(.drain(link, consumers, nil)) }
+        let later = others?.removeAll(after: mark) ?? []
+        for job in later { job.setActiveThread(0) }
+        var word = link.lock()
+        guard word & Word.paused != 0, let coldState = link.coldState else {
+            link.unlock(word)
+            for job in later {
+                job.setActiveThread(thread)
+                enqueue(job)
+            }
+            return false
+        }
+        word = Link.prepend(consumers, to: word) & ~Word.draining
+        // From here on the link may be released with its last handle, so nothing in its list may point to it.
+        Link.forEach(in: word) { $0.point(to: nil) }
+        consumers = .empty
+        coldState.retainedScope = scope
+        coldState.suspendedJobs = later
+        if wasPassedOn { link.state.handle() }
+        link.unlock(word)
+        return true
+    }
+}
+
+extension DrainLoop.Job {
+    /// Stores the thread that is to notify the consumers of the link; 0 while a pause suspends that.
+    fileprivate func setActiveThread(_ thread: UInt) {
+        if case .drain(let link, _, _) = self { link.locked { link.activeThread = thread } }
+    }
+}

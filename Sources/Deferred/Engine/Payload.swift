@@ -246,10 +246,4 @@ extension Link.Payload {
         guard kind == .awaiting else { return }
         unsafeBitCast(bits.0, to: UnsafeContinuation<Void, Never>.self).resume()
     }
-
-    /// The payload of a link whose step was submitted: the address of the step, without a reference. The step
-    /// takes it back under the link's lock before it is deallocated (`destination`).
-    static func none(submittedBy dispatchedStep: DispatchedStep) -> Link.Payload {
-        Link.Payload(.none, (UInt(bitPattern: Unmanaged.passUnretained(dispatchedStep).toOpaque()), 0, 0, 0))
-    }
 }

@@ -58,7 +58,7 @@ extension Deferred {
             attempts: attempts, deadline: limit.map { dispatcher.elapsed + $0 }, delay: delay,
             dispatcher: dispatcher.retainedByWork, isWorthRetrying: isWorthRetrying, body: body,
             resolver: resolver)
-        resolver.follow(only: retrying.attempt(1))
+        resolver.follow(retrying.attempt(1))
         return deferred
     }
 

@@ -17,7 +17,7 @@ package struct AsyncLoop<Value: Sendable>: Sendable {
         fileID: StaticString, line: UInt, result: @escaping @Sendable () -> Value, _ step: @escaping Step
     ) -> Deferred<Value> {
         let (deferred, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-        resolver.follow(only: AsyncLoop(resolver: resolver, step: step, result: result).run())
+        resolver.follow(AsyncLoop(resolver: resolver, step: step, result: result).run())
         return deferred
     }
 

@@ -45,11 +45,9 @@ struct WaitDeadlockTests {
             let last = link.map { $0 + 1 }.then { Deferred.resolved($0) }
             return [
                 Self.refusal(of: link, timeout: nil), Self.refusal(of: last, timeout: .seconds(1000)),
-                Self.refusal(of: gather(link, Deferred.resolved(2))),
-                Self.refusal(of: DeferredList([link]).first()),
             ]
         }
-        #expect(refusals == [true, true, true, true])
+        #expect(refusals == [true, true])
         #expect(Self.inside(on: DispatchQueue(label: "own")) { [Self.refusal(of: $0)] } == [true])
     }
 
@@ -94,14 +92,11 @@ struct WaitDeadlockTests {
         let after = onQueue.map { $0 }
         let nested = Deferred.resolved(1).then { _ in after }
         let handedOver = Deferred.resolved(1).map(on: .main) { $0 }
-        let list = DeferredList([handedOver, Deferred.resolved(2)]).results()
         #expect(Self.refusal(of: onQueue))
         #expect(Self.refusal(of: onActor))
         #expect(Self.refusal(of: after))
         #expect(Self.refusal(of: nested))
         #expect(Self.refusal(of: handedOver, timeout: .seconds(1000)))
-        #expect(Self.refusal(of: list))
-        #expect(Self.refusal(of: after.shielded()))
         // A peek is not a wait.
         #expect(throws: DeferredError.timedOut) { try onQueue.wait(timeout: .zero) }
         pending.cancel()
@@ -122,100 +117,16 @@ struct WaitDeadlockTests {
         }
     }
 
-    @Test("a list is refused if all of its inputs still pending are stuck")
-    @MainActor func lists() {
-        let (pending, failed) = (Deferred<Int>(), Deferred<Int>.rejected(CancellationError()))
-        let later = pending.map(on: .main) { $0 }
-        #expect(Self.refusal(of: gather(Self.stuck(), Deferred.resolved("x"))))
-        #expect(Self.refusal(of: gather(gather(Self.stuck(), later), later.map { $0 })))
-        #expect(Self.refusal(of: DeferredList([Self.stuck(), later, later]).values()))
-        #expect(Self.refusal(of: DeferredList([failed, Self.stuck()]).first()))
-        #expect(Self.refusal(of: DeferredList([Self.stuck(), later]).results()))
-
-        #expect(Self.waits(for: DeferredList([Self.stuck(), pending]).results()))
-        #expect(Self.waits(for: gather(Self.stuck(), pending)))
-        #expect(Self.waits(for: DeferredList([Self.stuck(), pending]).values()))
-        #expect(Self.waits(for: DeferredList([Self.stuck(), pending, failed]).first()))
-        #expect(Self.waits(for: gather(gather(Self.stuck(), pending), later)))
-        pending.cancel()
-    }
-
-    @Test("what could still end early does, though an input needs the main queue")
-    @MainActor func endsEarly() throws {
+    @Test("a list, and a Deferred that follows another, are waited for")
+    @MainActor func others() throws {
         let pending = Deferred<Int>()
-        let joined = gather(Self.stuck(), pending.map { $0 })
-        Thread.detachNewThread { pending.reject(CocoaError(.coderInvalidValue)) }
-        #expect(throws: CocoaError.self) { try joined.wait() }
+        #expect(Self.waits(for: gather(Self.stuck(), pending)))
+        #expect(Self.waits(for: Self.stuck().shielded()))
         let other = Deferred<Int>()
         let first = DeferredList([Self.stuck(), other]).first()
         Thread.detachNewThread { other.resolve(7) }
         #expect(try first.wait().value == 7)
-    }
-
-    @Test("a list with a limit is refused if all places are taken by what is stuck")
-    @MainActor func limited() {
-        func list(limit: Int, _ body: @escaping @Sendable (Int) -> Deferred<Int>) -> DeferredList<Int> {
-            DeferredList(0..<4, limit: limit, body)
-        }
-        for limit in [1, 2, 4, 9] {
-            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.values()))
-            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.first()))
-            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.results()))
-            #expect(Self.refusal(of: list(limit: limit) { $0 == 0 ? .resolved(0) : Self.stuck() }.values()))
-        }
-        let pending = Deferred<Int>()
-        for limit in [2, 3] {
-            let some = list(limit: limit) { $0 == 1 ? pending : Self.stuck() }
-            #expect(Self.waits(for: some.values()))
-            #expect(Self.waits(for: some.first()))
-            #expect(Self.waits(for: some.results()))
-        }
-        pending.resolve(1)
-    }
-
-    @Test("what can only be completed by what it follows is refused like that")
-    @MainActor func followers() {
-        func following(_ other: [Deferred<Int>]) -> Deferred<Int> {
-            let (deferred, resolver) = Deferred<Int>.withResolver()
-            for other in other { other.chain(to: resolver) }
-            return deferred
-        }
-        let pending = Deferred<Int>()
-        #expect(Self.refusal(of: following([Self.stuck()])))
-        #expect(Self.refusal(of: following([Self.stuck(), Self.stuck()]).map { $0 }))
-        #expect(Self.waits(for: following([Self.stuck(), pending])))
-
-        let byHand = Deferred<Int>()
-        byHand.follow(Self.stuck())
-        #expect(Self.waits(for: byHand))
-        let (held, resolver) = Deferred<Int>.withResolver()
-        resolver.follow(Self.stuck())
-        #expect(Self.waits(for: held))
-        withExtendedLifetime((byHand, resolver)) {}
         pending.cancel()
-    }
-
-    @Test("an attempt of a retry, a repeated run and a cache's request are seen through")
-    @MainActor func throughOthers() {
-        let clock = ManualClock()
-        #expect(Self.refusal(of: Deferred.retry(on: clock) { Self.stuck() }))
-        let repeating = Deferred.repeating(every: .seconds(1), on: clock) { Self.stuck() }
-        #expect(Self.refusal(of: repeating))
-        repeating.cancel()
-        let cache = DeferredCache<Int, Int>()
-        #expect(Self.refusal(of: cache.value(for: 1) { Self.stuck() }))
-
-        let delayed = Deferred.retry(on: clock) { () -> Deferred<Int> in throw CocoaError(.coderInvalidValue)
-        }
-        #expect(Self.waits(for: delayed))
-        delayed.cancel()
-        let shared = Self.stuck()
-        let other = shared.map { $0 }
-        let limited = shared.timeout(.seconds(5), on: clock)
-        #expect(Self.waits(for: limited))
-        clock.advance(by: .seconds(5))
-        #expect(throws: DeferredError.timedOut) { try limited.wait() }
-        _ = other
     }
 
     @Test("F6: a chain of 100,000 links is looked through without recursion")

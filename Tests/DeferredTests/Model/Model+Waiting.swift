@@ -3,8 +3,7 @@ extension Model {
     func wait(_ handle: Handle) -> Waited {
         finishWaitingAbandonments()
         if handle.node.pauses == 0, let outcome = look(handle) { return .outcome(outcome) }
-        var known: [ObjectIdentifier: Bool] = [:]
-        let isCertain = isStuck(handle.node, &known)
+        let isCertain = isStuck(handle.node)
         if handle.node.pauses > 0, handle.node.isDraining {
             undetermined = "whether a wait that has ended is a consumer whose notification a pause suspends"
         }
@@ -23,15 +22,7 @@ extension Model {
         return outcome.map { .outcome($0) } ?? .timedOut
     }
 
-    private func isStuck(_ node: Node, _ known: inout [ObjectIdentifier: Bool]) -> Bool {
-        if let known = known[ObjectIdentifier(node)] { return known }
-        known[ObjectIdentifier(node)] = false
-        let isStuck = decideIsStuck(node, &known)
-        known[ObjectIdentifier(node)] = isStuck
-        return isStuck
-    }
-
-    private func decideIsStuck(_ node: Node, _ known: inout [ObjectIdentifier: Bool]) -> Bool {
+    private func isStuck(_ node: Node) -> Bool {
         switch node.state {
         case .running, .detached:
             return node.activeThread == currentThread()
@@ -39,18 +30,11 @@ extension Model {
             // A new consumer is notified after the earlier ones, unless a pause suspends it.
             return node.isDraining && node.drainingThread == currentThread()
                 && !nodes.contains { $0.suspends(node) }
-        case .dispatched:
-            return false
         case .waiting(let upstream):
-            return isStuck(upstream, &known)
-        case .source:
-            if let list = node.list {
-                let pending = list.observers.filter { if case .settled = $0.state { false } else { true } }
-                return !pending.isEmpty && pending.allSatisfy { isStuck($0, &known) }
-            }
-            let mayBeFired = node.isFiredByHandles || node.resolvers > 0
-            return !mayBeFired && !node.following.isEmpty
-                && node.following.allSatisfy { isStuck($0, &known) }
+            // A shield is a source that follows.
+            return !node.isShield && isStuck(upstream)
+        case .dispatched, .source:
+            return false
         }
     }
 }

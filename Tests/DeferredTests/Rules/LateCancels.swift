@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 extension Rules {
@@ -77,6 +78,20 @@ extension Rules {
                 }
                 #expect(reports.isEmpty)
             }
+        }
+
+        @Test("C5: what a dispatcher releases within dispatch(_:) may cancel the link of that work")
+        func cancelledByReleasedWork() {
+            let link = Slot<Deferred<Int>>(nil)
+            let source = Deferred<Int>()
+            link.put(
+                source.map(on: DroppingDispatcher()) { [held = AtEnd { link.now?.cancel() }] value in
+                    withExtendedLifetime(held) { value }
+                })
+            let last = link.now!.map { $0 }
+            source.resolve(1)
+            #expect(outcome(last) == "cancelled")
+            link.drop()
         }
 
         @Test(

@@ -95,14 +95,14 @@ extension Rules {
             switch event {
             case .run:
                 "the drain loop of its upstream (`deliver`), `enlist`, or the dispatcher's thread (`DispatchedStep`)"
-            case .take: "the thread of the cancel that detached it (`runDetached`); `detachPending`"
+            case .take: "the thread of the cancel that detached it (`finishCancelling`); `detachPending`"
             case .wait: "`DrainLoop.wait`: its step returned a link to wait for"
             case .bypass: "`bypass`: the consumer waits in its place, and the link is released (L6)"
-            case .dispatch: "`DispatchedStep.prepare`"
-            case .detach: "a cancel, if something else consumes what the link waits for (`beDetached`)"
+            case .dispatch: "`DispatchedStep.submit`"
+            case .detach: "a cancel, if something else consumes what the link waits for (`end`)"
             case .follow: "`follow`; from `running` a detached link that waits for a nested one"
             case .abandon: "the release of the last reference that could complete it (`Abandonment`)"
-            case .settle: "`complete`, `finish`, `settleAtEnd`, `runUnreachable`"
+            case .settle: "`finish`, `settleAtEnd`, `runUnreachable`"
             }
         }
 

@@ -24,15 +24,16 @@ extension PlantedFault {
             9, "a source is failed in another critical section than the one that found it pending",
             foundBy: "cancellers",
             change(
-                "        request.end()\n        finish(source, word",
+                "            request.end()\n            finish(source, word",
                 """
-                        request.end()
-                        if il_is_planted(9) {
-                            source.unlock(word)
-                            let later = source.lock()
-                            return finish(source, later, .failure(CancellationError()))
-                        }
-                        finish(source, word
+                            request.end()
+                            if il_is_planted(9) {
+                                source.unlock(word)
+                                let later = source.lock()
+                                finish(source, later, .failure(CancellationError()))
+                                return true
+                            }
+                            finish(source, word
                 """)),
         PlantedFault(
             16, "a second cancel of a link that has detached is forgotten",

@@ -26,16 +26,16 @@ extension PlantedFault {
             73, "work retains the dispatcher that it was submitted to",
             foundBy: "released",
             change(
-                "            self.dispatcher = nil\n",
-                "            if !il_is_planted(73) { self.dispatcher = nil }\n"),
+                "                step.dispatcher = nil\n",
+                "                if !il_is_planted(73) { step.dispatcher = nil }\n"),
             change(
                 "if let owned = self as? any OwnedDispatcher {",
                 "if !il_is_planted(73), let owned = self as? any OwnedDispatcher {")),
         PlantedFault(
             74, "an abandonment that nothing waits for is reported", foundBy: "dispatching",
             change(
-                "        link.disownFailure()\n        end(&loop",
-                "        if !il_is_planted(74) { link.disownFailure() }\n        end(&loop")),
+                "if isReleased { link.state.handle() }",
+                "if isReleased, !il_is_planted(74) { link.state.handle() }")),
         PlantedFault(
             75, "a Task's cancel is forgotten that comes while its await is attached",
             foundBy: "awaits",
@@ -54,13 +54,6 @@ extension PlantedFault {
                 "add(work) { $0 + max(delay, .zero) })",
                 "add(work) { [now = elapsed] in (il_is_planted(77) ? now : $0) + max(delay, .zero) })"
             )),
-        PlantedFault(
-            78,
-            "an input that has settled, and that its list has not received, counts as one that decides nothing",
-            foundBy: "waitsInside",
-            change(
-                "return pending.count == unreceived ?",
-                "return il_is_planted(78) || pending.count == unreceived ?")),
         PlantedFault(
             79, "an element is lost that was put for a worker that was cancelled before it received it",
             foundBy: "workers",

@@ -11,14 +11,14 @@ extension PlantedFault {
             7, "that work has begun is checked and noted in two steps, and its link left in place",
             foundBy: "dispatching",
             change(
-                "guard let link = takeLink(submitted.exchange(0, ordering: .acquiringAndReleasing)) else { return }",
+                "let address = UnsafeRawPointer(bitPattern: submitted.exchange(0, ordering: .acquiringAndReleasing))",
                 """
                 let seen = il_is_planted(7) ? submitted.load(ordering: .acquiring) : submitted.exchange(0, ordering: .acquiringAndReleasing)
-                        if il_is_planted(7), let address = UnsafeRawPointer(bitPattern: seen) {
+                        let address = UnsafeRawPointer(bitPattern: seen)
+                        if il_is_planted(7), let address {
                             _ = Unmanaged<Link>.fromOpaque(address).retain()
                             submitted.store(0, ordering: .releasing)
                         }
-                        guard let link = takeLink(seen) else { return }
                 """)),
         PlantedFault(
             22, "a link that was notified while it was registered waits once more",
@@ -41,20 +41,19 @@ extension PlantedFault {
         PlantedFault(
             42, "a finalizer does not wait for a dispatched callback", foundBy: "finalizers",
             change(
-                "        self.scope = scope\n        let word",
-                "        self.scope = il_is_planted(42) ? nil : scope\n        let word")),
+                "        step.scope = scope\n", "        step.scope = il_is_planted(42) ? nil : scope\n")),
         PlantedFault(
             86, "a step that is cancelled while it waits on its dispatcher runs with the value",
             foundBy: "dispatching",
             change(
-                "        if begin(link, on: loop.thread) { input",
-                "        if begin(link, on: loop.thread), !il_is_planted(86) { input")),
+                "        if isCancelled { input",
+                "        if isCancelled, !il_is_planted(86) { input")),
         PlantedFault(
             87, "work that its dispatcher releases fails nothing",
             foundBy: "released",
             change(
-                "guard let link = takeLink(submitted.load(ordering: .acquiring)) else { return }",
-                "guard let link = takeLink(submitted.load(ordering: .acquiring)), !il_is_planted(87) else { return }"
+                "if submitted.load(ordering: .acquiring) != 0 { endWaiting",
+                "if submitted.load(ordering: .acquiring) != 0, !il_is_planted(87) { endWaiting"
             )),
         PlantedFault(
             43, "a finalizer does not wait for the end of a pause", foundBy: "pausedFinalizers",
@@ -65,8 +64,8 @@ extension PlantedFault {
             88, "a link is bypassed to which a cancel that comes up has a reference",
             foundBy: "kept",
             change(
-                "let isBypassed = isUniquelyReferenced && last",
-                "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && last")),
+                "let isBypassed = isUniquelyReferenced && adopts",
+                "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && adopts")),
         PlantedFault(
             24, "a finalizer is added by what was seen before the lock was taken",
             foundBy: "pausedFinalizers",

@@ -66,7 +66,10 @@ extension PlantedFault {
         PlantedFault(
             51, "wait() takes a drain loop of another thread for its own", foundBy: "waits",
             change(
-                "let isHere = isActive && activeThread == thread",
-                "let isHere = isActive && (il_is_planted(51) || activeThread == thread)")),
+                "return (activeThread == thread, nil, nil)",
+                "return (il_is_planted(51) || activeThread == thread, nil, nil)"),
+            change(
+                "return (isDraining && activeThread == thread, nil, nil)",
+                "return (isDraining && (il_is_planted(51) || activeThread == thread), nil, nil)")),
     ]
 }
