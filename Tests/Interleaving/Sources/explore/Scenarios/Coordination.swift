@@ -25,6 +25,28 @@ func defineCoordinationScenarios() {
                 expect(show(other.currentResult) == "abandoned" && worker.hasFired, "a worker goes on"))
         }
     }
+    // C7: of a list, nothing begins because the cancel has ended another input, whichever thread carries that out.
+    for name in ["running", "claimed", "dispatched"] {
+        scenario("list-cancel-\(name)") {
+            let semaphore = DeferredSemaphore(1), box = WorkBox(), log = Log(), inner = D()
+            let source = name == "claimed" ? D(canceller: { _ in }) : D()
+            if name == "dispatched" { source.resolve(1) }
+            let running = semaphore.run {
+                source.then(on: name == "dispatched" ? Stored(box: box) : nil) { _ in inner }
+            }
+            let waiting = semaphore.run { () -> D in
+                log.add("began")
+                return .resolved(2)
+            }
+            let list = DeferredList([running, waiting]).results()
+            return Program(
+                { list.cancel() }, { if name == "dispatched" { box.runAll() } else { source.resolve(1) } }
+            ) {
+                hold(inner)
+                return all(expect(log.text == "", log.text), noReports())
+            }
+        }
+    }
     scenario("idle-postpone-postpone-expire") {
         let delays = Delays(), idle = IdleTimer(after: .seconds(1), on: delays)
         return Program({ delays.expire() }, { idle.postpone(.zero) }, { idle.postpone() }) {
