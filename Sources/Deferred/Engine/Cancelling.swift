@@ -188,12 +188,14 @@ extension DrainLoop {
     /// (C7). Not at a source that waits itself, as for a permit. Returns false if the request goes on;
     /// otherwise unlocks the link.
     private mutating func putsOff(_ request: CancelRequest, at link: Link, _ word: UInt) -> Bool {
-        guard cancelInProgress == .ofSeveral, !request.isPostponed, link.coldState?.isWaiting == nil else {
-            return false
-        }
+        guard isPutOff(request, at: link) else { return false }
         link.unlock(word)
         enqueue(request.postponed())
         return true
+    }
+
+    private func isPutOff(_ request: CancelRequest, at link: Link) -> Bool {
+        cancelInProgress == .ofSeveral && !request.isPostponed && link.coldState?.isWaiting == nil
     }
 
     // MARK: Sources
@@ -203,12 +205,14 @@ extension DrainLoop {
     private mutating func cancelSource(
         _ source: Link, _ word: UInt, _ request: inout CancelRequest
     ) -> Bool {
-        if putsOff(request, at: source, word) { return true }
+        // A thread that is about to attach the consumer would find it failed.
+        if word & ~Word.flags == 0, putsOff(request, at: source, word) { return true }
         let coldState = source.coldState
         let isRoot = source === request.root
+        let mayStay = (isRoot || request.isSecured) && !isPutOff(request, at: source)
         let action = source.state.cancelSource(
             hasList: coldState?.list != nil, hasCanceller: coldState?.canceller != nil,
-            isFollowing: source.isFollowing, mayStay: isRoot || request.isSecured)
+            isFollowing: source.isFollowing, mayStay: mayStay)
         switch action {
         case .protectRoot:
             return leave(&request, in: source, word)

@@ -195,8 +195,8 @@ struct DrainLoop: ~Copyable {
         scope = current
     }
 
-    /// Appends a consumer to the list of a locked link, and unlocks that; notifies the consumer at once if the
-    /// link is settled and idle (F3).
+    /// Appends a consumer to the list of a locked, settled link, and unlocks that; notifies the consumer at
+    /// once if the link is idle (F3).
     mutating func append(_ consumer: Link, to link: Link, _ word: UInt) {
         let added = Link.append(consumer, to: word)
         guard Link.isIdle(word) else { return link.unlock(added) }
