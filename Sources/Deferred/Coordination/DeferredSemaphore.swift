@@ -98,6 +98,7 @@ public final class DeferredSemaphore: Sendable {
         let (deferred, resolver) = Deferred<Permit>.withResolver(
             canceller: { [self] _ in _ = state.withLock { $0.waiters.remove(ticket) } },
             fileID: fileID, line: line)
+        deferred.setIsWaiting { true }
         state.withLock { $0.waiters.insert(resolver, at: ticket) }
         // A permit may have been released since.
         grant()

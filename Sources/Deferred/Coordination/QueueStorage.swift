@@ -70,6 +70,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
         let (deferred, resolver) = Deferred<R>.withResolver(
             canceller: { [weak self] _ in _ = self?.state.withLock { $0.getters.remove(ticket) } },
             fileID: fileID, line: line)
+        deferred.setIsWaiting { true }
         // Decided anew: an element may have been put since.
         switch take((ticket, Getter(right: resolver.right, isWorker: isWorker))) {
         case .element(let item): resolver.resolve(result(item), fileID: fileID, line: line)

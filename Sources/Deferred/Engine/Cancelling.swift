@@ -6,7 +6,9 @@ internal import Synchronization
 /// Cancellers run when all walks have ended, first those of what only waits in a queue, as for a permit or
 /// an element; then the steps of detached links; and the consumers of settled sources are notified after
 /// that, by the loop's jobs. Of several things that are cancelled at once, therefore, none begins because
-/// another has ended (C7). ``CancelRequest`` says why no cancel is lost.
+/// another has ended (C7). Other threads may end a thing as soon as a cancel has taken effect there: so a cancel
+/// of several comes first to those that wait, and to all before it takes effect on others (`putsOff`).
+/// ``CancelRequest`` says why no cancel is lost.
 extension DrainLoop {
     /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
     mutating func cancel(_ roots: [Link]) {
@@ -36,7 +38,7 @@ extension DrainLoop {
     /// Runs requests, and what they claim and detach, until there are none.
     private mutating func finishCancelling() {
         while true {
-            if let request = others?.requests.popFirst() {
+            if let request = others?.requests.popFirst() ?? others?.postponed.popFirst() {
                 walk(request)
             } else if let source = others?.claimedWaiting.popFirst() ?? others?.claimed.popFirst() {
                 runCanceller(of: source)
@@ -51,6 +53,7 @@ extension DrainLoop {
         }
         // Releases its memory, which retains the roots.
         others?.requests = []
+        others?.postponed = []
         cancelInProgress = .none
     }
 
@@ -142,6 +145,8 @@ extension DrainLoop {
             }
             return leave(&request, in: link, word)
         case .settled:
+            // The root has closed a cycle, and failed.
+            if upstream === request.root { return true }
             let word = link.lock()
             let isSame = link.upstream.isNone || link.upstream.isSame(as: upstream)
             if link.phase == .waiting, isSame { return interrupt(link, word, for: request) }
@@ -153,7 +158,8 @@ extension DrainLoop {
     /// Marks a locked link in place of the root, unless it is the root and protected, and unlocks it: the
     /// walk has ended. An observer of a list receives the outcome all the same: a list cancels pending
     /// inputs only.
-    private func interrupt(_ link: Link, _ word: UInt, for request: CancelRequest) -> Bool {
+    private mutating func interrupt(_ link: Link, _ word: UInt, for request: CancelRequest) -> Bool {
+        if putsOff(request, at: link, word) { return true }
         if link !== request.root || !link.isInterrupted {
             request.end()
             if link.payload.kind != .observer { link.state.interrupt() }
@@ -164,7 +170,8 @@ extension DrainLoop {
 
     /// Leaves the request in a locked link in transition, and unlocks it. Returns false if the walk has to
     /// begin again, with its root protected.
-    private func leave(_ request: inout CancelRequest, in link: Link, _ word: UInt) -> Bool {
+    private mutating func leave(_ request: inout CancelRequest, in link: Link, _ word: UInt) -> Bool {
+        if putsOff(request, at: link, word) { return true }
         guard request.isSecured, let coldState = link.coldState else {
             link.unlock(word)
             guard request.secure() else { return true }
@@ -176,6 +183,21 @@ extension DrainLoop {
         return true
     }
 
+    /// Puts a request off, once, that has come to where it takes effect, until the others of a cancel of several
+    /// have come there: another thread may end that at once, and what then begins may be one of the others
+    /// (C7). Not at a source that waits itself, as for a permit. Returns false if the request goes on;
+    /// otherwise unlocks the link.
+    private mutating func putsOff(_ request: CancelRequest, at link: Link, _ word: UInt) -> Bool {
+        guard isPutOff(request, at: link) else { return false }
+        link.unlock(word)
+        enqueue(request.postponed())
+        return true
+    }
+
+    private func isPutOff(_ request: CancelRequest, at link: Link) -> Bool {
+        cancelInProgress == .ofSeveral && !request.isPostponed && link.coldState?.isWaiting == nil
+    }
+
     // MARK: Sources
 
     /// Cancels a pending source, which is locked, and unlocks it. Returns false if the walk has to begin
@@ -183,11 +205,14 @@ extension DrainLoop {
     private mutating func cancelSource(
         _ source: Link, _ word: UInt, _ request: inout CancelRequest
     ) -> Bool {
+        // A thread that is about to attach the consumer would find it failed.
+        if word & ~Word.flags == 0, putsOff(request, at: source, word) { return true }
         let coldState = source.coldState
         let isRoot = source === request.root
+        let mayStay = (isRoot || request.isSecured) && !isPutOff(request, at: source)
         let action = source.state.cancelSource(
             hasList: coldState?.list != nil, hasCanceller: coldState?.canceller != nil,
-            isFollowing: source.isFollowing, mayStay: isRoot || request.isSecured)
+            isFollowing: source.isFollowing, mayStay: mayStay)
         switch action {
         case .protectRoot:
             return leave(&request, in: source, word)
@@ -302,6 +327,8 @@ struct CancelRequest {
     private var mark: CancelMark?
     /// Whether the request may be left in a link: its root is protected, or needs no protection.
     private(set) var isSecured = false
+    /// Whether it was put off until the others of a cancel of several have been walked.
+    private(set) var isPostponed = false
 
     init(_ root: Link) { self.root = root }
 
@@ -310,6 +337,12 @@ struct CancelRequest {
     init?(securing follower: Link) {
         self.init(follower)
         guard secure() else { return nil }
+    }
+
+    func postponed() -> CancelRequest {
+        var request = self
+        request.isPostponed = true
+        return request
     }
 
     /// Whether the request has not ended.

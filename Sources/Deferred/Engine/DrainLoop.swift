@@ -34,9 +34,10 @@ struct DrainLoop: ~Copyable {
     final class Jobs {
         @exclusivity(unchecked) private var jobs: [Job?] = []
         @exclusivity(unchecked) private var start = 0
-        /// Cancels that have yet to begin, the sources whose cancellers have yet to run, and the links that
-        /// were detached.
+        /// Cancels that have yet to begin, those that were put off, the sources whose cancellers have yet to
+        /// run, and the links that were detached.
         @exclusivity(unchecked) var requests: ArraySlice<CancelRequest> = []
+        @exclusivity(unchecked) var postponed: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
         @exclusivity(unchecked) var detached: ArraySlice<Link> = []
@@ -102,7 +103,9 @@ struct DrainLoop: ~Copyable {
         }
     }
 
-    mutating func enqueue(_ request: CancelRequest) { jobs.requests.append(request) }
+    mutating func enqueue(_ request: CancelRequest) {
+        if request.isPostponed { jobs.postponed.append(request) } else { jobs.requests.append(request) }
+    }
 
     /// Enqueues a source whose canceller is to run: before others if it only waits in a queue, as for a
     /// permit or an element, so that none begins because another has ended (C7).
@@ -192,8 +195,8 @@ struct DrainLoop: ~Copyable {
         scope = current
     }
 
-    /// Appends a consumer to the list of a locked link, and unlocks that; notifies the consumer at once if the
-    /// link is settled and idle (F3).
+    /// Appends a consumer to the list of a locked, settled link, and unlocks that; notifies the consumer at
+    /// once if the link is idle (F3).
     mutating func append(_ consumer: Link, to link: Link, _ word: UInt) {
         let added = Link.append(consumer, to: word)
         guard Link.isIdle(word) else { return link.unlock(added) }

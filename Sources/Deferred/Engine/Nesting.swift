@@ -44,11 +44,10 @@ extension DrainLoop {
         let innerWord = inner.lock()
         // A cancel may have found it waiting by now.
         if waiter.isDetached { return inner.unlock(innerWord) }
-        let isIdle = Link.isIdle(innerWord)
+        if Link.isIdle(innerWord) { return append(waiter, to: inner, innerWord) }
         // Settled and paused: nothing retains it until it is unpaused.
-        if !isIdle, innerWord & (Word.settled | Word.draining) == Word.settled { waiter.point(to: nil) }
-        append(waiter, to: inner, innerWord)
-        if isIdle { return }
+        if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.point(to: nil) }
+        inner.unlock(Link.append(waiter, to: innerWord))
 
         let word = waiter.lock()
         let isWaiting = waiter.phase == .waiting
@@ -196,15 +195,18 @@ extension Link {
 
 /// Finds cycles (L5): a link may not wait for what waits for it.
 extension Link {
-    /// Whether a link that completes `target` and waits for this one closes a cycle: whether this link waits for
-    /// `target`, directly or through nested waits, lists and links that follow.
-    ///
-    /// Only what waits for `target` can. Searches from both ends alternately, up from here and down from
-    /// `target`, since either side may be a chain of a million links: the cost is at most twice that of the
-    /// smaller side.
+    /// Whether a link that completes `target` and waits for this one closes a cycle. (Only what waits for
+    /// `target` can.)
     func closesCycle(with target: Link) -> Bool {
-        if self === target { return true }
-        if target.word.load(ordering: .acquiring) & ~Word.flags == 0 { return false }
+        self === target
+            || target.word.load(ordering: .acquiring) & ~Word.flags != 0 && waits(for: target)
+    }
+
+    /// Whether this link waits for `target`, directly or through nested waits, lists and links that follow.
+    ///
+    /// Searches from both ends alternately, up from here and down from `target`, since either side may be a
+    /// chain of a million links: the cost is at most twice that of the smaller side.
+    private func waits(for target: Link) -> Bool {
         var up = Walk(from: self)
         var down = Walk(from: target)
         var isFound = false

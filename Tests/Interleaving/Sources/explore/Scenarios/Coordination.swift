@@ -4,6 +4,17 @@ import DeferredTesting
 
 /// Queues, semaphores, caches, timers and bags.
 func defineCoordinationScenarios() {
+    scenario("queue-send-cancel-worker") {
+        let queue = DeferredQueue<Int>(size: 1), log = Log()
+        try! queue.put(1)
+        let sent = queue.send(2)
+        return Program({ queue.run { log.add("\($0)") }.fail { _ in } }, { sent.cancel() }) {
+            let isSent = show(sent.currentResult) == "()"
+            return all(
+                expect(log.text == (isSent ? "1 2" : "1"), "\(log.text), \(show(sent.currentResult))"),
+                expect(queue.count == 0 && sent.hasFired, "left: \(queue.elements)"), noReports())
+        }
+    }
     scenario("queue-released-worker-cancel") {
         let log = Log(), box = Box(DeferredQueue<Int>())
         let other = box.value!.run { log.add("\($0)") }
@@ -12,6 +23,37 @@ func defineCoordinationScenarios() {
             all(
                 expect(log.text == "1", log.text),
                 expect(show(other.currentResult) == "abandoned" && worker.hasFired, "a worker goes on"))
+        }
+    }
+    // C7: of a list, nothing begins because the cancel has ended another input, whichever thread carries that out.
+    for name in ["running", "claimed", "dispatched"] {
+        scenario("list-cancel-\(name)") {
+            let semaphore = DeferredSemaphore(1), box = WorkBox(), log = Log(), inner = D()
+            let source = name == "claimed" ? D(canceller: { _ in }) : D()
+            if name == "dispatched" { source.resolve(1) }
+            let running = semaphore.run {
+                source.then(on: name == "dispatched" ? Stored(box: box) : nil) { _ in inner }
+            }
+            let waiting = semaphore.run { () -> D in
+                log.add("began")
+                return .resolved(2)
+            }
+            let list = DeferredList([running, waiting]).results()
+            return Program(
+                { list.cancel() }, { if name == "dispatched" { box.runAll() } else { source.resolve(1) } }
+            ) {
+                hold(inner)
+                return all(expect(log.text == "", log.text), noReports())
+            }
+        }
+    }
+    scenario("idle-postpone-postpone-expire") {
+        let delays = Delays(), idle = IdleTimer(after: .seconds(1), on: delays)
+        return Program({ delays.expire() }, { idle.postpone(.zero) }, { idle.postpone() }) {
+            for _ in 0..<3 { delays.expire() }
+            return all(
+                expect(show(idle.deferred.currentResult) == "()", show(idle.deferred.currentResult)),
+                expect(!delays.hasPending, "its work is scheduled"), noReports())
         }
     }
     scenario("latest-run-run-expire") {
@@ -57,6 +99,15 @@ func defineCoordinationScenarios() {
             return all(
                 expect(r == ["=cancelled"] || r == ["=E1"], log.text),
                 expect(reports.isEmpty || r == ["=cancelled"] && reports == ["unhandled:E1"], "\(reports)"))
+        }
+    }
+    scenario("manualdispatcher-run-run") {
+        let m = ManualDispatcher(), d = D(), log = Log()
+        d.done(on: m) { _ in log.add("a") }
+        d.done(on: m) { _ in log.add("b") }
+        return Program({ d.resolve(1) }, { m.run() }, { m.dropAll() }) {
+            m.run()
+            return all(expect(log.count("a") <= 1 && log.count("b") <= 1, log.text), noReports())
         }
     }
 }
