@@ -16,6 +16,7 @@ extension Model {
         if node.mayBeUnreported, hasThreads, choose(2) == 1 { node.wasCancelled = true }
         if node.wasCancelled { node.isHandled = true }
         node.outcome = outcome
+        if node.handles > 0 { didSettle(node.made, outcome) }
         if node.mayBeUnreported, !hasThreads, !node.isHandled { leaveOpen(node) }
         node.state = .settled
         node.work = .nothing
@@ -59,10 +60,11 @@ extension Model {
         inDrainLoop { drain(node, in: $0) }
     }
 
-    /// Whether a drain loop that will reach `node` finds no consumer there, and `node` counts as idle until then: the rules
-    /// leave that open.
+    /// Whether a drain loop that will reach `node` finds no consumer there, and `node` counts as idle until then: the
+    /// rules leave that open.
     private func mayBeIdle(_ node: Node) -> Bool {
-        guard node.isDraining && !node.drainingHasBegun && !node.attached.contains(where: { $0.waits(for: node) })
+        guard node.isDraining, !node.drainingHasBegun,
+            !node.attached.contains(where: { $0.waits(for: node) })
         else { return false }
         if hasThreads { return choose(2) == 1 }
         undetermined = "attached to a Deferred all of whose consumers were detached, before it is dequeued"

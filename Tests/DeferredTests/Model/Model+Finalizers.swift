@@ -2,6 +2,8 @@
 extension Model {
     func finally(_ handle: Handle, id: Int, acts: Bool, _ finalizer: @escaping (ModelOutcome) -> Void) {
         if let outcome = handle.node.outcome {
+            // At once, so that it has the order of the finalizer that adds it (Z2).
+            scopeOfFinalizer[id] = runningScope
             finalizer(outcome)
         } else {
             handle.node.finalizers.append(Finalizer(id: id, acts: acts, body: finalizer))
@@ -37,7 +39,10 @@ extension Model {
         {
             undetermined = "finalizers that act end together, and Z2 leaves their order open"
         }
+        let outer = runningScope
+        defer { runningScope = outer }
         for scope in ended {
+            runningScope = scope
             for finalizer in scope.finalizers.reversed() {
                 pass()
                 finalizer.body(scope.outcome)

@@ -213,6 +213,8 @@ final class Model: Machine {
     var pass: () -> Void = {}
     /// Returns a number below that, where the rules leave open what happens.
     var choose: (Int) -> Int = { _ in 0 }
+    /// Called when a Deferred with handles is settled.
+    var didSettle: (_ made: Int, ModelOutcome) -> Void = { _, _ in }
     /// Whether threads release handles while others use them.
     var releasesHandles = false
     /// Whether threads pause what others complete.
@@ -235,6 +237,8 @@ final class Model: Machine {
     var timers: [TimeLimit] = []
     var scopeCount = 0
     var scopeOfFinalizer: [Int: Scope] = [:]
+    /// The scope whose finalizers run.
+    var runningScope: Scope?
     private var failed: [Node] = []
 
     func make(_ made: Int, _ state: Node.State, _ work: Node.Work = .nothing) -> Node {

@@ -24,7 +24,9 @@ private func code(_ value: Any) -> String {
     case .collection: return list("[", "]")
     case .tuple: return list("(", ")")
     case .struct:
-        return list("\(type(of: value))(", ")") { ["nil", "false", "[]", ".echo", "ScriptedBody()"].contains($0) }
+        return list("\(type(of: value))(", ")") {
+            ["nil", "false", "[]", ".echo", "ScriptedBody()"].contains($0)
+        }
     case .enum:
         guard let child = mirror.children.first, let name = child.label else { return ".\(value)" }
         let payload = code(child.value)

@@ -1,11 +1,14 @@
 import Deferred
+import DeferredTracing
+import Dispatch
 import TestSupport
 import Testing
 
-/// Threads that perform random operations on shared Deferreds.
+/// Threads that perform random operations on shared Deferreds, with queues, Tasks and recordings.
 ///
 /// The invariants in any order: no crash, no hang, no callback twice, and when all handles are released each
-/// callback has run exactly once and nothing is leaked.
+/// callback has run exactly once and nothing is leaked. What the schedules of fewer operations do is compared with the
+/// contract in Tests/Interleaving.
 @Suite("Torture: chaos", .serialized, .ownThreads)
 struct ChaosTests {
     /// Deferreds that all threads use, and the counts of their callbacks.
@@ -19,6 +22,9 @@ struct ChaosTests {
         let finalizersAdded = AtomicCounter()
         let finalizersRan = AtomicCounter()
         let dispatcher = LateDispatcher()
+        let queue = QuietQueue()
+        let tasks = SharedLog<Task<Void, Never>>()
+        let awaiting = DispatchGroup()
         let tracker: LeakTracker
         let seed: Int
 
@@ -34,7 +40,7 @@ struct ChaosTests {
             attached.add()
             let choice = random.next() % 8
             let other = Int(random.next() % UInt64(Ground.slots))
-            let dispatcher: LateDispatcher? = choice == 0 ? self.dispatcher : nil
+            let dispatcher: (any Dispatcher)? = choice == 0 ? self.dispatcher : choice == 7 ? queue : nil
             return deferred.thenResult(on: dispatcher) {
                 [self] (result: Result<Int, any Error>) throws -> Deferred<Int> in
                 tracked.use()
@@ -55,7 +61,7 @@ struct ChaosTests {
         func doSomething(_ random: inout SplitMix64) {
             let index = Int(random.next() % UInt64(Ground.slots))
             let other = Int(random.next() % UInt64(Ground.slots))
-            let choice = random.next() % 32
+            let choice = random.next() % 34
             if choice < 3 || deferreds[index].now == nil { return replace(index, &random) }
             guard let deferred = deferreds[index].now else { return }
             switch choice {
@@ -94,8 +100,32 @@ struct ChaosTests {
                     deferreds[index].put(gather(deferred, second).map { $0 &+ $1 })
                 }
             case 29: deferreds[other].put(deferred.recover { _ in 1 })
+            case 30: awaitValue(of: deferred)
+            case 31:
+                let recording = DeferredDiagnostics.startRecording(limit: 100, madeIn: [#fileID])
+                for _ in 0..<4 { doSomething(&random) }
+                Recorded.check(recording.events())
+                recording.stop()
+                _ = recording.mermaidGraph()
+            case 32: if let task = tasks.removeFirst() { task.cancel() }
             default: deferreds[index].drop()
             }
+        }
+
+        /// C6: the value, or the failure, is received once, also if the Task is cancelled.
+        private func awaitValue(of deferred: Deferred<Int>) {
+            awaiting.enter()
+            // Taken out, so that the Task has released it when it leaves the group.
+            let slot = Slot(deferred)
+            tasks.add(
+                Task {
+                    await Self.takeValue(of: slot)
+                    awaiting.leave()
+                })
+        }
+
+        private static func takeValue(of slot: Slot<Deferred<Int>>) async {
+            if let deferred = slot.take() { _ = try? await deferred.value }
         }
 
         private func replace(_ index: Int, _ random: inout SplitMix64) {
@@ -141,12 +171,32 @@ struct ChaosTests {
 
         /// Releases everything, repeatedly until nothing is left.
         func end() {
+            // A Task retains the Deferred that it awaits.
+            while let task = tasks.removeFirst() { task.cancel() }
+            awaiting.wait()
             for _ in 0..<Ground.slots {
                 for slot in deferreds { slot.drop() }
                 for slot in resolvers { slot.drop() }
                 dispatcher.runAll()
+                queue.wait()
+            }
+            // Chains may go from one dispatcher to the other many times.
+            for _ in 0..<1000 where ran.value < attached.value {
+                dispatcher.runAll()
+                queue.wait()
             }
         }
+    }
+
+    /// A queue on which diagnostics are not printed.
+    private final class QuietQueue: Dispatcher {
+        private let queue = DispatchQueue(label: "torture")
+
+        func dispatch(_ work: @escaping @Sendable () -> Void) {
+            queue.async { DeferredDiagnostics.withHandler({ _ in }, work) }
+        }
+
+        func wait() { queue.sync {} }
     }
 
     /// Stores work until some thread runs it.

@@ -159,7 +159,6 @@ const char *il_schedule(void) {
 }
 
 int il_preemptions(void) { return search::preemptions(); }
-uint64_t il_forced_switches(void) { return search::forcedSwitches; }
 
 // MARK: Steps
 

@@ -6,7 +6,6 @@ std::vector<Step> steps;
 
 namespace search {
 bool isStuck, isRedundant;
-uint64_t forcedSwitches;
 
 namespace {
 /// A set of threads, as bits.
@@ -33,7 +32,6 @@ std::vector<Decision> decisions;
 size_t plannedCount;
 bool isFirst;
 Threads asleep;
-uint64_t random;
 /// How long one thread has gone on alone; how often one was made to wait in this run.
 int runLength, forcedInRun;
 
@@ -53,7 +51,6 @@ Threads fair(Threads enabled) {
     if (runLength < 397 + forcedInRun * 3 % 11 || !others) return enabled;
     runLength = 0;
     forcedInRun++;
-    forcedSwitches++;
     return others;
 }
 
@@ -63,16 +60,6 @@ int replayed(Threads enabled) {
     if (enabled >> chosen & 1) return chosen;
     il_fail("the schedule does not fit: another thread was to go on here");
     return usual(enabled);
-}
-
-int atRandom(Threads enabled) {
-    random ^= random << 13;
-    random ^= random >> 7;
-    random ^= random << 17;
-    if (random % 8 != 0) return usual(enabled);
-    Threads rest = enabled;
-    for (int skip = (random >> 8) % __builtin_popcount(enabled); skip > 0; skip--) rest &= rest - 1;
-    return __builtin_ctz(rest);
 }
 
 int repeated(Threads enabled) {
@@ -126,8 +113,6 @@ void begin(const il_config &newConfig) {
     decisions.clear();
     steps.clear();
     isFirst = true;
-    random = config.seed * 2 + 1;
-    forcedSwitches = 0;
 }
 
 bool next() {
@@ -142,7 +127,6 @@ bool next() {
         return true;
     }
     if (config.mode == IL_REPLAY) return false;
-    if (config.mode == IL_RANDOM) return true;
     while (!decisions.empty()) {
         Decision &last = decisions.back();
         last.tried |= 1u << last.chosen;
@@ -182,7 +166,6 @@ int decide(int threadCount) {
 
     int chosen;
     if (config.mode == IL_REPLAY) chosen = replayed(enabled);
-    else if (config.mode == IL_RANDOM) chosen = atRandom(enabled);
     else if (isRedundant) chosen = usual(enabled);
     else if (steps.size() < plannedCount) chosen = repeated(enabled);
     else chosen = decided(enabled);

@@ -6,7 +6,6 @@
 /// up to the step in which it decides otherwise.
 namespace search {
 extern bool isStuck, isRedundant;
-extern uint64_t forcedSwitches;
 
 void begin(const il_config &config);
 /// Prepares the next schedule; false when there is none.

@@ -54,9 +54,7 @@ enum {
     /// Every order of dependent accesses: dynamic partial-order reduction with sleep sets.
     IL_REDUCED = 1,
     /// The schedule in `replay`, once.
-    IL_REPLAY = 2,
-    /// Schedules at random, without an end.
-    IL_RANDOM = 3
+    IL_REPLAY = 2
 };
 
 typedef struct {
@@ -69,7 +67,6 @@ typedef struct {
     void (*_Nullable stepped)(void);
     /// A thread's digit for each step.
     const char *_Nullable replay;
-    uint64_t seed;
 } il_config;
 
 void il_begin(const il_config *_Nonnull config);
@@ -92,8 +89,6 @@ const char *_Nullable il_failure(void);
 const char *_Nonnull il_schedule(void);
 /// The preemptions in the last run: a thread was stopped that could have gone on.
 int il_preemptions(void);
-/// How often a thread that had gone on alone for hundreds of steps was made to wait for another.
-uint64_t il_forced_switches(void);
 /// How many atomics there are.
 long il_cells_alive(void);
 

@@ -2,6 +2,7 @@
 /// need not be searched.
 final class Guide {
     private let aim: Observation
+    private let results: [Int: ModelOutcome?]
     private var events: [ModelEvent: Int]
     private let orders: [RealTimeOrder]
     /// Whether the run cannot become it any more.
@@ -10,6 +11,7 @@ final class Guide {
     /// - Parameter orders: Those of operations of which the run is to have one.
     init(to aim: Observation, in orders: [RealTimeOrder]) {
         self.aim = aim
+        results = Dictionary(uniqueKeysWithValues: zip(aim.outcomes, aim.results))
         events = aim.events.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         self.orders = orders
     }
@@ -17,6 +19,11 @@ final class Guide {
     func add(_ event: ModelEvent) {
         events[event, default: 0] -= 1
         if events[event]! < 0 { isLost = true }
+    }
+
+    /// A Deferred with a handle is settled.
+    func settle(_ id: Int, _ outcome: ModelOutcome) {
+        if let result = results[id], result != outcome { isLost = true }
     }
 
     /// The last of these callbacks of one Deferred begins, when those above it have run.

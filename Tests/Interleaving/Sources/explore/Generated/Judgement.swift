@@ -33,13 +33,15 @@ private struct ProgramJudge {
             if status != IL_REDUNDANT, seen[observation]?[order] == nil {
                 seen[observation, default: [:]][order] = Judgement.Violation(text: "")
             }
-            return (status, nil)
+            // What is wrong in any run the model need not judge.
+            return (status, observation.fault.isEmpty ? nil : "\(observation)")
         }
+        if judgement.violation != nil { return judgement }
         _ = runModel(1, atMost: 3_000)
         while !isUndetermined, let observation = seen.keys.first {
             var isComplete = false
             for bound in [1, 2, 4, 100] where seen[observation] != nil {
-                isComplete = runModel(bound, towards: observation, atMost: 50_000)
+                isComplete = runModel(bound, towards: observation, atMost: 100_000)
             }
             guard let schedules = seen.removeValue(forKey: observation)?.values, !isUndetermined else {
                 continue

@@ -7,8 +7,8 @@ nonisolated(unsafe) var modelReports: [ModelReport] = []
 /// What is seen of one run of a program: what the contract decides, and nothing that it leaves to schedules.
 struct Observation: Hashable {
     /// The outcome of each Deferred at the end, while handles to it are left.
-    private var outcomes: [Int] = []
-    private var results: [ModelOutcome?] = []
+    private(set) var outcomes: [Int] = []
+    private(set) var results: [ModelOutcome?] = []
     /// The callbacks of each Deferred, in the order in which they ran (F4).
     private(set) var callbacks: [Int: [Int]] = [:]
     /// The callbacks that had run of the Deferred above that of a callback (F4).
@@ -58,6 +58,7 @@ struct Observation: Hashable {
         model.releasesHandles = program.releasesHandles
         model.pauses = program.pauses
         model.hasThreads = true
+        model.didSettle = { guide?.settle($0, $1) }
         var observation = Observation()
         var order = RealTimeOrder()
         _ = observation.run(program, Interpreter(model), &order, guide) {

@@ -98,12 +98,4 @@ func defineAnswersScenarios() {
             return Program({ it.box.runAll() }, { answer.cancel() }) { it.expectEnd("=false", "=cancelled") }
         }
     }
-    scenario("answers-reduce-remove") {
-        let it = Asked()
-        watch(it.delegates.reduce(into: 0) { $0 += $1.ask() }, it.log, "=")
-        return Program({ it.delegates.remove(it.b) }, { it.box.runAll() }) {
-            it.box.runAll()
-            return it.expectEnd(it.log.has("b") ? "=2" : "=1")
-        }
-    }
 }

@@ -78,14 +78,6 @@ func defineCoordinationScenarios() {
                 noReports())
         }
     }
-    scenario("after-expire-cancel-release") {
-        let delays = Delays(), log = Log()
-        let d = D.after(.seconds(1), on: delays, value: 5)
-        watch(d, log, "=")
-        return Program({ delays.expire() }, { d.cancel() }) {
-            all(expect(["=5", "=cancelled"].contains(log.text), log.text), noReports())
-        }
-    }
     scenario("retry-fail-expire-cancel") {
         let delays = Delays(), log = Log(), s = D()
         let d = Deferred<Int>.retry(attempts: 3, on: delays) { () -> D in
