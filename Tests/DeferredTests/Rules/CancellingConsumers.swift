@@ -3,25 +3,6 @@ import Testing
 
 extension Rules {
     @Suite("Rule C3: cancelling a later position, shields") struct CancellingConsumers {
-        @Test("C3: a cancel reaches a source that nothing else consumes; the error comes down the chain")
-        func cancelsUpToSource() {
-            let log = Log()
-            let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            let middle = source.map { log("callback", returning: $0) }
-                .recover { error -> Int in
-                    log("errback \(name(of: error))")
-                    throw error
-                }
-            let last = middle.mapResult { result -> Int in
-                log("both \(outcome(result))")
-                return try result.get()
-            }
-            last.cancel()
-            #expect(log.all == ["canceller", "errback cancelled", "both cancelled"])
-            #expect(
-                [outcome(source), outcome(middle), outcome(last)] == Array(repeating: "cancelled", count: 3))
-        }
-
         @Test("C3: of two consumers one cancels and the other continues; the last cancels the source")
         func lastOneOut() {
             let log = Log()
@@ -105,17 +86,6 @@ extension Rules {
             let position = source.map { $0 }
             position.cancel()
             #expect(outcome(source) == "cancelled")
-        }
-
-        @Test("C3: a position's own consumers don't protect it, and see the error")
-        func ownConsumersDoNotProtect() {
-            let log = Log()
-            let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            let position = source.map { $0 }
-            position.fail { log("one \(name(of: $0))") }
-            position.fail { log("two \(name(of: $0))") }
-            position.cancel()
-            #expect(log.all == ["canceller", "one cancelled", "two cancelled"])
         }
 
         @Test(

@@ -59,19 +59,6 @@ extension Rules {
             }
         }
 
-        @Test("L5: an errback may handle .cycle, and the cycle's other members continue with its result")
-        func ringIsBroken() {
-            let (a, b) = (Deferred<Int>(), Deferred<Int>())
-            let box = Box<Deferred<Int>?>(nil)
-            let one = a.then { _ in box.value! }
-            let two = b.then { _ in one }.recover { _ in 5 }
-            box.value = two
-            b.resolve(1)
-            a.resolve(1)
-            #expect(outcome(one) == "cycle")
-            #expect(outcome(two) == "5")
-        }
-
         @Test("L5: a cycle through followers")
         func ringThroughFollowers() {
             let own = Deferred<Int>()

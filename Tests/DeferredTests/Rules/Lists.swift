@@ -36,17 +36,6 @@ extension Rules {
             #expect(outcome(gathered) == "()")
         }
 
-        @Test("D1: inputs that are settled count; if all are, the list settles at once")
-        func firedBefore() {
-            let list = DeferredList([Deferred.resolved(1), .resolved(2)])
-            #expect(outcome(list.values()) == "[1, 2]")
-            #expect(outcome(list.first().map { "\($0.index): \($0.value)" }) == "0: 1")
-            let pending = Deferred<Int>()
-            let mixed = DeferredList([.resolved(1), pending, .resolved(3)]).values()
-            pending.resolve(2)
-            #expect(outcome(mixed) == "[1, 2, 3]")
-        }
-
         @Test("D1: gather keeps types and order")
         func gathers() {
             let (number, text, flag) = (Deferred<Int>(), Deferred<String>(), Deferred<Bool>())
@@ -71,17 +60,6 @@ extension Rules {
             #expect(outcome(first) == "pending")
             inputs[1].reject(Boom(1))
             #expect([values, first].map(outcome) == ["Boom(2)", "Boom(1)"])
-        }
-
-        @Test("D2: first is resolved with the first value and its index; failures before it do not count")
-        func firstValue() {
-            let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let first = DeferredList(inputs).first().map { "\($0.index): \($0.value)" }
-            inputs[0].reject(Boom(0))
-            #expect(outcome(first) == "pending")
-            inputs[2].resolve(2)
-            inputs[1].resolve(1)
-            #expect(outcome(first) == "2: 2")
         }
 
         @Test(
