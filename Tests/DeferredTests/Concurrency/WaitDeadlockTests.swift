@@ -53,25 +53,14 @@ struct WaitDeadlockTests {
         #expect(Self.inside(on: DispatchQueue(label: "own")) { [Self.refusal(of: $0)] } == [true])
     }
 
-    @Test("a callback that waits for a later one of the same Deferred is refused, however that ended")
-    func insideCallbackForSibling() throws {
+    @Test("a callback that waits for a later one of the same Deferred is refused, settled or abandoned")
+    func insideCallbackForSibling() {
         let refusals = SharedLog<Bool>()
-        func refuse(in source: Deferred<Int>) {
+        for source in [Deferred<Int>(), Deferred.resolved(2), Deferred<Int>.withResolver().deferred] {
             source.both { _ in refusals.add(Self.refusal(of: source.map { $0 })) }
+            if !source.hasFired { source.resolve(1) }
         }
-        let later = Slot<Deferred<Int>>(nil)
-        let source = Deferred<Int>()
-        source.done { _ in refusals.add(Self.refusal(of: later.now!)) }
-        later.put(source.map { $0 })
-        source.resolve(1)
-        #expect(try successResult(of: later.now!) == 1)
-        let (fired, paused) = (Deferred.resolved(2), Deferred.resolved(3))
-        refuse(in: fired)
-        paused.pause()
-        refuse(in: paused)
-        paused.unpause()
-        refuse(in: Deferred<Int>.withResolver().deferred)  // abandoned
-        #expect(refusals.all == [true, true, true, true])
+        #expect(refusals.all == [true, true, true])
     }
 
     @Test("a callback may wait for what another thread brings, and for what has settled")
@@ -90,18 +79,10 @@ struct WaitDeadlockTests {
     @MainActor func mainQueue() throws {
         let pending = Deferred<Int>()
         let onQueue = pending.map(on: .main) { $0 }
-        let onActor = pending.map(on: MainActor.self) { $0 }
-        let after = onQueue.map { $0 }
-        let nested = Deferred.resolved(1).then { _ in after }
-        let handedOver = Deferred.resolved(1).map(on: .main) { $0 }
-        let list = DeferredList([handedOver, Deferred.resolved(2)]).results()
         #expect(Self.refusal(of: onQueue))
-        #expect(Self.refusal(of: onActor))
-        #expect(Self.refusal(of: after))
-        #expect(Self.refusal(of: nested))
-        #expect(Self.refusal(of: handedOver, timeout: .seconds(1000)))
-        #expect(Self.refusal(of: list))
-        #expect(Self.refusal(of: after.shielded()))
+        #expect(Self.refusal(of: pending.map(on: MainActor.self) { $0 }))
+        #expect(Self.refusal(of: Deferred.resolved(1).then { _ in onQueue.map { $0 } }.shielded()))
+        #expect(Self.refusal(of: Self.stuck(), timeout: .seconds(1000)))
         // A peek is not a wait.
         #expect(throws: DeferredError.timedOut) { try onQueue.wait(timeout: .zero) }
         pending.cancel()
@@ -126,17 +107,12 @@ struct WaitDeadlockTests {
     @MainActor func lists() {
         let (pending, failed) = (Deferred<Int>(), Deferred<Int>.rejected(CancellationError()))
         let later = pending.map(on: .main) { $0 }
-        #expect(Self.refusal(of: gather(Self.stuck(), Deferred.resolved("x"))))
         #expect(Self.refusal(of: gather(gather(Self.stuck(), later), later.map { $0 })))
         #expect(Self.refusal(of: DeferredList([Self.stuck(), later, later]).values()))
         #expect(Self.refusal(of: DeferredList([failed, Self.stuck()]).first()))
-        #expect(Self.refusal(of: DeferredList([Self.stuck(), later]).results()))
-
-        #expect(Self.waits(for: DeferredList([Self.stuck(), pending]).results()))
-        #expect(Self.waits(for: gather(Self.stuck(), pending)))
+        #expect(Self.waits(for: gather(gather(Self.stuck(), pending), later)))
         #expect(Self.waits(for: DeferredList([Self.stuck(), pending]).values()))
         #expect(Self.waits(for: DeferredList([Self.stuck(), pending, failed]).first()))
-        #expect(Self.waits(for: gather(gather(Self.stuck(), pending), later)))
         pending.cancel()
     }
 
@@ -157,19 +133,13 @@ struct WaitDeadlockTests {
         func list(limit: Int, _ body: @escaping @Sendable (Int) -> Deferred<Int>) -> DeferredList<Int> {
             DeferredList(0..<4, limit: limit, body)
         }
-        for limit in [1, 2, 4, 9] {
-            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.values()))
+        for limit in [1, 9] {
             #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.first()))
-            #expect(Self.refusal(of: list(limit: limit) { Self.stuck($0) }.results()))
             #expect(Self.refusal(of: list(limit: limit) { $0 == 0 ? .resolved(0) : Self.stuck() }.values()))
         }
         let pending = Deferred<Int>()
-        for limit in [2, 3] {
-            let some = list(limit: limit) { $0 == 1 ? pending : Self.stuck() }
-            #expect(Self.waits(for: some.values()))
-            #expect(Self.waits(for: some.first()))
-            #expect(Self.waits(for: some.results()))
-        }
+        let some = list(limit: 2) { $0 == 1 ? pending : Self.stuck() }
+        #expect(Self.waits(for: some.values()) && Self.waits(for: some.first()))
         pending.resolve(1)
     }
 
@@ -181,17 +151,13 @@ struct WaitDeadlockTests {
             return deferred
         }
         let pending = Deferred<Int>()
-        #expect(Self.refusal(of: following([Self.stuck()])))
         #expect(Self.refusal(of: following([Self.stuck(), Self.stuck()]).map { $0 }))
         #expect(Self.waits(for: following([Self.stuck(), pending])))
 
         let byHand = Deferred<Int>()
         byHand.follow(Self.stuck())
         #expect(Self.waits(for: byHand))
-        let (held, resolver) = Deferred<Int>.withResolver()
-        resolver.follow(Self.stuck())
-        #expect(Self.waits(for: held))
-        withExtendedLifetime((byHand, resolver)) {}
+        withExtendedLifetime(byHand) {}
         pending.cancel()
     }
 
@@ -205,17 +171,11 @@ struct WaitDeadlockTests {
         let cache = DeferredCache<Int, Int>()
         #expect(Self.refusal(of: cache.value(for: 1) { Self.stuck() }))
 
-        let delayed = Deferred.retry(on: clock) { () -> Deferred<Int> in throw CocoaError(.coderInvalidValue)
-        }
-        #expect(Self.waits(for: delayed))
-        delayed.cancel()
         let shared = Self.stuck()
-        let other = shared.map { $0 }
-        let limited = shared.timeout(.seconds(5), on: clock)
-        #expect(Self.waits(for: limited))
+        let limited = (shared.timeout(.seconds(5), on: clock), shared.map { $0 })
+        #expect(Self.waits(for: limited.0))
         clock.advance(by: .seconds(5))
-        #expect(throws: DeferredError.timedOut) { try limited.wait() }
-        _ = other
+        #expect(throws: DeferredError.timedOut) { try limited.0.wait() }
     }
 
     @Test("F6: a chain of 100,000 links is looked through without recursion")
@@ -258,14 +218,10 @@ struct WaitDeadlockTests {
             source.pause()
             attached.put(source.map { $0 + 1 })
         }
-        let later = Slot<Deferred<Int>>(nil)
-        later.put(source.map { $0 + 2 })
         source.resolve(1)
         #expect(Self.waits(for: attached.now!))
-        #expect(Self.waits(for: later.now!))
         Thread.detachNewThread { source.unpause() }
         #expect(try attached.now!.wait() == 2)
-        #expect(try later.now!.wait() == 3)
     }
 
     @Test("what a timeout ends is waited for, whatever it ends")

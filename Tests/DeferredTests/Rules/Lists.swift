@@ -195,24 +195,19 @@ extension Rules {
 
         @Test("D2: with wrapErrors, errors have the index of their input; values and cancels are unchanged")
         func wrapped() async throws {
-            let list = DeferredList(
-                [Deferred.resolved(1), .rejected(Boom(7)), .rejected(CancellationError())], wrapErrors: true)
-            let error = try failureResult(of: list.values(), as: DeferredInputFailure.self)
-            #expect(error.index == 1 && error.error as? Boom == Boom(7))
-            #expect("\(error)".hasPrefix("input 1: Boom"))
+            let inputs = [Deferred.resolved(1), .rejected(Boom(7)), .rejected(CancellationError())]
+            let limited = DeferredList(inputs, limit: 2, wrapErrors: true) { $0 }
+            for list in [DeferredList(inputs, wrapErrors: true), limited] {
+                let error = try failureResult(of: list.values(), as: DeferredInputFailure.self)
+                #expect(error.index == 1 && error.error as? Boom == Boom(7))
+                #expect("\(error)".hasPrefix("input 1: Boom"))
+            }
+            let list = DeferredList(inputs, wrapErrors: true)
             let results = try successResult(of: list.results())
             #expect(outcome(results[0]) == "1" && outcome(results[2]) == "cancelled")
             for await (index, result) in list.completed where index == 1 {
                 #expect(throws: DeferredInputFailure.self) { try result.get() }
             }
-        }
-
-        @Test("D5: with wrapErrors, a list with a limit has the index of the input that failed")
-        func wrappedWithLimit() throws {
-            let list = DeferredList(0..<9, limit: 2, wrapErrors: true) { number in
-                number == 4 ? .rejected(Boom(number)) : Deferred.resolved(number)
-            }
-            #expect(try failureResult(of: list.values(), as: DeferredInputFailure.self).index == 4)
         }
 
         @Test("D4: two results that are asked for inside a limited list's body are joined in order")
