@@ -78,7 +78,7 @@ extension DeferredDiagnostics {
     ///
     /// - Parameters:
     ///   - limit: The number of events to keep; later ones are only counted
-    ///     (``DeferredRecording/droppedEventCount``). An event takes about 100 bytes.
+    ///     (``DeferredRecording/droppedEventCount``). An event takes about 120 bytes.
     ///   - places: Modules and files, as in `#fileID`: `["App", "Networking/Client.swift"]`. Only Deferreds created
     ///     there are recorded; all of them if this is empty.
     public static func startRecording(

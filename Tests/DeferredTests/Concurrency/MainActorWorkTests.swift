@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-/// Repeated work, workers and limited lists whose closures are isolated to the main actor.
+/// Repeated work and workers whose closures are isolated to the main actor. `Tests/MainActorTests` has the other forms.
 @Suite("Work on the main actor", .timeLimit(.minutes(5)))
 @MainActor struct MainActorWorkTests {
     @MainActor final class Model {
@@ -44,25 +44,6 @@ import Testing
         try successResult(of: stopped)
     }
 
-    @Test("DeferredQueue: a worker's jobs run on the main actor, one at a time")
-    func worker() async throws {
-        let queue = DeferredQueue<Int>()
-        let gate = Deferred<Void>()
-        let worker = queue.run(on: MainActor.self) { number -> Deferred<Void> in
-            model.runs.append("\(number)")
-            return number == 1 ? gate : .resolved()
-        }
-        for number in 1...3 { try queue.put(number) }
-        queue.finish()
-        #expect(model.runs.isEmpty)
-        await drainMainActor()
-        #expect(model.runs == ["1"])
-        gate.resolve()
-        await drainMainActor()
-        #expect(model.runs == ["1", "2", "3"])
-        try successResult(of: worker)
-    }
-
     @Test("Q2: an element on its way to a worker on the main actor returns to the queue if that is cancelled")
     func cancelledWorker() async throws {
         let queue = DeferredQueue<Int>()
@@ -89,24 +70,5 @@ import Testing
         #expect(model.runs == ["other 1"])
         #expect(try failureResult(of: got) as? DeferredError == .finished)
         try successResult(of: other)
-    }
-
-    @Test("DeferredList: the body of a limited list runs on the main actor, for as many as the limit says")
-    func limitedList() async throws {
-        let gates = (0..<3).map { _ in Deferred<Int>() }
-        let list = DeferredList(0..<3, limit: 2, on: MainActor.self) { number in
-            model.runs.append("\(number)")
-            return gates[number]
-        }
-        let values = list.values()
-        #expect(model.runs.isEmpty)
-        await drainMainActor()
-        #expect(model.runs == ["0", "1"])
-        gates[1].resolve(1)
-        await drainMainActor()
-        #expect(model.runs == ["0", "1", "2"])
-        gates[0].resolve(0)
-        gates[2].resolve(2)
-        #expect(try successResult(of: values) == [0, 1, 2])
     }
 }

@@ -25,34 +25,6 @@ extension Rules {
             }
         }
 
-        @Test("C4: a nested Deferred that others consume continues; the chain alone is cancelled")
-        func nestedSharedGoesOn() {
-            let inner = Deferred<Int>()
-            let other = inner.map { $0 }
-            let outer = Deferred.resolved(0).then { _ in inner }
-            let last = outer.recover { _ in 5 }
-            last.cancel()
-            #expect([outcome(inner), outcome(outer), outcome(last)] == ["pending", "cancelled", "5"])
-            inner.resolve(1)
-            #expect(outcome(other) == "1")
-            #expect(outcome(outer) == "cancelled")
-        }
-
-        @Test("C5: cancelling what has fired does nothing")
-        func fired() {
-            let log = Log()
-            let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            let position = source.map { $0 }
-            let pending = Deferred<Int>(canceller: { _ in log("pending") })
-            let last = position.then { _ in pending }
-            source.resolve(1)
-            source.cancel()
-            position.cancel()
-            #expect([outcome(source), outcome(position), outcome(last)] == ["1", "1", "pending"])
-            #expect(log.all.isEmpty)
-            Deferred<Int>.rejected(Boom(1)).fail { _ in }.cancel()
-        }
-
         @Test("C5: a link delayed by a dispatcher receives CancellationError in place of the outcome")
         func heldByDispatcher() {
             let log = Log()
@@ -92,21 +64,6 @@ extension Rules {
             later.value = []
             #expect(log.all == ["cancelled them", "own cancelled", "other 1", "further cancelled"])
             #expect([outcome(own), outcome(further)] == ["0", "cancelled"])
-        }
-
-        @Test(
-            "C5: a link whose callback is running lets it finish, and takes a value or an error from it",
-            arguments: [true, false])
-        func runningGivesOutcome(succeeds: Bool) {
-            let own = Box<Deferred<Int>?>(nil)
-            let source = Deferred<Int>()
-            own.value = source.map { _ -> Int in
-                own.value!.cancel()
-                if !succeeds { throw Boom(1) }
-                return 2
-            }
-            source.resolve(1)
-            #expect(outcome(own.value!) == (succeeds ? "2" : "Boom(1)"))
         }
 
         @Test(

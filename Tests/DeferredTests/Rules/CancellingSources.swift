@@ -28,56 +28,6 @@ extension Rules {
             keep(resolver, bareResolver)
         }
 
-        @Test("C1: a canceller that fires a value, or an error of its own, decides the outcome")
-        func cancellerFires() {
-            let value = Deferred<Int>(canceller: { resolver in #expect(resolver.resolve(7)) })
-            value.cancel()
-            #expect(outcome(value) == "7")
-            let error = Deferred<Int>(canceller: { resolver in #expect(resolver.reject(Boom(7))) })
-            error.cancel()
-            #expect(outcome(error) == "Boom(7)")
-            let fired = Deferred<Int>(canceller: { _ = $0.complete(with: .success(8)) })
-            let next = fired.map { $0 + 1 }
-            next.cancel()
-            #expect(outcome(next) == "9")
-        }
-
-        @Test("C1: errbacks may handle a cancellation like any other error; callbacks do not run")
-        func errbackHandles() {
-            let log = Log()
-            let deferred = Deferred<Int>()
-            deferred.map { log("callback \($0)", returning: $0) }
-                .recover { error -> Int in
-                    log(name(of: error))
-                    return 4
-                }
-                .done { log("\($0)") }
-            let typed = deferred.recover(CancellationError.self) { _ in 5 }
-            deferred.cancel()
-            #expect(log.all == ["cancelled", "4"])
-            #expect(outcome(typed) == "5")
-        }
-
-        @Test("C1: cancelling again from inside does nothing: from the canceller, an errback, a consumer")
-        func cancelsAgainInside() {
-            let log = Log()
-            let (own, next) = (Box<Deferred<Int>?>(nil), Box<Deferred<Int>?>(nil))
-            own.value = Deferred<Int>(canceller: { _ in
-                log("canceller")
-                own.value!.cancel()
-                next.value!.cancel()
-                log("cancelled again")
-            })
-            own.value!.recover { error in
-                own.value!.cancel()
-                return log(name(of: error), returning: 0)
-            }.done { log("\($0)") }
-            next.value = own.value!.map { $0 }
-            own.value!.cancel()
-            #expect(log.all == ["canceller", "cancelled again", "cancelled", "0"])
-            #expect(outcome(next.value!) == "cancelled")
-        }
-
         @Test(
             "C2: the first late result after a cancel returns false without a report; a second is F1's",
             arguments: [true, false])

@@ -168,29 +168,20 @@ extension Rules {
         @Test("F6: many finalizers down a row, and on one Deferred, run once each, in order")
         func finalizers() {
             SmallStack.run { check in
-                let ran = Box(0)
-                let source = Deferred<Int>()
+                let (half, expected) = (Depth.count / 2, Box(0))
+                let (source, one) = (Deferred<Int>(), Deferred<Int>())
                 var last = source
-                for index in 0..<(Depth.count / 2) {
+                for index in 0..<half {
                     last = last.map { $0 }
-                    last.finally { _ in
-                        ran.change {
-                            if $0 == Depth.count / 2 - 1 - index { $0 += 1 }
-                        }
+                    for deferred in [last, one] {
+                        deferred.finally { _ in expected.change { if $0 == index { $0 -= 1 } } }
                     }
                 }
-                let one = Deferred<Int>()
-                for index in 0..<(Depth.count / 2) {
-                    one.finally { _ in
-                        ran.change {
-                            if $0 == Depth.count - 1 - index { $0 += 1 }
-                        }
-                    }
+                for deferred in [source, one] {
+                    expected.value = half - 1
+                    deferred.resolve(1)
+                    check(expected.value, is: -1)
                 }
-                source.resolve(1)
-                check(ran.value, is: Depth.count / 2)
-                one.resolve(1)
-                check(ran.value, is: Depth.count)
             }
         }
 

@@ -144,5 +144,20 @@ extension Rules {
             "L4: every form that may nest waits for the Deferred returned, and takes its outcome",
             arguments: Form.all.filter { $0.takes == .deferred })
         func nested(form: Form) async { await check(form, nests: true) }
+
+        @Test("L4: the nested handle keeps its value for other consumers, notified in the order attached")
+        func innerKeepsItsValue() {
+            let log = Log()
+            let inner = Deferred<Int>()
+            inner.done { log("before \($0)") }
+            let outer = Deferred.resolved(0).then { _ in inner }
+            outer.done { log("outer \($0)") }
+            inner.done { log("after \($0)") }
+            inner.resolve(1)
+            #expect(log.all == ["before 1", "after 1", "outer 1"])
+            #expect(outcome(inner) == "1")
+            inner.done { log("late \($0)") }
+            #expect(log.all.last == "late 1")
+        }
     }
 }

@@ -69,19 +69,6 @@ extension Rules {
             #expect(numbers.taken.value == 0)
         }
 
-        @Test("D4: a result that is asked for later has the inputs started before, too")
-        func askedLater() {
-            let sources = (0..<4).map { _ in Deferred<Int>() }
-            let list = DeferredList(0..<4, limit: 2) { sources[$0] }
-            let early = list.values()
-            sources[0].resolve(0)
-            let late = list.values()
-            for index in 1..<4 { sources[index].resolve(index) }
-            #expect(outcome(early) == "[0, 1, 2, 3]")
-            #expect(outcome(late) == "[0, 1, 2, 3]")
-            #expect(outcome(list.first().map { $0.index }) == "0")
-        }
-
         @Test("D5: when the loop over completed is left, those in progress go on and no more starts")
         func completedLeft() async {
             let (numbers, log) = (Endless(), Log())

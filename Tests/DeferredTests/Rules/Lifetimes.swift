@@ -122,24 +122,23 @@ extension Rules {
             }
         }
 
-        @Test("A2: a canceller that captures its own resolver or position leaves nothing behind")
-        func cancellerCycle() {
-            for isCancelled in [true, false] {
-                let tracker = LeakTracker()
-                do {
-                    let holder = Box<Resolver<Int>?>(nil)
-                    let (deferred, resolver) = Deferred<Int>.withResolver(canceller: {
-                        [life = tracker.begin()] _ in
-                        life.use()
-                        holder.value?.reject(Boom(1))
-                    })
-                    holder.value = resolver
-                    deferred.fail { _ -> Void in }
-                    if isCancelled { deferred.cancel() } else { resolver.resolve(1) }
-                    holder.value = nil
-                }
-                #expect(tracker.alive == 0)
+        @Test(
+            "A2: a canceller that captures its own resolver leaves nothing behind", arguments: [true, false])
+        func cancellerCycle(isCancelled: Bool) {
+            let tracker = LeakTracker()
+            do {
+                let holder = Box<Resolver<Int>?>(nil)
+                let (deferred, resolver) = Deferred<Int>.withResolver(canceller: {
+                    [life = tracker.begin()] _ in
+                    life.use()
+                    holder.value?.reject(Boom(1))
+                })
+                holder.value = resolver
+                deferred.fail { _ -> Void in }
+                if isCancelled { deferred.cancel() } else { resolver.resolve(1) }
+                holder.value = nil
             }
+            #expect(tracker.alive == 0)
         }
 
         @Test("A2: one long-lived Deferred with many consumers that come and go stays small")

@@ -36,17 +36,6 @@ extension Rules {
             #expect(outcome(gathered) == "()")
         }
 
-        @Test("D1: inputs that are settled count; if all are, the list settles at once")
-        func firedBefore() {
-            let list = DeferredList([Deferred.resolved(1), .resolved(2)])
-            #expect(outcome(list.values()) == "[1, 2]")
-            #expect(outcome(list.first().map { "\($0.index): \($0.value)" }) == "0: 1")
-            let pending = Deferred<Int>()
-            let mixed = DeferredList([.resolved(1), pending, .resolved(3)]).values()
-            pending.resolve(2)
-            #expect(outcome(mixed) == "[1, 2, 3]")
-        }
-
         @Test("D1: gather keeps types and order")
         func gathers() {
             let (number, text, flag) = (Deferred<Int>(), Deferred<String>(), Deferred<Bool>())
@@ -71,17 +60,6 @@ extension Rules {
             #expect(outcome(first) == "pending")
             inputs[1].reject(Boom(1))
             #expect([values, first].map(outcome) == ["Boom(2)", "Boom(1)"])
-        }
-
-        @Test("D2: first is resolved with the first value and its index; failures before it do not count")
-        func firstValue() {
-            let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let first = DeferredList(inputs).first().map { "\($0.index): \($0.value)" }
-            inputs[0].reject(Boom(0))
-            #expect(outcome(first) == "pending")
-            inputs[2].resolve(2)
-            inputs[1].resolve(1)
-            #expect(outcome(first) == "2: 2")
         }
 
         @Test(
@@ -217,24 +195,19 @@ extension Rules {
 
         @Test("D2: with wrapErrors, errors have the index of their input; values and cancels are unchanged")
         func wrapped() async throws {
-            let list = DeferredList(
-                [Deferred.resolved(1), .rejected(Boom(7)), .rejected(CancellationError())], wrapErrors: true)
-            let error = try failureResult(of: list.values(), as: DeferredInputFailure.self)
-            #expect(error.index == 1 && error.error as? Boom == Boom(7))
-            #expect("\(error)".hasPrefix("input 1: Boom"))
+            let inputs = [Deferred.resolved(1), .rejected(Boom(7)), .rejected(CancellationError())]
+            let limited = DeferredList(inputs, limit: 2, wrapErrors: true) { $0 }
+            for list in [DeferredList(inputs, wrapErrors: true), limited] {
+                let error = try failureResult(of: list.values(), as: DeferredInputFailure.self)
+                #expect(error.index == 1 && error.error as? Boom == Boom(7))
+                #expect("\(error)".hasPrefix("input 1: Boom"))
+            }
+            let list = DeferredList(inputs, wrapErrors: true)
             let results = try successResult(of: list.results())
             #expect(outcome(results[0]) == "1" && outcome(results[2]) == "cancelled")
             for await (index, result) in list.completed where index == 1 {
                 #expect(throws: DeferredInputFailure.self) { try result.get() }
             }
-        }
-
-        @Test("D5: with wrapErrors, a list with a limit has the index of the input that failed")
-        func wrappedWithLimit() throws {
-            let list = DeferredList(0..<9, limit: 2, wrapErrors: true) { number in
-                number == 4 ? .rejected(Boom(number)) : Deferred.resolved(number)
-            }
-            #expect(try failureResult(of: list.values(), as: DeferredInputFailure.self).index == 4)
         }
 
         @Test("D4: two results that are asked for inside a limited list's body are joined in order")

@@ -147,19 +147,5 @@ extension Rules {
             deferred.resolve(1)
             #expect(log.all == ["outer", "second", "inner", "inner inside"])
         }
-
-        @Test("F5: firing another Deferred inside a callback runs that one's callbacks at once")
-        func firesInside() {
-            let log = Log()
-            let (outer, inner) = (Deferred<Int>(), Deferred<Int>())
-            inner.done { log("inner \($0)") }.done { log("after inner") }
-            outer.done { _ in
-                inner.resolve(2)
-                log("resolve returned")
-            }
-            outer.done { _ in log("second") }
-            outer.resolve(1)
-            #expect(log.all == ["inner 2", "after inner", "resolve returned", "second"])
-        }
     }
 }

@@ -79,27 +79,6 @@ extension Rules {
             #expect(log.all == ["1", "1"])
         }
 
-        @Test("P1, F4: paused from inside a running callback, it is suspended from the next one on")
-        func pausedFromInside() {
-            let log = Log()
-            let source = Deferred<Int>()
-            source.done { _ in
-                log("first")
-                source.pause()
-                log("still first")
-            }
-            source.done { _ in log("second") }
-            let next = source.map { $0 }
-            source.resolve(1)
-            #expect(log.all == ["first", "still first"])
-            #expect(outcome(next) == "pending")
-            source.done { _ in log("third") }
-            #expect(log.all == ["first", "still first"])
-            source.unpause()
-            #expect(log.all == ["first", "still first", "second", "third"])
-            #expect(outcome(next) == "1")
-        }
-
         @Test(
             "P1: when the last handle that could unpause it is released, it counts as unpaused",
             arguments: [true, false])

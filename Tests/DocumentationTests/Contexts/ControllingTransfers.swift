@@ -1,7 +1,6 @@
 import Deferred
 import DeferredOperations
 import Foundation
-import FoundationNetworking
 
 private struct Parser: Sendable {
     func consume(_ piece: Data) {}

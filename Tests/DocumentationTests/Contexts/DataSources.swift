@@ -1,7 +1,6 @@
 import Deferred
 import DeferredOperations
 import Foundation
-import FoundationNetworking
 
 private struct Connection: Sendable {
     func ask(_ question: String, _ answer: (String) -> Void) {}
