@@ -6,9 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func download(
         _ answer: Answer? = nil, existing: DownloadDataSource.Existing = .fail, resumes: Bool = false

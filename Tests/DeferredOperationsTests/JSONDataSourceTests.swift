@@ -11,9 +11,7 @@ struct JSONDataSourceTests {
         let count: Int
     }
 
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func load(_ body: String) -> Deferred<[Item]> {
         fixture.server.route("/it", .json(body))

@@ -7,9 +7,7 @@ import Testing
 /// Files that may exist at the paths of a part file and its record.
 @Suite(.timeLimit(.minutes(5)))
 struct PartFileTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func download(
         _ answer: Answer, path: String = "/it", existing: DownloadDataSource.Existing = .fail,

@@ -8,9 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RequestRetryTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func retrying(_ method: String, on clock: ManualClock) -> Deferred<URLDataSource.Response> {
         var request = URLRequest(url: fixture.url("/it"))

@@ -12,9 +12,7 @@ struct SubclassTests {
     private final class Pieces: StreamDataSource, @unchecked Sendable {}
     private final class Copy: DownloadDataSource, @unchecked Sendable {}
 
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     @Test("O10: a subclass without initializers is created as its superclass is")
     func initializers() async throws {

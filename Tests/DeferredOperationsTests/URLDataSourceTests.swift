@@ -7,9 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct URLDataSourceTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     @Test("A GET returns the body, the status and the headers")
     func get() async throws {

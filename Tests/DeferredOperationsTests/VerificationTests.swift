@@ -8,9 +8,7 @@ import Testing
 /// Downloads whose length and content are checked before they are moved into place.
 @Suite(.timeLimit(.minutes(5)))
 struct VerificationTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func download(
         _ answer: Answer, to name: String = "it", resumes: Bool = false, createsFolders: Bool = false,
