@@ -159,13 +159,6 @@ struct PartFileTests {
         #expect(fixture.names.isEmpty)
     }
 
-    @Test("O5: a name that is too long is an error before the server is asked")
-    func tooLongName() async throws {
-        let name = String(repeating: "x", count: 256)
-        await expectCannotWrite(fixture.download(.text("x"), to: name))
-        #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
-    }
-
     @Test("O9: a password in a URL is not in the record of a part file")
     func password() async throws {
         let address = fixture.url("/it").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")

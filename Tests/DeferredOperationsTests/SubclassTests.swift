@@ -44,16 +44,4 @@ struct SubclassTests {
         #expect(TransferMetrics(requestCount: 2).requestCount == 2)
         #expect(fixture.server.requests.isEmpty)
     }
-
-    @Test("O10: options are created in one expression")
-    func options() async throws {
-        fixture.server.route("/it", .text("hello"))
-        let transfer = TransferOptions(maximumByteCount: 3, silenceTimeout: .seconds(3600))
-        let options = DownloadOptions(existing: .replace, createsFolders: true)
-        await expectFailure(nil, "larger than the limit of 3 bytes") {
-            try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("a/it"), options: options, transfer: transfer
-            ).request(on: fixture.queue).value
-        }
-    }
 }

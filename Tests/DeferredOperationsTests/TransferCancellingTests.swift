@@ -13,46 +13,29 @@ struct TransferCancellingTests {
         DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), transfer: options)
     }
 
-    private func expectNothingLeft(_ request: Deferred<DownloadDataSource.File>) async {
-        // Nothing is awaited in between: the Deferred is settled and the files are removed when cancel()
-        // returns.
-        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
-        #expect(fixture.names.isEmpty)
-        await fixture.server.waitUntilIdle()
-    }
-
-    @Test("O2, O5: cancelled before there is an answer")
-    func waiting() async {
-        for answer in [Answer.stalled, .interim(100, then: .stalled)] {
-            fixture.server.route("/it", answer)
-            let request = download().request(on: fixture.queue)
-            await fixture.server.waitForRequests(underWay: 1)
-            request.cancel()
-            await expectNothingLeft(request)
-        }
-    }
-
-    @Test("O2, O5: cancelled in the middle of the body, of a redirect, and of an error's body")
-    func inBody() async throws {
+    @Test("O2, O5: cancelled before there is an answer, in its body, in that of a redirect or an error")
+    func anywhere() async throws {
         let half = Answer.stalled(after: 1000, of: 2000)
-        let halfError = Answer { exchange in
-            try exchange.sendHead(500, contentLength: 2000)
-            try exchange.stall()
-        }
-        let halfRedirect = Answer { exchange in
-            try exchange.sendHead(302, [("Location", "/it")], contentLength: 2000)
-            try exchange.stall()
+        let heads = [(500, []), (302, [("Location", "/it")])].map { status, headers in
+            Answer { exchange in
+                try exchange.sendHead(status, headers, contentLength: 2000)
+                try exchange.stall()
+            }
         }
         let arrived = Observations<Int64>()
         var options = TransferOptions.patient
         options.onProgress = { if $0.received == 1000 { arrived.note(1) } }
-        for (index, answer) in [half, halfError, halfRedirect].enumerated() {
+        for (index, answer) in ([half, .stalled, .interim(100, then: .stalled)] + heads).enumerated() {
             fixture.server.route("/it", answer)
             let request = download(options).request(on: fixture.queue)
             await fixture.server.waitForRequests(underWay: 1)
             if index == 0 { await arrived.wait(for: 1) }
             request.cancel()
-            await expectNothingLeft(request)
+            // Nothing is awaited in between: the Deferred is settled and the files are removed when cancel()
+            // returns.
+            #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+            #expect(fixture.names.isEmpty)
+            await fixture.server.waitUntilIdle()
         }
     }
 

@@ -128,14 +128,6 @@ struct URLDataSourceTests {
         #expect(try await fixture.refusal(of: .empty(304)).code == 304)
     }
 
-    @Test("O6: progress ends with the final figures")
-    func progress() async throws {
-        let seen = Observations<TransferProgress>()
-        _ = try await fixture.load(.pattern(3_000_000)) { $1.onProgress = { seen.note($0) } }
-        #expect(seen.all.last == TransferProgress(received: 3_000_000, expected: 3_000_000, sent: 0))
-        #expect(seen.all.map(\.received) == seen.all.map(\.received).sorted())
-    }
-
     @Test("O6: progress on the main actor: the last report of several, and the final figures")
     @MainActor func progressOnMainActor() async throws {
         var seen: [TransferProgress] = []
