@@ -143,20 +143,6 @@ struct StreamTests {
         #expect(try await next.value.data.text == "fine")
     }
 
-    @Test("Streams: a body that can't be continued waits in a file for its consumer")
-    func overflow() async throws {
-        let byteCount = 64 << 20
-        let source = source(.pattern(byteCount), bufferByteCount: 1 << 16, pauseByteCount: 1 << 20)
-        let request = source.request(on: fixture.queue)
-        #expect(try await request.value.byteCount == byteCount)
-        var offset = 0
-        for try await piece in source.body {
-            #expect(Pattern.matches(piece, at: offset))
-            offset += piece.count
-        }
-        #expect(offset == byteCount && fixture.server.requests.count == 1)
-    }
-
     @Test(
         "O2: a cancel stops the transfer, and nothing is delivered after it",
         arguments: ["request", "operation", "loop", "task"])
@@ -235,19 +221,6 @@ struct StreamTests {
             await #expect(throws: DataSourceError.self) { try await calls.value }
             for sizes in [received, pieces] { #expect(sizes.all.reduce(0, +) == byteCount) }
         }
-    }
-
-    @Test("Streams: a body that fails its validation is not delivered")
-    func validated() async throws {
-        struct Mine: Error {}
-        var options = TransferOptions.patient
-        options.validateResponse = { _ in throw Mine() }
-        let source = source(unfinished, options: options)
-        let request = source.request(on: fixture.queue)
-        await #expect(throws: Mine.self) { try await collected(source.body) }
-        await #expect(throws: Mine.self) { try await source.head.value }
-        await #expect(throws: Mine.self) { try await request.value }
-        await fixture.server.waitUntilIdle()
     }
 
     @Test("Streams: a source that is released unrequested ends its body")

@@ -156,18 +156,4 @@ struct URLDataSourceTests {
         #expect(times.compactMap { $0 } == times.compactMap { $0 }.sorted())
         #expect(metrics.requestCount == 2 && metrics.received == 1)
     }
-
-    @Test("A queue's limit is how many requests the server sees at once", arguments: [1, 64])
-    func limit(_ limit: Int) async throws {
-        let gate = Gate()
-        fixture.server.route("/it", .held(by: gate, then: .text("x")))
-        fixture.queue.maxConcurrentOperationCount = limit
-        let requests = (0..<limit * 2).map { _ in
-            URLDataSource(fixture.url("/it"), options: .patient).request(on: fixture.queue)
-        }
-        await fixture.server.waitForRequests(underWay: limit)
-        gate.open()
-        for request in requests { _ = try await request.value }
-        #expect(fixture.server.mostRequestsUnderWay == limit)
-    }
 }
