@@ -12,10 +12,10 @@ final class Connections: Sendable {
     }
 
     private let state = Monitor(State())
-    private let traffic: Traffic
+    private let traffic: Watched<Traffic>
     private let answer: @Sendable (Request) -> Answer
 
-    init(traffic: Traffic, answer: @escaping @Sendable (Request) -> Answer) {
+    init(traffic: Watched<Traffic>, answer: @escaping @Sendable (Request) -> Answer) {
         self.traffic = traffic
         self.answer = answer
     }

@@ -43,7 +43,7 @@ public final class LoopbackServer: Sendable {
     private let family: Family
 
     private let routes: Routes
-    private let traffic = Traffic()
+    private let traffic = Watched(Traffic())
     private let connections: Connections
     private let stopping = Gate()
     private let acceptor: Monitor<ServerThread?>
@@ -98,19 +98,19 @@ public final class LoopbackServer: Sendable {
     }
 
     /// The requests read so far, oldest first.
-    public var requests: [Request] { traffic.tally.requests }
+    public var requests: [Request] { traffic.value.requests }
 
     /// The number of requests that have been read and are not fully answered.
-    public var requestsUnderWay: Int { traffic.tally.underWay }
+    public var requestsUnderWay: Int { traffic.value.underWay }
 
     /// The highest number of requests in progress at one moment.
-    public var mostRequestsUnderWay: Int { traffic.tally.mostUnderWay }
+    public var mostRequestsUnderWay: Int { traffic.value.mostUnderWay }
 
     /// The number of open connections.
-    public var openConnections: Int { traffic.tally.openConnections }
+    public var openConnections: Int { traffic.value.openConnections }
 
     /// The number of connections so far, including closed ones.
-    public var acceptedConnections: Int { traffic.tally.acceptedConnections }
+    public var acceptedConnections: Int { traffic.value.acceptedConnections }
 
     /// Waits until so many requests have been read and are not fully answered.
     ///

@@ -8,31 +8,21 @@ import Testing
 struct AbandonedAnswerTests {
     @Test("A1: whatever calls the closure does not retain the handle that it returns")
     func closures() async {
-        let queue = OperationQueue()
-        let lockFile = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "lock-\(UUID().uuidString)")
-        let cache = DeferredCache<Int, Int>()
-        let latest = DeferredLatest()
+        let (queue, cache, latest) = (OperationQueue(), DeferredCache<Int, Int>(), DeferredLatest())
+        let lockFile = FileManager.default.temporaryDirectory.appendingPathComponent("lock-\(UUID())")
         let filesystemLock = DeferredFilesystemLock(path: lockFile.path)
-        let outcomes: [(String, Deferred<Void>)] = [
-            ("then", Deferred.resolved(1).then { _ in Deferred<Int>() }.thenReturn(())),
-            (
-                "operation",
-                ConcurrentDataSource(awaiting: { Deferred<Int>() }).request(on: queue).thenReturn(())
-            ),
-            ("operation queue", queue.deferredFollowing { Deferred<Int>() }.thenReturn(())),
-            (
-                "dispatch queue",
-                DispatchQueue.global().deferredFollowing { Deferred<Int>() }.thenReturn(())
-            ),
-            ("semaphore", DeferredSemaphore(1).run { Deferred<Int>() }.thenReturn(())),
-            ("lock", DeferredLock().run { Deferred<Int>() }.thenReturn(())),
-            ("file lock", filesystemLock.run { Deferred<Int>() }.thenReturn(())),
-            ("latest", latest.run { Deferred<Int>() }.thenReturn(())),
-            ("retry", Deferred.retry(attempts: 2, delay: .none) { Deferred<Int>() }.thenReturn(())),
-            ("repeating", Deferred.repeating(every: .seconds(1)) { Deferred<Int>() }),
-            ("cache", cache.value(for: 1) { Deferred<Int>() }.thenReturn(())),
-            ("list", DeferredList([1], limit: 1) { _ in Deferred<Int>() }.values().thenReturn(())),
+        let never = { @Sendable () -> Deferred<Int> in Deferred() }
+        let outcomes: [(String, Deferred<Int>)] = [
+            ("then", Deferred.resolved(1).then { _ in never() }),
+            ("operation", ConcurrentDataSource(awaiting: never).request(on: queue)),
+            ("operation queue", queue.deferredFollowing(never)),
+            ("dispatch queue", DispatchQueue.global().deferredFollowing(never)),
+            ("semaphore", DeferredSemaphore(1).run(never)), ("lock", DeferredLock().run(never)),
+            ("file lock", filesystemLock.run(never)), ("latest", latest.run(never)),
+            ("retry", Deferred.retry(attempts: 2, delay: .none, never)),
+            ("repeating", Deferred.repeating(every: .seconds(1), never).thenReturn(1)),
+            ("cache", cache.value(for: 1, never)),
+            ("list", DeferredList([1], limit: 1) { _ in never() }.values().thenReturn(1)),
         ]
         for (name, outcome) in outcomes {
             let error = await outcome.result.failure

@@ -6,9 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func download(
         _ answer: Answer? = nil, existing: DownloadDataSource.Existing = .fail, resumes: Bool = false
@@ -187,8 +185,12 @@ struct DownloadTests {
         )
     }
 
-    @Test("A destination with the longest name that there can be")
-    func longName() async throws {
+    @Test("O5: the longest name that there can be is fine, a longer one an error before the server is asked")
+    func longNames() async throws {
+        await expectFailure("cannotWrite") {
+            try await fixture.download(.text("x"), to: String(repeating: "x", count: 256)).value
+        }
+        #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
         let name = String(repeating: "é", count: 127)
         _ = try await fixture.download(.text("x"), to: name).value
         #expect(fixture.names == [name])

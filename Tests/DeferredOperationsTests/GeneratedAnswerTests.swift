@@ -139,9 +139,7 @@ struct GeneratedAnswerTests {
 
     private enum Kind: CaseIterable { case load, download, resumed, stream }
 
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     /// Requests what the seed generates; returns what is wrong with the outcome.
     private func run(_ seed: UInt64) async -> (fault: String?, isSuccess: Bool) {

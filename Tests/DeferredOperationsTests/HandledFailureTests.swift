@@ -8,9 +8,7 @@ import Testing
 /// Failures that a reader of a body receives.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct HandledFailureTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     /// Refers to the source, so that a test can wait until it has been released.
     ///

@@ -8,9 +8,7 @@ import Testing
 /// Each fault ends in an error of its own.
 @Suite(.timeLimit(.minutes(5)))
 struct HostileNetworkTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     /// The name of the case, and the rest in words, which begin with the address.
     private func expect(

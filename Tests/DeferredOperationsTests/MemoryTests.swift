@@ -32,7 +32,7 @@ struct MemoryTests {
     @Test("O5: a download of 1 GB takes less than 60 MB", .enabled(if: isUninstrumented))
     func constantMemory() async {
         await #expect(processExitsWith: .success) {
-            let fixture = try TransferFixture()
+            let fixture = TransferFixture()
             try await Self.expectConstantMemory { byteCount, note in
                 var options = TransferOptions.patient
                 options.onProgress = { _ in note() }
@@ -46,7 +46,7 @@ struct MemoryTests {
     @Test("Streams: 1 GB takes less than 60 MB, with a slow consumer too", .enabled(if: isUninstrumented))
     func constantMemoryOfStreams() async {
         await #expect(processExitsWith: .success) {
-            let fixture = try TransferFixture()
+            let fixture = TransferFixture()
             try await Self.expectConstantMemory { byteCount, note in
                 fixture.server.route("/it", .pattern(byteCount))
                 let source = StreamDataSource(fixture.url("/it"), options: .patient)
@@ -66,7 +66,7 @@ struct MemoryTests {
     @Test("A form of 300 MB takes less than 60 MB", .enabled(if: isUninstrumented))
     func constantMemoryOfForms() async {
         await #expect(processExitsWith: .success) {
-            let fixture = try TransferFixture()
+            let fixture = TransferFixture()
             let file = fixture.file("large")
             try Data(count: 1 << 20).write(to: file)
             try await Self.expectConstantMemory(with: 300 << 20) { byteCount, note in
@@ -108,7 +108,7 @@ struct MemoryTests {
             init(_ log: Observations<Void>) { self.log = log }
             deinit { log.note(()) }
         }
-        let fixture = try TransferFixture()
+        let fixture = TransferFixture()
         let answers: [Answer] = [
             .text("x"), .status(500), .truncated(after: 1, of: 2), .redirect(to: "/it"), .stalled,
         ]

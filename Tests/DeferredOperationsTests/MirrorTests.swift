@@ -8,9 +8,7 @@ import Testing
 /// Several addresses of one file: when one fails, the next continues.
 @Suite(.timeLimit(.minutes(5)))
 struct MirrorTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     /// Downloads what the first answers, with the others as mirrors.
     private func download(

@@ -7,9 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct MultipartFormTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func send(_ form: MultipartForm, _ answer: Answer = .text("thanks")) async throws -> Request {
         _ = try await fixture.load(answer) { request, options in

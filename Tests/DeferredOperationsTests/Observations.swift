@@ -1,36 +1,17 @@
-import Deferred
 import Foundation
+import LoopbackServer
 import Testing
 
 /// Collects elements in order, from any thread.
-final class Observations<Element: Sendable>: @unchecked Sendable {
-    // `@unchecked Sendable` is sound: the variables are touched only under `lock`.
-    private let lock = NSLock()
-    private var elements: [Element] = []
-    private var waiters: [(count: Int, resolver: Resolver<Void>)] = []
+final class Observations<Element: Sendable>: Sendable {
+    private let elements = Watched<[Element]>([])
 
-    func note(_ element: Element) {
-        let ready = lock.withLock {
-            elements.append(element)
-            let ready = waiters.filter { $0.count <= elements.count }
-            waiters.removeAll { $0.count <= elements.count }
-            return ready
-        }
-        for waiter in ready { waiter.resolver.resolve() }
-    }
+    func note(_ element: Element) { elements.update { $0.append(element) } }
 
-    var all: [Element] { lock.withLock { elements } }
+    var all: [Element] { elements.value }
 
     /// Waits until so many elements have been noted.
-    func wait(for count: Int) async {
-        let (deferred, resolver) = Deferred<Void>.withResolver()
-        let isThere = lock.withLock {
-            if elements.count < count { waiters.append((count, resolver)) }
-            return elements.count >= count
-        }
-        if isThere { resolver.resolve() }
-        try? await deferred.value
-    }
+    func wait(for count: Int) async { await elements.wait { $0.count >= count } }
 }
 
 extension OperationQueue {

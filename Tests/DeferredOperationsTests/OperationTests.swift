@@ -9,13 +9,6 @@ import Testing
 struct OperationTests {
     let queue = OperationQueue()
 
-    @Test("A data source delivers what its closure returns, on the queue's thread")
-    func plain() async throws {
-        let source = DataSource { _ in OperationQueue.current }
-        let current = try await source.request(on: queue).value
-        #expect(current === queue)
-    }
-
     @Test("A subclass overrides load(), execute() and stop()")
     func subclasses() async throws {
         final class Answer: DataSource<Int>, @unchecked Sendable {

@@ -7,14 +7,12 @@ import Testing
 /// An incomplete file of another program, as the beginning of a download.
 @Suite(.timeLimit(.minutes(5)))
 struct PartFileBeginningTests {
-    let fixture: TransferFixture
+    let fixture = TransferFixture()
     let request: URLRequest
     let file: URL
 
     init() throws {
-        fixture = try TransferFixture()
-        request = URLRequest(url: fixture.url("/it"))
-        file = fixture.file("it")
+        (request, file) = (URLRequest(url: fixture.url("/it")), fixture.file("it"))
         try Data(Pattern.bytes(2_000_000)).write(to: file)
     }
 

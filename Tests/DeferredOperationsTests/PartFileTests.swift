@@ -7,9 +7,7 @@ import Testing
 /// Files that may exist at the paths of a part file and its record.
 @Suite(.timeLimit(.minutes(5)))
 struct PartFileTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func download(
         _ answer: Answer, path: String = "/it", existing: DownloadDataSource.Existing = .fail,
@@ -159,13 +157,6 @@ struct PartFileTests {
             ).value
         }
         #expect(fixture.names.isEmpty)
-    }
-
-    @Test("O5: a name that is too long is an error before the server is asked")
-    func tooLongName() async throws {
-        let name = String(repeating: "x", count: 256)
-        await expectCannotWrite(fixture.download(.text("x"), to: name))
-        #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
     }
 
     @Test("O9: a password in a URL is not in the record of a part file")

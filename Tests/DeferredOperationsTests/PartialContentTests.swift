@@ -7,9 +7,7 @@ import Testing
 /// Answers that are a part of what was requested (206), and requests that ask for one.
 @Suite(.timeLimit(.minutes(5)))
 struct PartialContentTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func download(range: String? = nil) -> Deferred<DownloadDataSource.File> {
         fixture.download(range: range, .init(resumes: true))
@@ -58,7 +56,7 @@ struct PartialContentTests {
         await leavePart(500, of: 1000)
         fixture.server.route("/it", part(500...999, of: 2000))
         await expectFailure("malformedResponse") { try await download().value }
-        #expect(fixture.names.isEmpty)
+        #expect(fixture.names.isEmpty && fixture.ranges == [nil, "bytes=500-"])
     }
 
     @Test("O5: a part file is only continued for the caller's own Range that it was started for")

@@ -6,9 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RedirectTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     @Test("The body of a redirect is not part of the answer, and a download is of the last one")
     func bodies() async throws {

@@ -9,9 +9,7 @@ import Testing
 struct RefusedAnswerTests {
     struct Refused: Error {}
 
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     /// A download that the closure of its own options reads the metrics of.
     ///

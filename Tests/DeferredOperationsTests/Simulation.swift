@@ -144,6 +144,7 @@ final class ScriptedSink: TransferSink, @unchecked Sendable {
     /// What is requested after a failure, one after another.
     private(set) var mirrors: [URLRequest]
     var isFull = false
+    var verifies = false
     private(set) var data = Data()
 
     init(
@@ -159,7 +160,7 @@ final class ScriptedSink: TransferSink, @unchecked Sendable {
         switch question {
         case .prepare: .request(request)
         case .begin: .body(before: before, total: nil)
-        case .completed: isEndless ? .request(request) : .complete
+        case .completed: verifies ? .verify({}) : isEndless ? .request(request) : .complete
         case .unsatisfiable: .nothing
         case .failed: mirrors.isEmpty ? .nothing : .request(mirrors.removeFirst())
         }

@@ -17,10 +17,8 @@ struct StreamPauseTests {
         }
     }
 
-    let fixture: TransferFixture
+    let fixture = TransferFixture()
     private let byteCount = 8 << 20
-
-    init() throws { fixture = try TransferFixture() }
 
     private func source(_ options: TransferOptions) -> StreamDataSource {
         fixture.server.route("/it", .resource(byteCount, etag: "\"a\""))

@@ -12,9 +12,7 @@ struct SubclassTests {
     private final class Pieces: StreamDataSource, @unchecked Sendable {}
     private final class Copy: DownloadDataSource, @unchecked Sendable {}
 
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     @Test("O10: a subclass without initializers is created as its superclass is")
     func initializers() async throws {
@@ -45,17 +43,5 @@ struct SubclassTests {
         #expect(DownloadDataSource.File(url: fixture.file("it"), byteCount: 2).wasKept)
         #expect(TransferMetrics(requestCount: 2).requestCount == 2)
         #expect(fixture.server.requests.isEmpty)
-    }
-
-    @Test("O10: options are created in one expression")
-    func options() async throws {
-        fixture.server.route("/it", .text("hello"))
-        let transfer = TransferOptions(maximumByteCount: 3, silenceTimeout: .seconds(3600))
-        let options = DownloadOptions(existing: .replace, createsFolders: true)
-        await expectFailure(nil, "larger than the limit of 3 bytes") {
-            try await DownloadDataSource(
-                fixture.url("/it"), to: fixture.file("a/it"), options: options, transfer: transfer
-            ).request(on: fixture.queue).value
-        }
     }
 }

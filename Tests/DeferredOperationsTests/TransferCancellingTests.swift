@@ -7,54 +7,35 @@ import Testing
 /// Cancels at every stage of a transfer: there is one outcome, and no file is left.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferCancellingTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func download(_ options: TransferOptions = .patient) -> DownloadDataSource {
         DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), transfer: options)
     }
 
-    private func expectNothingLeft(_ request: Deferred<DownloadDataSource.File>) async {
-        // Nothing is awaited in between: the Deferred is settled and the files are removed when cancel()
-        // returns.
-        #expect(throws: CancellationError.self) { try request.currentResult?.get() }
-        #expect(fixture.names.isEmpty)
-        await fixture.server.waitUntilIdle()
-    }
-
-    @Test("O2, O5: cancelled before there is an answer")
-    func waiting() async {
-        for answer in [Answer.stalled, .interim(100, then: .stalled)] {
-            fixture.server.route("/it", answer)
-            let request = download().request(on: fixture.queue)
-            await fixture.server.waitForRequests(underWay: 1)
-            request.cancel()
-            await expectNothingLeft(request)
-        }
-    }
-
-    @Test("O2, O5: cancelled in the middle of the body, of a redirect, and of an error's body")
-    func inBody() async throws {
+    @Test("O2, O5: cancelled before there is an answer, in its body, in that of a redirect or an error")
+    func anywhere() async throws {
         let half = Answer.stalled(after: 1000, of: 2000)
-        let halfError = Answer { exchange in
-            try exchange.sendHead(500, contentLength: 2000)
-            try exchange.stall()
-        }
-        let halfRedirect = Answer { exchange in
-            try exchange.sendHead(302, [("Location", "/it")], contentLength: 2000)
-            try exchange.stall()
+        let heads = [(500, []), (302, [("Location", "/it")])].map { status, headers in
+            Answer { exchange in
+                try exchange.sendHead(status, headers, contentLength: 2000)
+                try exchange.stall()
+            }
         }
         let arrived = Observations<Int64>()
         var options = TransferOptions.patient
         options.onProgress = { if $0.received == 1000 { arrived.note(1) } }
-        for (index, answer) in [half, halfError, halfRedirect].enumerated() {
+        for (index, answer) in ([half, .stalled, .interim(100, then: .stalled)] + heads).enumerated() {
             fixture.server.route("/it", answer)
             let request = download(options).request(on: fixture.queue)
             await fixture.server.waitForRequests(underWay: 1)
             if index == 0 { await arrived.wait(for: 1) }
             request.cancel()
-            await expectNothingLeft(request)
+            // Nothing is awaited in between: the Deferred is settled and the files are removed when cancel()
+            // returns.
+            #expect(throws: CancellationError.self) { try request.currentResult?.get() }
+            #expect(fixture.names.isEmpty)
+            await fixture.server.waitUntilIdle()
         }
     }
 
@@ -113,5 +94,43 @@ struct TransferCancellingTests {
         #expect(fixture.names == ["it.part", "it.part.from"])
         let file = try await fixture.download(.resource(2000, etag: "\"a\""), .init(resumes: true)).value
         #expect(file.resumedAt == 1000 && fixture.names == ["it"])
+    }
+
+    enum Limiter: CaseIterable { case list, semaphore, manager, queue }
+
+    @Test(
+        "C7: one cancel of 1,000 requests, of which 8 are in progress, sends no further one",
+        arguments: Limiter.allCases)
+    func counted(limiter: Limiter) async throws {
+        let (started, connections) = (Observations<Int>(), DeferredSemaphore(8))
+        fixture.server.route("/held", .stalled)
+        let url = fixture.url("/held")
+        fixture.queue.maxConcurrentOperationCount = limiter == .queue ? 8 : 16
+        let manager = DataSourceManager(limit: 8)
+        let request = { @Sendable [queue = fixture.queue] (number: Int) -> Deferred<Int> in
+            started.note(number)
+            return URLDataSource(url, options: .patient).request(on: queue).map { $0.data.count }
+        }
+        let list =
+            switch limiter {
+            case .list: DeferredList(0..<1000, limit: 8, request)
+            case .queue: DeferredList((0..<1000).map(request))
+            case .semaphore: DeferredList((0..<1000).map { number in connections.run { request(number) } })
+            case .manager:
+                DeferredList(
+                    (0..<1000).map { _ in
+                        manager.request(URLDataSource(url, options: .patient)).map { $0.data.count }
+                    })
+            }
+        let all = list.results()
+        await fixture.server.waitForRequests(seen: 8)
+        all.cancel()
+        _ = await all.result
+        try await manager.stop().value
+        await withCheckedContinuation { drained in fixture.queue.addBarrierBlock { drained.resume() } }
+        await fixture.server.waitUntilIdle()
+        #expect(fixture.server.requests.count == 8, "\(limiter)")
+        if limiter == .list || limiter == .semaphore { #expect(started.all.count == 8) }
+        #expect(connections.available == 8 && connections.waitingCount == 0)
     }
 }

@@ -8,9 +8,7 @@ import Testing
 /// Closures that decide about redirects and answers.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferControlTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     @Test("A redirect is followed, stopped or changed, as the closure decides")
     func decisions() async throws {

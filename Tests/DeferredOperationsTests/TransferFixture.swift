@@ -13,13 +13,12 @@ import Testing
 final class TransferFixture: Sendable {
     let server: LoopbackServer
     let queue = OperationQueue()
-    let folder: URL
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transfer-\(UUID())")
 
-    init() throws {
-        server = try LoopbackServer()
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "transfer-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    /// Starts the server. Where it cannot be started, no test can run.
+    init() {
+        server = try! LoopbackServer()
+        try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
     deinit {

@@ -13,7 +13,7 @@ struct TransferRateTests {
     @Test("The limit of a session is for all its transfers together")
     func limit() async {
         await #expect(processExitsWith: .success) {
-            let fixture = try TransferFixture()
+            let fixture = TransferFixture()
             fixture.server.route("/it", .pattern(100_000))
             let session = TransferSession(bytesPerSecond: 400_000)
             let start = ContinuousClock.now
@@ -30,7 +30,7 @@ struct TransferRateTests {
     @Test("A transfer that the limit of a session delays is not silent, whichever session delays it")
     func silence() async {
         await #expect(processExitsWith: .success) {
-            let fixture = try TransferFixture()
+            let fixture = TransferFixture()
             fixture.server.route("/it", .pattern(100_000))
             fixture.server.route("/other", .stalled)
             let clock = ManualClock()
@@ -65,7 +65,7 @@ struct TransferRateTests {
     @Test("A cancellation does not wait for the limit")
     func cancelled() async {
         await #expect(processExitsWith: .success) {
-            let fixture = try TransferFixture()
+            let fixture = TransferFixture()
             fixture.server.route("/it", .pattern(100_000))
             let session = TransferSession(bytesPerSecond: 1)
             let file = fixture.file("it")
@@ -84,7 +84,7 @@ struct TransferRateTests {
 
     @Test("A limit under 1 byte per second is an error", arguments: [0, -1, Int64.min])
     func invalidLimit(_ bytesPerSecond: Int64) async throws {
-        let fixture = try TransferFixture()
+        let fixture = TransferFixture()
         let session = TransferSession(bytesPerSecond: bytesPerSecond)
         let words = "\(fixture.url("/it")): bytesPerSecond must be 1 or more, is \(bytesPerSecond)"
         await expectFailure("invalidRequest", words) {

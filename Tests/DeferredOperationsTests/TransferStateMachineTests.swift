@@ -328,6 +328,18 @@ struct TransferStateMachineTests {
         }
     }
 
+    @Test("Silence: does not count while the whole is verified")
+    func verifying() {
+        let sink = ScriptedSink(request)
+        sink.verifies = true
+        var simulation = Simulation.started(request, into: sink)
+        simulation.handle(.head(response()))
+        simulation.handle(.completed(nil))
+        for _ in 0..<20 { simulation.handle(.tick(isHeldUp: false)) }
+        simulation.handle(.verified(nil))
+        #expect(words(&simulation) == "200")
+    }
+
     @Test("Silence: of one server uses up one mirror, also if the connection breaks at the same moment")
     func silentMirror() {
         let options = TransferOptions(silenceTimeout: .seconds(8))

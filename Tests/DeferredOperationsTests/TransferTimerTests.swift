@@ -7,9 +7,7 @@ import Testing
 /// The user's timers, cancellers and closures never run under a lock of the library.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferTimerTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     /// A timer whose work reads the transfer's metrics when it is cancelled and when it is deallocated.
     private struct ReadingTimer: DelayedDispatcher {

@@ -7,9 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct URLDataSourceTests {
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     @Test("A GET returns the body, the status and the headers")
     func get() async throws {
@@ -130,14 +128,6 @@ struct URLDataSourceTests {
         #expect(try await fixture.refusal(of: .empty(304)).code == 304)
     }
 
-    @Test("O6: progress ends with the final figures")
-    func progress() async throws {
-        let seen = Observations<TransferProgress>()
-        _ = try await fixture.load(.pattern(3_000_000)) { $1.onProgress = { seen.note($0) } }
-        #expect(seen.all.last == TransferProgress(received: 3_000_000, expected: 3_000_000, sent: 0))
-        #expect(seen.all.map(\.received) == seen.all.map(\.received).sorted())
-    }
-
     @Test("O6: progress on the main actor: the last report of several, and the final figures")
     @MainActor func progressOnMainActor() async throws {
         var seen: [TransferProgress] = []
@@ -165,19 +155,5 @@ struct URLDataSourceTests {
         #expect(times.compactMap { $0 }.count == 5)
         #expect(times.compactMap { $0 } == times.compactMap { $0 }.sorted())
         #expect(metrics.requestCount == 2 && metrics.received == 1)
-    }
-
-    @Test("A queue's limit is how many requests the server sees at once", arguments: [1, 64])
-    func limit(_ limit: Int) async throws {
-        let gate = Gate()
-        fixture.server.route("/it", .held(by: gate, then: .text("x")))
-        fixture.queue.maxConcurrentOperationCount = limit
-        let requests = (0..<limit * 2).map { _ in
-            URLDataSource(fixture.url("/it"), options: .patient).request(on: fixture.queue)
-        }
-        await fixture.server.waitForRequests(underWay: limit)
-        gate.open()
-        for request in requests { _ = try await request.value }
-        #expect(fixture.server.mostRequestsUnderWay == limit)
     }
 }

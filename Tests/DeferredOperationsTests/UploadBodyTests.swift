@@ -35,9 +35,7 @@ struct UploadBodyTests {
         }
     }
 
-    let fixture: TransferFixture
-
-    init() throws { fixture = try TransferFixture() }
+    let fixture = TransferFixture()
 
     private func upload(_ change: (inout URLRequest, inout TransferOptions) -> Void) async -> String {
         fixture.server.route("/it", .echo)

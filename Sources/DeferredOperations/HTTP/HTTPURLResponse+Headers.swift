@@ -8,9 +8,7 @@ internal import FoundationNetworking
 extension HTTPURLResponse {
     /// The headers, names as sent.
     var headers: [String: String] {
-        var headers: [String: String] = [:]
-        for (name, value) in allHeaderFields { headers["\(name)"] = "\(value)" }
-        return headers
+        allHeaderFields.reduce(into: [:]) { $0["\($1.key)"] = "\($1.value)" }
     }
 
     /// Whether the body is compressed: the lengths and ranges in the headers are then not those of the delivered bytes.

@@ -57,7 +57,8 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// Cancelling the Deferred and cancelling the operation have the same effect: the Deferred fails with
     /// `CancellationError` at once, whatever the state of the operation, and the operation finishes when its queue has
     /// started it. A suspended queue starts it when it is resumed, a busy one when the operation is next. After the
-    /// outcome has been decided, both cancels leave it.
+    /// outcome has been decided, both cancels leave it. One cancel of many requests, as of a `DeferredList`, cancels
+    /// those that wait first: of 1,000 transfers, of which the queue runs 8 at once, no further one is sent.
     ///
     /// The operation is executing until the synchronous part of the chain has run. Two queues whose operations deliver
     /// on each other may therefore wait for each other forever, if all their operations are waiting to deliver: deliver

@@ -206,8 +206,8 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        if let response = response as? HTTPURLResponse {
-            if let (transfer, round) = transfer(of: dataTask) { transfer.receive(response, of: round) }
+        if let response = response as? HTTPURLResponse, let (transfer, round) = transfer(of: dataTask) {
+            transfer.receive(response, of: round)
         }
         completionHandler(.allow)
     }

@@ -66,16 +66,10 @@ public struct MultipartForm: Sendable {
 
     /// A name as it stands between quotation marks: escaped as browsers do (the HTML standard).
     private static func escaped(_ name: String) -> String {
-        var text = ""
-        for scalar in name.unicodeScalars {
-            switch scalar {
-            case "\"": text += "%22"
-            case "\r": text += "%0D"
-            case "\n": text += "%0A"
-            default: text.unicodeScalars.append(scalar)
-            }
+        // Literally: a line break of two characters counts as one otherwise.
+        [("\"", "%22"), ("\r", "%0D"), ("\n", "%0A")].reduce(name) { name, escape in
+            name.replacingOccurrences(of: escape.0, with: escape.1, options: .literal)
         }
-        return text
     }
 
     // MARK: Writing

@@ -1,9 +1,8 @@
 import Foundation
+import LoopbackServer
 
 /// A running program, its output, and its end.
-///
-/// Sound as `@unchecked Sendable`: the variables are accessed only under `lock`.
-final class RunningProgram: @unchecked Sendable {
+final class RunningProgram: Sendable {
     /// What the program's output is connected to.
     enum Sink: Sendable {
         /// A pipe whose contents are kept.
@@ -38,10 +37,7 @@ final class RunningProgram: @unchecked Sendable {
     }
 
     let identifier: pid_t
-    private let lock = NSLock()
-    private var progress = Progress()
-    private var waiters:
-        [(isSatisfied: @Sendable (Progress) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    private let progress = Watched(Progress())
 
     init(
         _ program: URL, _ arguments: [String], in folder: URL, input: String? = nil,
@@ -93,13 +89,13 @@ final class RunningProgram: @unchecked Sendable {
         identifier = spawned
 
         feed(input ?? "", to: inputEnds.writing, keepsOpen: keepsInputOpen)
-        progress.openStreams = [outputSource, errorSource].compactMap(\.self).count
+        progress.update { $0.openStreams = [outputSource, errorSource].count { $0 != nil } }
         if let outputSource { read(outputSource) { $0.output += $1 } }
         if let errorSource { read(errorSource) { $0.errors += $1 } }
-        Thread.detachNewThread { [self, identifier] in
+        Thread.detachNewThread { [progress, identifier] in
             var status: Int32 = 0
             while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
-            update { [status] in $0.waitStatus = status }
+            progress.update { [status] in $0.waitStatus = status }
         }
     }
 
@@ -109,62 +105,46 @@ final class RunningProgram: @unchecked Sendable {
     var outcome: FetchProgram.Outcome {
         get async {
             await wait { $0.outcome != nil }
-            return lock.withLock { progress.outcome! }
+            // A test that takes too long does not wait for the end.
+            return progress.value.outcome
+                ?? .init(status: SIGKILL, wasKilled: true, output: Data(), errors: "")
         }
     }
 
     /// Waits until standard error contains `text`, or the program has ended.
     func waitForErrors(containing text: String) async {
-        await wait { String(decoding: $0.errors, as: UTF8.self).contains(text) || $0.outcome != nil }
+        await wait { String(decoding: $0.errors, as: UTF8.self).contains(text) }
     }
 
     /// Waits until `isSatisfied` returns true, or the program has ended. A test that takes too long ends
     /// the program.
     func wait(until isSatisfied: @escaping @Sendable (Progress) -> Bool) async {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isReady = lock.withLock {
-                    if isSatisfied(progress) || progress.outcome != nil { return true }
-                    waiters.append((isSatisfied, continuation))
-                    return false
-                }
-                if isReady { continuation.resume() }
-            }
+            await progress.wait { isSatisfied($0) || $0.outcome != nil }
         } onCancel: {
             send(SIGKILL)
         }
     }
 
-    private func update(_ change: (inout Progress) -> Void) {
-        let ready = lock.withLock {
-            change(&progress)
-            let isOver = progress.outcome != nil
-            let ready = waiters.filter { isOver || $0.isSatisfied(progress) }
-            waiters.removeAll { isOver || $0.isSatisfied(progress) }
-            return ready
-        }
-        for waiter in ready { waiter.continuation.resume() }
-    }
-
     private func read(_ descriptor: Int32, _ take: @escaping @Sendable (inout Progress, Data) -> Void) {
-        Thread.detachNewThread { [self] in
+        Thread.detachNewThread { [progress] in
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             while true {
                 let count = Foundation.read(descriptor, &buffer, buffer.count)
                 if count > 0 {
-                    update { take(&$0, Data(buffer[..<count])) }
+                    progress.update { take(&$0, Data(buffer[..<count])) }
                 } else if count == 0 || errno != EINTR {
                     // A terminal whose other end is closed returns EIO.
                     break
                 }
             }
             close(descriptor)
-            update { $0.openStreams -= 1 }
+            progress.update { $0.openStreams -= 1 }
         }
     }
 
     private func feed(_ input: String, to descriptor: Int32, keepsOpen: Bool) {
-        Thread.detachNewThread { [self] in
+        Thread.detachNewThread { [progress] in
             var rest = Array(input.utf8)[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -172,7 +152,7 @@ final class RunningProgram: @unchecked Sendable {
                 rest = rest.dropFirst(count)
             }
             if !keepsOpen { close(descriptor) }
-            update { $0.isFed = true }
+            progress.update { $0.isFed = true }
         }
     }
 
