@@ -119,6 +119,9 @@ final class Panel: Sendable {
     }
 
     /// Adds a delegate for each answer, each on a dispatcher of its own.
+    ///
+    /// In an array with `nil` beside it, name the type `[(any Dispatcher)?]`: of an array of `ManualDispatcher?` the
+    /// Swift 6.3 compiler, optimising, puts the elements on the stack though they outlive it.
     @discardableResult
     func add(_ answers: [Int], each places: [(any Dispatcher)?]) -> [LoggingAnswerer] {
         let answerers = answers.map { LoggingAnswerer(log, $0) }

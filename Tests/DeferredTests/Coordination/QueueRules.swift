@@ -239,35 +239,6 @@ struct QueueRules {
         try successResult(of: worker)
     }
 
-    @Test("T1, Q4: what many threads send is delivered once, in each thread's order, or is withdrawn")
-    func sendingThreads() async throws {
-        let queue = DeferredQueue<(sender: Int, number: Int)>(size: 3)
-        let taken = SharedLog<(sender: Int, number: Int)>()
-        let withdrawn = SharedLog<Int>()
-        let worker = queue.asyncRun { element in
-            taken.add(element)
-            await Task.yield()
-        }
-        await withTaskGroup(of: Void.self) { group in
-            for sender in 0..<4 {
-                group.addTask {
-                    for number in 0..<300 {
-                        let sent = queue.send((sender, number))
-                        if number % 3 == 0 { sent.cancel() }
-                        do { try await sent.value } catch { withdrawn.add(number) }
-                    }
-                }
-            }
-        }
-        queue.finish()
-        try await worker.value
-        #expect(taken.all.count + withdrawn.all.count == 1200)
-        for sender in 0..<4 {
-            let numbers = taken.all.filter { $0.sender == sender }.map(\.number)
-            #expect(numbers == numbers.sorted())
-        }
-    }
-
     @Test("negative limits are refused by name in every use")
     func invalidLimits() throws {
         let error = DeferredError.invalidArgument("a queue's size must not be negative, is -1")

@@ -47,16 +47,6 @@ struct AfterTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C4: a cancel after the delay cancels the Deferred that the callback returned")
-    func cancelNested() throws {
-        let inner = Deferred<Int>()
-        let later = Deferred.after(.seconds(1), on: clock).then { inner }
-        clock.advance(by: .seconds(1))
-        later.cancel()
-        #expect(try failureResult(of: inner) is CancellationError)
-        #expect(try failureResult(of: later) is CancellationError)
-    }
-
     @Test("zero and negative delays are as soon as possible, but not before the call returns")
     func noDelay() throws {
         let now = Deferred.after(.zero, on: clock, value: 1)
