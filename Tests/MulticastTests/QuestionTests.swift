@@ -96,7 +96,9 @@ struct QuestionTests {
         panel.add([1, 1, 1])
         let (lock, begun, vote) = (DeferredLock(), SharedLog<Int>(), Deferred<Bool>())
         let form = QuestionForm.allPromisedAtOnce
-        let result = form.ask(panel.delegates) { _ in true } promising: { _ in
+        let result = form.ask(panel.delegates) { _ in
+            true
+        } promising: { _ in
             lock.run {
                 begun.add(1)
                 return vote

@@ -91,22 +91,24 @@ struct QueueRules {
         try successResult(of: worker)
     }
 
-    @Test("Q3: without finish, too, workers deliver what is in a released queue; then they are abandoned")
+    @Test("Q3, Q5: without finish, too, workers deliver what was put or sent; then they are abandoned")
     func releasedWithoutFinish() throws {
         let gate = Deferred<Void>()
         let tracker = LeakTracker()
-        let worker: Deferred<Void>
+        let (worker, sent): (Deferred<Void>, [Deferred<Void>])
         do {
-            let (jobs, object) = (DeferredQueue<Int>(), tracker.begin())
+            let (jobs, object) = (DeferredQueue<Int>(size: 1), tracker.begin())
             worker = jobs.run { number -> Deferred<Void> in
                 object.use()
                 log.add("\(number)")
                 return number == 1 ? gate : .resolved()
             }
-            for number in 1...3 { try jobs.put(number) }
+            sent = (1...3).map { jobs.send($0) }
         }
+        try expectNoResult(sent[2])
         gate.resolve()
         #expect(log.all == ["1", "2", "3"])
+        for sent in sent { try successResult(of: sent) }
         #expect(try failureResult(of: worker) as? DeferredError == .abandoned)
         #expect(tracker.alive == 0)
     }
