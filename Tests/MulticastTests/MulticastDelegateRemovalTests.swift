@@ -71,18 +71,6 @@ struct MulticastDelegateRemovalTests {
         #expect(log.all == ["b 2"])
     }
 
-    @Test("M2: calls queued before a removal are not made after it, though it was added again")
-    func queuedBeforeRemoval() {
-        let queue = ManualDispatcher()
-        let hearer = audience.add("a", on: queue)[0]
-        audience.notify("1")
-        delegates.remove(hearer)
-        delegates.add(hearer, on: queue)
-        audience.notify("2")
-        queue.run()
-        #expect(log.all == ["a 2"])
-    }
-
     @Test(
         "MulticastDelegate: one who is removed by an earlier one is not called any more, one who is added not yet"
     )

@@ -16,7 +16,11 @@ struct ThreadsTests {
         let queue = SerialDispatcher()
         onThreads(4) { thread in
             for _ in 0..<200 {
-                let leaving = SelfRemovingDelegate(delegates, log)
+                let leaving = ReactingDelegate { _, _ in
+                } atEnd: { itself in
+                    delegates.remove(itself)
+                    log.add("gone")
+                }
                 delegates.add(leaving, on: thread.isMultiple(of: 2) ? nil : queue)
                 delegates.notify { $0.hear("") }
             }
