@@ -10,8 +10,8 @@ extension Deferred {
     ///   it returns is cancelled at once.
     ///
     /// A failure of what was cancelled, such as an error with which a canceller rejects its Deferred, is never
-    /// reported as unhandled. One that a closure throws is: an errback on receiving that, or a callback on receiving the
-    /// value with which a canceller resolved its Deferred.
+    /// reported as unhandled. One that a closure throws is: an errback on receiving that, or a callback on receiving
+    /// the value with which a canceller resolved its Deferred.
     ///
     /// A *consumer* of a Deferred is anything attached to it and not settled: a callback, an `await`, a list,
     /// a chain that waits for it. Cancellers and errbacks run on this thread. Safe from any thread; a second

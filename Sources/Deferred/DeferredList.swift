@@ -33,7 +33,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///   - consumeErrors: Counts errors that arrive after the list is settled as handled. Without, they are reported
     ///     unless something else handles them.
     ///   - cancelsRemaining: Once the list is settled and its own callbacks have run, cancels the inputs still
-    ///     pending, as far as nothing else consumes them.
+    ///     pending, as far as nothing else consumes them. A pause of the list's Deferred does not delay that.
     ///   - wrapErrors: Wraps each input's error in a ``DeferredInputFailure``, which has the input's index. (A
     ///     `CancellationError` is not wrapped.)
     @inlinable

@@ -56,7 +56,7 @@ extension Dispatcher where Self == DispatchQueue {
 }
 
 extension DispatchTime {
-    /// Creates the time `delay` from now, rounded up to a nanosecond; `.distantFuture`, if that is in more than 70 years.
+    /// Creates the time `delay` from now, rounded up to a nanosecond; `.distantFuture` if `delay` is over 70 years.
     package init(after delay: Duration) {
         let longest = Duration.nanoseconds(1 << 61)
         guard delay < longest else {

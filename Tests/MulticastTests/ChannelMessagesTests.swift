@@ -102,19 +102,6 @@ struct ChannelMessagesTests {
         #expect(await collect(messages) == [1])
         #expect(directory.listing.isEmpty)
     }
-
-    @Test("Channel messages: posts from many threads all arrive, each thread's in order")
-    func fromThreads() async {
-        let messages = channel.messages()
-        onThreads(4) { [channel] thread in
-            for number in 0..<500 { channel.post(thread * 1_000 + number) }
-        }
-        channel.removeAll()
-        let received = await collect(messages)
-        for thread in 0..<4 {
-            #expect(received.filter { $0 / 1_000 == thread } == (0..<500).map { thread * 1_000 + $0 })
-        }
-    }
 }
 
 private func collect(_ messages: AsyncStream<Int>) async -> [Int] {

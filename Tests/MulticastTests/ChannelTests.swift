@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Dispatch
 import TestSupport
 import Testing
@@ -58,7 +59,7 @@ struct ChannelTests {
         "Channel: higher priority first, those of one priority in the order added, on a dispatcher as at once"
     )
     func priorities() {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         let channel = Channel<Int>()
         for (name, priority) in [("a", 0), ("b", 5), ("c", -1), ("d", 5), ("e", 0)] {
             listen(owner, name, to: channel, priority: priority)
@@ -79,7 +80,7 @@ struct ChannelTests {
     func posterLeftOut() {
         let owners = [Owner(), Owner()]
         let channel = Channel<Int>()
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         for (owner, name) in zip(owners, ["a", "b"]) {
             listen(owner, name, to: channel)
             listen(owner, name, to: channel, on: queue)
@@ -102,96 +103,7 @@ struct ChannelTests {
         #expect(log.all == (0..<200).map { "a \($0)" })
     }
 
-    @Test("Channel: a deallocated owner is not delivered to, and its listener is released")
-    func ownerGone() {
-        let channel = Channel<Int>()
-        let queue = HeldDispatcher()
-        do {
-            let owner = Owner()
-            listen(owner, "a", to: channel, on: queue)
-            let witness = ReleaseProbe(log)
-            channel.listen(owner) { _ in _ = witness }
-            #expect(channel.post(1) == 2)
-        }
-        queue.run()
-        #expect(log.all == ["released"])
-        #expect(channel.storage.registry.indexedCount == 0)
-        #expect(channel.post(2) == 0)
-    }
-
-    @Test("M4: a listener on a queue whose owner was deallocated is not sent to, and not counted by post")
-    func goneOnQueue() {
-        let channel = Channel<Int>()
-        let queue = HeldDispatcher()
-        listen(Owner(), "a", to: channel, on: queue)
-        #expect(channel.post(1) == 0)
-        #expect(queue.count == 0)
-        #expect(channel.storage.registry.indexedCount == 0)
-    }
-
-    @Test("M3: removing by a dispatcher that can't be compared names the caller's place")
-    func incomparableDispatcher() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let channel = Channel<Int>()
-            let owner = Owner()
-            channel.listen(owner, on: MulticastDelegateRemovalTests.Incomparable()) { _ in }
-            channel.remove(owner, on: MulticastDelegateRemovalTests.Incomparable())
-        }
-        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(message.contains("ChannelTests.swift"))
-    }
-
-    @Test("M2: what was queued before a removal is not delivered after it, and the closure is released")
-    func removed() {
-        let channel = Channel<Int>()
-        let queue = HeldDispatcher()
-        do {
-            let witness = ReleaseProbe(log)
-            channel.listen(owner, on: queue) { [log] _ in log.add("\(witness)") }
-        }
-        channel.post(1)
-        channel.remove(owner)
-        #expect(log.all == [])
-        queue.run()
-        #expect(log.all == ["released"])
-    }
-
-    @Test(
-        "Channel: an owner may be removed in its deinit; it is given to the closure and kept alive while that runs"
-    )
-    func ownerGiven() {
-        final class Member: Sendable {
-            let channel: Channel<Int>
-            let log: SharedLog<String>
-
-            init(_ channel: Channel<Int>, _ log: SharedLog<String>) {
-                self.channel = channel
-                self.log = log
-                channel.listen(self) { member, number in member.log.add("member \(number)") }
-            }
-
-            deinit {
-                channel.remove(self)
-                log.add("gone")
-            }
-        }
-        let channel = Channel<Int>()
-        let holder = SharedReference()
-        holder.held = Member(channel, log)
-        let first = Owner()
-        channel.listen(first, priority: 1) { number in if number == 2 { holder.held = nil } }
-        channel.listen(holder.held!, priority: -1) { [log] number in
-            log.add("last \(number)")
-            if number == 1 { holder.held = nil }
-            log.add("still running")
-        }
-        channel.post(1)
-        #expect(log.all == ["member 1", "last 1", "still running", "gone"])
-        #expect(channel.post(2) == 1)
-        withExtendedLifetime(first) {}
-    }
-
-    @Test("Channel: a listener may post, listen and remove; nothing is called under a lock")
+    @Test("M6: a listener may post, listen and remove; nothing is called under a lock")
     func noLock() {
         let channel = Channel<Int>("busy", in: directory)
         let other = Owner()
@@ -219,10 +131,10 @@ struct ChannelTests {
     func listing() {
         let channel = Channel<Int>()
         listen(owner, "a", to: channel)
-        listen(owner, "b", to: channel, priority: 7, on: HeldDispatcher())
+        listen(owner, "b", to: channel, priority: 7, on: ManualDispatcher())
         #expect(
             channel.listing.description
-                == "unnamed of Int, 2 listeners: Owner (priority 7, on HeldDispatcher), Owner (priority 0, at once)"
+                == "unnamed of Int, 2 listeners: Owner (priority 7, on ManualDispatcher), Owner (priority 0, at once)"
         )
     }
 
@@ -266,7 +178,7 @@ struct ChannelTests {
             second.listen(Owner()) { _ in withExtendedLifetime(finishing) {} }
         }
         for number in 0..<61 { _ = Channel<Int>("room \(number)", in: directory) }
-        // With 64 channels it searches for those that are not used, and finds that the listener's owner was deallocated.
+        // With 64 channels it searches for unused ones, and finds that the listener's owner was deallocated.
         let new = Channel<Int>("new", in: directory)
         #expect(first.isFinished && second.isFinished && new.isFinished)
         #expect(directory.count == 0)

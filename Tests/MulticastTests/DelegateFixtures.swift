@@ -22,36 +22,23 @@ final class LoggingDelegate: HearingDelegate, Sendable {
     }
 }
 
-/// Calls a closure when it is called.
+/// Calls a closure when it is called, and another when it is deallocated.
 final class ReactingDelegate: HearingDelegate, Sendable {
     let reaction: @Sendable (ReactingDelegate, String) -> Void
+    let atEnd: @Sendable (ReactingDelegate) -> Void
 
-    init(_ reaction: @escaping @Sendable (ReactingDelegate, String) -> Void) {
+    init(
+        _ reaction: @escaping @Sendable (ReactingDelegate, String) -> Void,
+        atEnd: @escaping @Sendable (ReactingDelegate) -> Void = { _ in }
+    ) {
         self.reaction = reaction
+        self.atEnd = atEnd
     }
+
+    deinit { atEnd(self) }
 
     func hear(_ text: String) {
         reaction(self, text)
-    }
-}
-
-/// Removes itself in its `deinit`, as GCDMulticastDelegate's users do.
-final class SelfRemovingDelegate: HearingDelegate, Sendable {
-    let delegates: MulticastDelegate<any HearingDelegate>
-    let log: SharedLog<String>
-
-    init(_ delegates: MulticastDelegate<any HearingDelegate>, _ log: SharedLog<String>) {
-        self.delegates = delegates
-        self.log = log
-    }
-
-    func hear(_ text: String) {
-        log.add("leaving \(text)")
-    }
-
-    deinit {
-        delegates.remove(self)
-        log.add("gone")
     }
 }
 
@@ -119,6 +106,9 @@ final class Panel: Sendable {
     }
 
     /// Adds a delegate for each answer, each on a dispatcher of its own.
+    ///
+    /// In an array with `nil` beside it, name the type `[(any Dispatcher)?]`: of an array of `ManualDispatcher?` the
+    /// Swift 6.3 compiler, optimising, puts the elements on the stack though they outlive it.
     @discardableResult
     func add(_ answers: [Int], each places: [(any Dispatcher)?]) -> [LoggingAnswerer] {
         let answerers = answers.map { LoggingAnswerer(log, $0) }

@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Dispatch
 import TestSupport
 import Testing
@@ -25,7 +26,7 @@ struct DispatcherIdentityTests {
         #expect(isSame(first, first))
         #expect(!isSame(first, second))
         #expect(!isSame(second, first))
-        #expect(!isSame(first, HeldDispatcher()))
+        #expect(!isSame(first, ManualDispatcher()))
     }
 
     @Test("Removing by queue: a delegate added on .main is removed from .main, not from elsewhere")

@@ -1,3 +1,4 @@
+import DeferredTesting
 import Dispatch
 import TestSupport
 import Testing
@@ -39,7 +40,7 @@ struct FinishedChannelTests {
     @Test("Channel finish: listeners get what was posted before, and nothing later; others are not added")
     func listeners() {
         let channel = Channel<Int>()
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
         channel.post(1)
         channel.finish()
@@ -57,7 +58,7 @@ struct FinishedChannelTests {
         arguments: ["owner", "owner on its queue", "token", "all", "not"])
     func removedAfterFinish(means: String) {
         let channel = Channel<Int>()
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         let token = channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
         channel.post(1)
         channel.finish()
@@ -66,7 +67,7 @@ struct FinishedChannelTests {
         case "owner on its queue": channel.remove(owner, on: queue)
         case "token": token.remove()
         case "all": channel.removeAll()
-        default: channel.remove(owner, on: HeldDispatcher())
+        default: channel.remove(owner, on: ManualDispatcher())
         }
         queue.run()
         #expect(log.all == (means == "not" ? ["1"] : []))
@@ -75,9 +76,9 @@ struct FinishedChannelTests {
     @Test("Q-h: finish releases the listeners' closures and dispatchers, though a handle and the owners live")
     func releasesClosures() {
         let channel = Channel<Int>()
-        weak var dispatcher: HeldDispatcher?
+        weak var dispatcher: ManualDispatcher?
         do {
-            let held = HeldDispatcher()
+            let held = ManualDispatcher()
             let witnesses = (0..<3).map { _ in ReleaseProbe(log) }
             channel.listen(owner) { _ in _ = witnesses[0] }
             channel.listen(owner, on: held) { owner, _ in _ = (owner, witnesses[1]) }
@@ -93,7 +94,7 @@ struct FinishedChannelTests {
     @Test("Q-h: a closure that has a delivery queued is released after that")
     func releasesAfterDelivery() {
         let channel = Channel<Int>()
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         do {
             let witness = ReleaseProbe(log)
             channel.listen(owner, on: queue) { [log] number in

@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Testing
 
 @testable import Multicast
@@ -21,7 +22,7 @@ struct ListenerRegistryTests {
     private struct Expected {
         let number: Int
         let owner: ObjectIdentifier
-        let dispatcher: HeldDispatcher?
+        let dispatcher: ManualDispatcher?
         let priority: Int
     }
 
@@ -42,7 +43,7 @@ struct ListenerRegistryTests {
     func model(seed: UInt64) {
         var random = Generator(state: seed)
         let registry = ListenerRegistry()
-        let dispatchers = [HeldDispatcher(), HeldDispatcher(), nil]
+        let dispatchers = [ManualDispatcher(), ManualDispatcher(), nil]
         var owners = (0..<12).map { _ in Owner() }
         var expected: [Expected] = []
         var number = 0
@@ -138,7 +139,7 @@ struct ListenerRegistryTests {
         let owner = Owner()
         let listener = Listener(owner)
         var message: (any AnyObject & Sendable)? = RetainedMessage(1)
-        _ = slots.add(Registration(listener, on: HeldDispatcher(), priority: 1))
+        _ = slots.add(Registration(listener, on: ManualDispatcher(), priority: 1))
         _ = slots.add(Registration(Listener(owner), on: nil))
         _ = slots.snapshot(exchanging: &message)
         do {

@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ struct ListenerTokenTests {
     @Test("ListenerToken: it removes one of an owner's listeners, and what was queued for it")
     func removesOne() {
         let channel = Channel<Int>()
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         let tokens = ["a", "b", "c"].map { name in
             channel.listen(owner, on: queue) { [log] in log.add("\(name) \($0)") }
         }
@@ -31,12 +32,12 @@ struct ListenerTokenTests {
     @Test("ListenerToken: releasing it removes nothing; it retains neither owner nor closure nor dispatcher")
     func retainsNothing() {
         let channel = Channel<Int>()
-        weak var dispatcher: HeldDispatcher?
+        weak var dispatcher: ManualDispatcher?
         weak var gone: Owner?
         let token: ListenerToken
         do {
             let owner = Owner()
-            let queue = HeldDispatcher()
+            let queue = ManualDispatcher()
             let witness = ReleaseProbe(log)
             token = channel.listen(owner, on: queue) { _ in _ = witness }
             _ = channel.listen(owner) { [log] in log.add("\($0)") }
@@ -61,7 +62,7 @@ struct ListenerTokenTests {
             tokens.all[0].remove()
         }
         tokens.add(delegates.add(once, on: nil))
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         delegates.add(once, on: queue)
         delegates.notify { $0.hear("1") }
         delegates.notify { $0.hear("2") }

@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Dispatch
 import TestSupport
 import Testing
@@ -78,82 +79,20 @@ struct MulticastClosuresTests {
         #expect(taken[0].owner === owner)
     }
 
-    @Test("MulticastClosures: each pair is called on its dispatcher")
-    func dispatchers() {
-        let queue = HeldDispatcher()
-        add(owner, "a", on: queue)
-        add(owner, "b")
-        askers.complete(with: .success(1))
-        #expect(log.all == ["b got 1"])
-        queue.run()
-        #expect(log.all == ["b got 1", "a got 1"])
-    }
-
-    @Test(
-        "MulticastClosures: a deallocated owner is not called, whether its pair waited, was taken or was queued"
-    )
-    func ownerGone() {
-        let queue = HeldDispatcher()
-        var owners = [Owner(), Owner(), Owner()]
-        for (owner, name) in zip(owners, ["a", "b", "c"]) { add(owner, name, on: queue) }
-        owners.removeFirst()
-        let taken = askers.take()
-        #expect(taken.count == 2)
-        owners.removeFirst()
-        for pair in taken { pair.succeed(1) }
-        #expect(queue.count == 2)
-        owners.removeFirst()
-        queue.run()
-        #expect(log.all == [])
-        #expect(taken.allSatisfy { $0.owner == nil })
-    }
-
     @Test("MulticastClosures: a removed pair is not called, whether it waited, was taken or was queued")
     func removedPair() {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         let owners = [Owner(), Owner(), Owner()]
         for (owner, name) in zip(owners, ["a", "b", "c"]) { add(owner, name, on: queue) }
         askers.remove(owners[0])
         let taken = askers.take()
-        askers.remove(owners[1], on: HeldDispatcher())
+        askers.remove(owners[1], on: ManualDispatcher())
         askers.remove(owners[1], on: queue)
         for pair in taken { pair.succeed(1) }
         #expect(queue.count == 1)
         askers.remove(owners[2])
         queue.run()
         #expect(log.all == [])
-    }
-
-    @Test("MulticastClosures: removing all reaches pairs that were taken")
-    func removedAll() {
-        let queue = HeldDispatcher()
-        add(owner, "a", on: queue)
-        askers.complete(with: .success(1))
-        askers.removeAll()
-        queue.run()
-        #expect(log.all == [])
-    }
-
-    @Test("MulticastClosures: the owner is given to closures that want it, and kept alive while they run")
-    func ownerGiven() {
-        let holder = SharedReference()
-        weak var witness: Owner?
-        do {
-            let owner = Owner()
-            holder.held = owner
-            witness = owner
-            askers.add(
-                owner,
-                success: { [log] owner, value in
-                    holder.held = nil
-                    log.add("\(type(of: owner)) got \(value)")
-                },
-                failure: { _, _ in Issue.record("no failure") }
-            )
-        }
-        askers.complete(with: .success(1))
-        #expect(log.all == ["Owner got 1"])
-        #expect(witness == nil)
     }
 
     @Test(

@@ -90,6 +90,25 @@ struct QuestionTests {
     }
 
     @Test(
+        "C7: of promises that wait for a lock, none begins once the question is cancelled or decided",
+        arguments: [true, false])
+    func promisesThatWait(isDecided: Bool) throws {
+        panel.add([1, 1, 1])
+        let (lock, begun, vote) = (DeferredLock(), SharedLog<Int>(), Deferred<Bool>())
+        let form = QuestionForm.allPromisedAtOnce
+        let result = form.ask(panel.delegates) { _ in
+            true
+        } promising: { _ in
+            lock.run {
+                begun.add(1)
+                return vote
+            }
+        }
+        if isDecided { vote.resolve(false) } else { result.cancel() }
+        #expect(result.hasFired && begun.all.count == 1 && !lock.isLocked && lock.waitingCount == 0)
+    }
+
+    @Test(
         "A1: a question does not retain the handle that a delegate returns", arguments: QuestionForm.promised)
     func abandonedPromise(form: QuestionForm) {
         panel.add([1, 1])

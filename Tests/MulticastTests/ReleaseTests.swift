@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import TestSupport
 import Testing
 
@@ -14,10 +15,10 @@ struct ReleaseTests {
         "a dispatcher released with pending calls is deallocated, with their captures",
         arguments: Kind.allCases)
     func pendingCalls(kind: Kind) {
-        weak var dispatcher: HeldDispatcher?
+        weak var dispatcher: ManualDispatcher?
         weak var registry: ListenerRegistry?
         do {
-            let (held, owner, witness) = (HeldDispatcher(), LoggingDelegate("a", log), ReleaseProbe(log))
+            let (held, owner, witness) = (ManualDispatcher(), LoggingDelegate("a", log), ReleaseProbe(log))
             dispatcher = held
             switch kind {
             case .delegates:

@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Dispatch
 import TestSupport
 import Testing
@@ -36,7 +37,7 @@ struct RetainedMessageTests {
         "Retained message: on a dispatcher it comes there, before what is posted later, and not after removal"
     )
     func onDispatcher() {
-        let queue = HeldDispatcher()
+        let queue = ManualDispatcher()
         channel.post(1, retained: true)
         listen(owner, "a", on: queue)
         channel.post(2)
@@ -76,31 +77,6 @@ struct RetainedMessageTests {
         #expect(log.all == ["a 1", "b 1"])
     }
 
-    @Test("Retained message: what another thread posts while it is being delivered comes after it")
-    func postedMeanwhile() {
-        let begun = DispatchSemaphore(value: 0)
-        let posted = DispatchSemaphore(value: 0)
-        let ended = DispatchSemaphore(value: 0)
-        channel.post(1, retained: true)
-        DispatchQueue(label: "listener").async { [channel, log] in
-            channel.listen(owner) { number in
-                if number == 1 {
-                    begun.signal()
-                    expectSignal(posted)
-                }
-                log.add("\(number)")
-            }
-            ended.signal()
-        }
-        expectSignal(begun)
-        #expect(channel.post(2, retained: true) == 1)
-        #expect(channel.post(3) == 1)
-        posted.signal()
-        expectSignal(ended)
-        channel.post(4)
-        #expect(log.all == ["1", "2", "3", "4"])
-    }
-
     @Test("Retained message: what its listener posts comes after it, and not after its removal")
     func postedInside() {
         channel.post(1, retained: true)
@@ -111,33 +87,6 @@ struct RetainedMessageTests {
             log.add("\(number) ends")
         }
         #expect(log.all == ["1 begins", "1 ends", "2 begins", "2 ends"])
-    }
-
-    @Test("Retained message: listeners that are added while threads post all have the last one in the end")
-    func fromThreads() {
-        for round in 0..<50 {
-            let channel = Channel<Int>()
-            let queue = SerialDispatcher()
-            let owners = (0..<20).map { _ in Owner() }
-            let last = SharedLog<[Int]>()
-            channel.post(0, retained: true)
-            let received = owners.map { _ in SharedLog<Int>() }
-            onThreads(2) { thread in
-                if thread == 0 {
-                    for number in 1...20 { channel.post(number, retained: true) }
-                } else {
-                    for (owner, log) in zip(owners, received) {
-                        channel.listen(owner, on: queue) { log.add($0) }
-                    }
-                }
-            }
-            queue.drain()
-            for log in received {
-                #expect(log.all.last == 20, "round \(round)")
-                #expect(log.all == Array(log.all[0]...20), "round \(round)")
-            }
-            withExtendedLifetime((owners, last)) {}
-        }
     }
 
     @Test("Retained message: it comes first in a later sequence")

@@ -4,30 +4,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Stores its work until the test runs or drops it.
-///
-/// In an array with `nil` beside it, name the type `[(any Dispatcher)?]`: of an array of `HeldDispatcher?` the
-/// Swift 6.3 compiler, optimising, puts the elements on the stack though they outlive it.
-final class HeldDispatcher: Dispatcher {
-    private let held = SharedLog<@Sendable () -> Void>()
-
-    func dispatch(_ work: @escaping @Sendable () -> Void) {
-        held.add(work)
-    }
-
-    var count: Int { held.all.count }
-
-    /// Runs its work, and work submitted meanwhile, in order.
-    func run() {
-        while let work = held.removeFirst() { work() }
-    }
-
-    /// Releases its work without running it.
-    func drop() {
-        while held.removeFirst() != nil {}
-    }
-}
-
 /// A serial queue that a test can drain.
 final class SerialDispatcher: Dispatcher {
     let queue = DispatchQueue(label: "test")

@@ -120,16 +120,11 @@ extension DeferredFilesystemLock {
     public final class Permit: ReleasablePermit {
         /// The process that died while it had the lock before, if one did: its work may be incomplete.
         public let predecessor: Int32?
-        private let held: SpinLocked<Held?>
-
-        private struct Held {
-            let file: LockFile
-            let place: DeferredLock.Permit
-        }
+        private let held: SpinLocked<(file: LockFile, place: DeferredLock.Permit)?>
 
         fileprivate init(_ file: LockFile, _ place: DeferredLock.Permit) {
             predecessor = file.predecessor
-            held = SpinLocked(Held(file: file, place: place))
+            held = SpinLocked((file, place))
         }
 
         /// Releases the lock. The next in the queue of this process acquires it as described at

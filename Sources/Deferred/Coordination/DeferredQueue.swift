@@ -180,7 +180,7 @@ extension DeferredQueue {
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
         return AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { [storage] isCancelled in
-            // An error of a job is none of the queue's, so that one that fails with `.finished` does not end the worker.
+            // An error of a job is none of the queue's: one that fails with `.finished` does not end the worker.
             storage.delivery(fileID, line).loopStep(on: place) { delivery in
                 start(delivery.take()).attach(nil, site) { input -> Link.Payload in
                     if let error = input.error {

@@ -53,8 +53,13 @@ public final class DeferredSemaphore: Sendable {
             return true
         }
 
-        mutating func next() -> Resolver<Permit>? {
-            guard free > 0, let waiter = waiters.popFirst() else { return nil }
+        /// Takes a permit for the caller that has waited longest, to be granted by `thread`; ends its loop if there is
+        /// none.
+        mutating func next(on thread: UInt) -> Resolver<Permit>? {
+            guard free > 0, let waiter = waiters.popFirst() else {
+                grantingThreads.removeAll { $0 == thread }
+                return nil
+            }
             free -= 1
             return waiter.element
         }
@@ -123,23 +128,19 @@ public final class DeferredSemaphore: Sendable {
     /// Grants free permits to waiting callers.
     private func grant() {
         let thread = Platform.currentThread
-        var next = state.withLock { state -> Resolver<Permit>? in
-            guard !state.grantingThreads.contains(thread), let waiter = state.next() else { return nil }
+        let isInside = state.withLock { state in
+            if state.grantingThreads.contains(thread) { return true }
             state.grantingThreads.append(thread)
-            return waiter
+            return false
         }
-        while let waiter = next {
+        if isInside { return }
+        while let waiter = state.withLock({ $0.next(on: thread) }) {
             if waiter.isCancelled {
                 // It is about to leave: the permit is for another (C7, Q2).
                 state.withLock { $0.free += 1 }
             } else {
                 // Cancelled meanwhile, it does not take the permit, whose `deinit` releases it.
                 waiter.resolve(Permit(self))
-            }
-            next = state.withLock { state -> Resolver<Permit>? in
-                if let waiter = state.next() { return waiter }
-                state.grantingThreads.removeAll { $0 == thread }
-                return nil
             }
         }
     }

@@ -47,8 +47,8 @@ package struct AsyncLoop<Value: Sendable>: Sendable {
 /// What follows a step of an ``AsyncLoop``.
 package enum NextStep: Sendable {
     case `continue`, end
-    /// Nothing is left that could run a further step: the loop fails with ``DeferredError/abandoned``, which is reported
-    /// only if something waits for it (U1).
+    /// Nothing is left that could run a further step: the loop fails with ``DeferredError/abandoned``, which is
+    /// reported only if something waits for it (U1).
     case abandoned
 }
 

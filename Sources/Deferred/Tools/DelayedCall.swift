@@ -20,15 +20,8 @@ final class DelayedCall: Sendable {
         let scheduled = dispatcher.dispatch(after: delay) { [self] in
             if expire() { work() }
         }
-        let isStopped = state.withLock { state in
-            switch state {
-            case .new: state = .set(scheduled)
-            case .stopped: return true
-            case .set, .expired: break
-            }
-            return false
-        }
-        if isStopped { scheduled.cancel() }
+        let before = state.exchange { if case .new = $0 { .set(scheduled) } else { $0 } }
+        if case .stopped = before { scheduled.cancel() }
     }
 
     /// Stops the timer and releases its work. Returns false if it has expired.

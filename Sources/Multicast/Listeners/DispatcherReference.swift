@@ -14,27 +14,22 @@ import Dispatch
 ///
 /// Sound as `@unchecked Sendable`: used by the owner of the question alone; see ``Question``.
 final class DispatcherReference: Dispatcher, @unchecked Sendable {
+    /// Nil while it has work, if `object` refers to it.
     private var dispatcher: (any Dispatcher)?
-    /// The same one, if it is referred to weakly while it has work.
     private weak var object: AnyObject?
-    private let isWeakWhileWorking: Bool
 
     init(_ dispatcher: any Dispatcher) {
         self.dispatcher = dispatcher
-        isWeakWhileWorking = type(of: dispatcher) is AnyClass && !(dispatcher is DispatchQueue)
-        if isWeakWhileWorking { object = dispatcher as AnyObject }
+        let isWeakWhileWorking = type(of: dispatcher) is AnyClass && !(dispatcher is DispatchQueue)
+        object = isWeakWhileWorking ? dispatcher as AnyObject : nil
     }
 
     /// Submits work; if the dispatcher has been released, releases it.
     func dispatch(_ work: @escaping @Sendable () -> Void) {
-        guard isWeakWhileWorking else {
-            dispatcher?.dispatch(work)
-            return
-        }
         guard let target = dispatcher ?? object as? any Dispatcher else { return }
-        dispatcher = nil
+        if object != nil { dispatcher = nil }
         target.dispatch { [self] in
-            dispatcher = object as? any Dispatcher
+            if dispatcher == nil { dispatcher = object as? any Dispatcher }
             work()
         }
     }

@@ -83,27 +83,6 @@ struct CancelBagTests {
         #expect(reported.count == 2)
     }
 
-    @Test("T1: what is added and settled on many threads, while the bag is emptied, is settled in the end")
-    func threads() async {
-        let bag = CancelBag()
-        let all = SharedLog<Deferred<Int>>()
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    for number in 0..<200 {
-                        let deferred = Deferred<Int>()
-                        all.add(deferred)
-                        deferred.map { $0 }.store(in: bag)
-                        if number % 2 == 0 { deferred.resolve(number) }
-                    }
-                }
-            }
-            group.addTask { for _ in 0..<50 { bag.cancelAll() } }
-        }
-        bag.cancelAll()
-        #expect(all.all.allSatisfy { $0.hasFired } && bag.count == 0)
-    }
-
     @Test("A1, A2: never is pending until it is cancelled, though nothing refers to it; then all is freed")
     func never() throws {
         let tracker = LeakTracker()

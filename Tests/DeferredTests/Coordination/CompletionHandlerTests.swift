@@ -5,54 +5,40 @@ import Testing
 
 @Suite("Completion handlers")
 struct CompletionHandlerTests {
-    /// An API with completion handlers.
-    struct Legacy {
-        var value: Int?
-        var error: (any Error)?
-        func load(completionHandler: (Int?, (any Error)?) -> Void) { completionHandler(value, error) }
-        func save(completionHandler: ((any Error)?) -> Void) { completionHandler(error) }
-        func forget(completionHandler: (Int?, (any Error)?) -> Void) {}
-    }
-
-    private func load(_ legacy: Legacy) -> Deferred<Int> {
-        Deferred { resolver in legacy.load(completionHandler: resolver.completionHandler()) }
-    }
-
-    private func save(_ legacy: Legacy) -> Deferred<Void> {
-        Deferred { resolver in legacy.save(completionHandler: resolver.completionHandler()) }
+    /// Returns a Deferred whose completion handler is called with these arguments.
+    private func completed(_ value: Int?, _ error: (any Error)?) -> Deferred<Int> {
+        Deferred { resolver in resolver.completionHandler()(value, error) }
     }
 
     @Test("a value completes the Deferred, an error fails it and wins over a value")
     func valueOrError() throws {
-        #expect(try successResult(of: load(Legacy(value: 1))) == 1)
-        #expect(try failureResult(of: load(Legacy(error: TestError()))) is TestError)
-        #expect(try failureResult(of: load(Legacy(value: 1, error: TestError()))) is TestError)
-        let (deferred, resolver) = Deferred<Int>.withResolver()
-        #expect(resolver.complete(1, nil))
-        #expect(try successResult(of: deferred) == 1)
+        #expect(try successResult(of: completed(1, nil)) == 1)
+        #expect(try failureResult(of: completed(nil, TestError())) is TestError)
+        #expect(try failureResult(of: completed(1, TestError())) is TestError)
     }
 
     @Test("neither is an error that says so, with the place")
     func neither() throws {
-        let error = try failureResult(of: load(Legacy()), as: DeferredError.self)
+        let error = try failureResult(of: completed(nil, nil), as: DeferredError.self)
         #expect(error.description.hasSuffix("received neither a value nor an error"))
         #expect(error.description.contains("CompletionHandlerTests.swift:"))
     }
 
     @Test("a handler with an error alone completes a Deferred without a value")
     func errorAlone() throws {
-        try successResult(of: save(Legacy()))
-        #expect(try failureResult(of: save(Legacy(error: TestError()))) is TestError)
-        let (deferred, resolver) = Deferred<Void>.withResolver()
-        #expect(resolver.complete(nil))
-        try successResult(of: deferred)
+        func completed(_ error: (any Error)?) -> Deferred<Void> {
+            Deferred { resolver in
+                let handler: @Sendable ((any Error)?) -> Void = resolver.completionHandler()
+                handler(error)
+            }
+        }
+        try successResult(of: completed(nil))
+        #expect(try failureResult(of: completed(TestError())) is TestError)
     }
 
     @Test("A1: a handler that is released without having been called fails the Deferred with .abandoned")
     func neverCalled() throws {
-        let deferred = Deferred<Int> { resolver in
-            Legacy().forget(completionHandler: resolver.completionHandler())
-        }
+        let deferred = Deferred<Int> { resolver in _ = resolver.completionHandler() }
         #expect(try failureResult(of: deferred) as? DeferredError == .abandoned)
     }
 
@@ -60,7 +46,7 @@ struct CompletionHandlerTests {
     func calledTwice() throws {
         let seen = diagnostics {
             let (deferred, resolver) = Deferred<Int>.withResolver()
-            let handler: @Sendable (Int?, (any Error)?) -> Void = resolver.completionHandler()
+            let handler = resolver.completionHandler()
             handler(1, nil)
             handler(nil, TestError())
             _ = deferred.currentResult

@@ -52,17 +52,6 @@ struct DeferredQueueTests {
         #expect(try successResult(of: queue.get()) == 2)
     }
 
-    @Test("C1: a cancelled wait leaves the queue and takes no element")
-    func cancel() throws {
-        let queue = DeferredQueue<Int>()
-        let (leaving, staying) = (queue.get(), queue.get())
-        leaving.cancel()
-        #expect(queue.waitingCount == 1)
-        try queue.put(1)
-        #expect(try failureResult(of: leaving) is CancellationError)
-        #expect(try successResult(of: staying) == 1)
-    }
-
     @Test("run takes one after another, each when the one before is done")
     func run() throws {
         let queue = DeferredQueue<Int>()

@@ -297,6 +297,16 @@ extension Rules {
             #expect(unhandled { use.apply(Self.failedByCanceller()) } == use.expected)
         }
 
+        @Test("U1: what a callback throws on receiving the value of a canceller is reported")
+        func cancellersValue() {
+            let found = unhandled {
+                let source = Deferred<Int>(canceller: { $0.resolve(1) })
+                source.done { _ in throw Boom(2) }.cancel()
+                keep(source)
+            }
+            #expect(found == ["Boom(2)"])
+        }
+
         @Test("U1: an outcome that a cancelled source takes from elsewhere is not reported, either")
         func cancelledSource() {
             let found = unhandled {

@@ -47,24 +47,19 @@ struct AfterTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C4: a cancel after the delay cancels the Deferred that the callback returned")
-    func cancelNested() throws {
-        let inner = Deferred<Int>()
-        let later = Deferred.after(.seconds(1), on: clock).then { inner }
-        clock.advance(by: .seconds(1))
-        later.cancel()
-        #expect(try failureResult(of: inner) is CancellationError)
-        #expect(try failureResult(of: later) is CancellationError)
-    }
-
-    @Test("zero and negative delays are as soon as possible, but not before the call returns")
+    @Test("delays and time limits of zero or less are as soon as possible, but not before the call returns")
     func noDelay() throws {
         let now = Deferred.after(.zero, on: clock, value: 1)
         let past = Deferred.after(.seconds(-5), on: clock, value: 2)
-        try expectNoResult(now)
+        let limited = Deferred<Int>.never().timeout(.seconds(-5), on: clock)
+        let idle = IdleTimer(after: .seconds(-5), on: clock)
+        for pending in [now, past, limited] { try expectNoResult(pending) }
+        try expectNoResult(idle.deferred)
         clock.advance()
         #expect(try successResult(of: now) == 1)
         #expect(try successResult(of: past) == 2)
+        #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
+        try successResult(of: idle.deferred)
     }
 
     @Test("works on real dispatch queues")

@@ -73,26 +73,4 @@ struct DeadlineTests {
             try failureResult(of: refused) as? DeferredError
                 == .invalidArgument("retry: the total time must not be negative, is -1.0 seconds"))
     }
-
-    @Test("L6, A2: attempts release the errors of those before, however many there are")
-    func boundedMemory() throws {
-        final class Evidence: Error {
-            let alive: SpinLocked<Int>
-            init(_ alive: SpinLocked<Int>) {
-                self.alive = alive
-                alive.withLock { $0 += 1 }
-            }
-            deinit { alive.withLock { $0 -= 1 } }
-        }
-        let (alive, most) = (SpinLocked(0), SpinLocked(0))
-        let result = Deferred.retry(attempts: 10_000, delay: .none, on: clock) { number in
-            most.withLock { most in most = max(most, alive.withLock { $0 }) }
-            if number < 10_000 { throw Evidence(alive) }
-            return .resolved(number)
-        }
-        clock.advance()
-        #expect(try successResult(of: result) == 10_000)
-        #expect(most.withLock { $0 } <= 3)
-        #expect(alive.withLock { $0 } == 0)
-    }
 }

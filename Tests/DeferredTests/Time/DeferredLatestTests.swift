@@ -84,17 +84,6 @@ struct DeferredLatestTests {
         #expect(try successResult(of: #require(inner.withLock { $0 })) == 2)
     }
 
-    @Test("cancel cancels the latest call and stops its timer")
-    func cancel() throws {
-        let latest = DeferredLatest(debounce: .seconds(1), on: clock)
-        let result = latest.syncRun { log.add("ran") }
-        latest.cancel()
-        latest.cancel()
-        #expect(clock.scheduled.isEmpty)
-        #expect(try failureResult(of: result) is CancellationError)
-        #expect(log.all.isEmpty)
-    }
-
     @Test("Q5: releasing the object changes nothing for the latest call")
     func released() throws {
         var latest: DeferredLatest? = DeferredLatest(debounce: .seconds(1), on: clock)
@@ -122,14 +111,5 @@ struct DeferredLatestTests {
             }
             #expect(shown.all == ["new", "newer"])
         }
-    }
-
-    @Test("Q6: a call whose body handles the cancel has no value either")
-    func handledCancel() throws {
-        let latest = DeferredLatest()
-        let stale = latest.run { Deferred<Int>.never().recover { _ in 1 } }
-        let fresh = latest.syncRun { 2 }
-        #expect(try failureResult(of: stale) is CancellationError)
-        #expect(try successResult(of: fresh) == 2)
     }
 }

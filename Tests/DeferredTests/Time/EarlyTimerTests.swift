@@ -1,5 +1,4 @@
 import DeferredTesting
-import Foundation
 import TestSupport
 import Testing
 
@@ -53,35 +52,5 @@ struct EarlyTimerTests {
         }
         #expect(try failureResult(of: result) is TestError)
         #expect(log.all == [startsNow ? "caller" : "dispatcher"] + Array(repeating: "dispatcher", count: 3))
-    }
-
-    @Test("DeferredFilesystemLock: the file is locked on the dispatcher")
-    func filesystemLock() throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        let releasing = ReleasingDispatcher(path: path)
-        let holder = try DeferredFilesystemLock(path: path, on: ManualClock()).tryAcquire()
-        releasing.permit.withLock { $0 = holder }
-        let waiting = DeferredFilesystemLock(path: path, on: releasing).acquire()
-        #expect(releasing.isLockedAfterWork.withLock { $0 } == [true])
-        try successResult(of: waiting).release()
-        #expect(!FileManager.default.fileExists(atPath: path))
-    }
-
-    /// Its timers expire at once. It releases the permit before the work, and checks afterwards whether the
-    /// work has acquired the lock.
-    final class ReleasingDispatcher: DelayedDispatcher {
-        let permit = SpinLocked<DeferredFilesystemLock.Permit?>(nil)
-        let isLockedAfterWork = SpinLocked<[Bool]>([])
-        private let path: String
-        init(path: String) { self.path = path }
-
-        func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
-        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-            permit.withLock { $0.take() }?.release()
-            work()
-            let isLocked = FileManager.default.fileExists(atPath: path)
-            isLockedAfterWork.withLock { $0.append(isLocked) }
-            return EarlyDispatcher.Done()
-        }
     }
 }

@@ -38,13 +38,3 @@ struct ObservedClock: DelayedDispatcher {
         body?()
     }
 }
-
-/// A dispatcher that does not retain its clock: work that waits retains its dispatcher.
-struct UnownedClock: DelayedDispatcher {
-    weak var clock: ManualClock?
-    var elapsed: Duration { clock?.elapsed ?? .zero }
-    func dispatch(_ work: @escaping @Sendable () -> Void) { clock?.dispatch(work) }
-    func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        clock?.dispatch(after: delay, work) ?? EarlyTimerTests.EarlyDispatcher.Done()
-    }
-}

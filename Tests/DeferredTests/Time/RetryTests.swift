@@ -111,17 +111,6 @@ struct RetryTests {
         #expect(try failureResult(of: result) is TestError)
     }
 
-    @Test("a delay can be asked for its length, and one that is made of another uses it")
-    func delayAsked() {
-        struct Failed: Error {}
-        let delays = RetryDelay.exponential(first: .milliseconds(100), maximum: .milliseconds(300), jitter: 0)
-        let lengths = (1...3).map { delays.delay(afterAttempt: $0, Failed()) }
-        #expect(lengths == [.milliseconds(100), .milliseconds(200), .milliseconds(300)])
-        let doubled = RetryDelay.custom { attempt, error in delays.delay(afterAttempt: attempt, error) * 2 }
-        #expect(doubled.delay(afterAttempt: 2, Failed()) == .milliseconds(400))
-        #expect(RetryDelay.custom { _, _ in .seconds(-1) }.delay(afterAttempt: 1, Failed()) == .zero)
-    }
-
     @Test("exponential delays double up to the maximum; custom ones receive attempt and error")
     func delays() throws {
         let result = Deferred<Int>.retry(
@@ -146,31 +135,30 @@ struct RetryTests {
         _ = try failureResult(of: custom)
     }
 
-    @Test("jitter shortens a delay by its random part, and a million attempts do not overflow")
-    func jitter() {
-        let delay = RetryDelay.exponential(first: .seconds(4), jitter: 0.5, random: { 0.5 })
-        #expect(delay.next(1, TestError()) == .seconds(3))
-        #expect(delay.next(2, TestError()) == .seconds(6))
-        #expect(delay.next(1_000_000, TestError()) == .seconds(45))
-        let wild = RetryDelay.exponential(maximum: .seconds(Int64.max), jitter: 1, random: { 2 })
-        #expect(wild.next(Int.max, TestError()) == .zero)
-        let seeded = RetryDelay.exponential(first: .seconds(1), jitter: 1)
-        for attempt in 1...100 {
-            let next = seeded.next(attempt, TestError())
-            #expect(next >= .zero && next <= .seconds(60))
-        }
-    }
+    /// A delay, the number of an attempt that fails, and the length after it.
+    static let lengths: [(RetryDelay, attempt: Int, Duration)] = [
+        (.exponential(first: .seconds(4), jitter: 0.5, random: { 0.5 }), 1, .seconds(3)),
+        (.exponential(first: .seconds(4), jitter: 0.5, random: { 0.5 }), 2, .seconds(6)),
+        (.exponential(first: .seconds(4), jitter: 0.5, random: { 0.5 }), 1_000_000, .seconds(45)),
+        (.exponential(first: .seconds(4), jitter: 0.5, random: { .nan }), 1, .seconds(4)),
+        (.exponential(first: .seconds(4), jitter: 0.5, random: { -.infinity }), 1, .seconds(4)),
+        (.exponential(first: .seconds(4), jitter: 0.5, random: { .infinity }), 1, .seconds(2)),
+        (.exponential(maximum: .seconds(Int64.max), jitter: 1, random: { 2 }), .max, .zero),
+        (.exponential(first: .zero, factor: 1e300, jitter: 0), 1000, .zero),
+        (.custom { attempt, _ in .seconds(-attempt) }, 1, .zero),
+    ]
 
-    @Test("delays too long for a Duration are clamped, and random numbers to 0...1")
-    func clamped() {
+    @Test("a delay can be asked for its length; jitter shortens it; numbers too large are clamped")
+    func lengths() {
+        for (delay, attempt, length) in Self.lengths {
+            #expect(delay.delay(afterAttempt: attempt, TestError()) == length)
+        }
         let longest = RetryDelay.exponential(
             first: .seconds(Int64.max), factor: 1e300, maximum: .seconds(Int64.max), jitter: 0)
-        #expect(longest.next(3, TestError()) > .seconds(Int64.max / 2))
-        let none = RetryDelay.exponential(first: .zero, factor: 1e300, jitter: 0)
-        #expect(none.next(1000, TestError()) == .zero)
-        for (drawn, seconds) in [(Double.nan, 4), (-.infinity, 4), (.infinity, 2)] {
-            let delay = RetryDelay.exponential(first: .seconds(4), jitter: 0.5, random: { drawn })
-            #expect(delay.next(1, TestError()) == .seconds(seconds))
+        #expect(longest.delay(afterAttempt: 3, TestError()) > .seconds(Int64.max / 2))
+        let random = RetryDelay.exponential(first: .seconds(1), jitter: 1)
+        for attempt in 1...100 {
+            #expect((.zero ... .seconds(60)).contains(random.delay(afterAttempt: attempt, TestError())))
         }
     }
 
@@ -259,16 +247,5 @@ struct RetryTests {
         #expect(length() == short)
         failing.cancel()
         #expect(try failureResult(of: failing) is CancellationError)
-    }
-
-    @Test("U1: the failures of attempts are handled by the retry, whatever its outcome")
-    func nothingUnhandled() throws {
-        try expectNoUnhandledFailures {
-            let result = Deferred<Int>.retry(delay: .none, on: clock) { number in
-                number == 3 ? .resolved(1) : .rejected(TestError())
-            }
-            clock.advance()
-            try successResult(of: result)
-        }
     }
 }

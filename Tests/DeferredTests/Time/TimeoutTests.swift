@@ -23,13 +23,6 @@ struct TimeoutTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("a settled Deferred is in time, and sets no timer")
-    func firedBefore() throws {
-        let limited = Deferred.resolved(1).timeout(.zero, on: clock)
-        #expect(try successResult(of: limited) == 1)
-        #expect(clock.scheduled.isEmpty)
-    }
-
     @Test("P1: a Deferred that is settled and paused is in time, however long the pause (N8)")
     func settledAndPaused() throws {
         let source = Deferred<Int>()
@@ -119,14 +112,6 @@ struct TimeoutTests {
         #expect(clock.scheduled.isEmpty)
     }
 
-    @Test("C1: a canceller's own result on expiry is the outcome")
-    func cancellerAnswers() throws {
-        let source = Deferred<Int>(canceller: { $0.resolve(7) })
-        let limited = source.timeout(.seconds(1), on: clock) { 8 }
-        clock.advance(by: .seconds(1))
-        #expect(try successResult(of: limited) == 7)
-    }
-
     @Test("onTimeout returns the outcome, or throws it")
     func onTimeout() throws {
         let (first, second) = (Deferred<Int>(), Deferred<Int>())
@@ -135,26 +120,6 @@ struct TimeoutTests {
         clock.advance(by: .seconds(1))
         #expect(try successResult(of: replaced) == 8)
         #expect(try failureResult(of: thrown) is TestError)
-    }
-
-    @Test("of two time limits, the shorter applies")
-    func nested() throws {
-        let source = Deferred<Int>()
-        let limited = source.timeout(.seconds(1), on: clock).timeout(.seconds(2), on: clock)
-        clock.advance(by: .seconds(1))
-        #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
-        #expect(clock.scheduled.isEmpty)
-    }
-
-    @Test("C2: the late result after expiry is dropped without a report")
-    func lateResult() throws {
-        try expectNoUnhandledFailures {
-            let source = Deferred<Int>()
-            let limited = source.timeout(.seconds(1), on: clock)
-            clock.advance(by: .seconds(1))
-            #expect(!source.resolve(1))
-            try failureResult(of: limited)
-        }
     }
 
     @Test("on a real queue, expiry happens there")

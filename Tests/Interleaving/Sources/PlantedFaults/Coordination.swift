@@ -37,13 +37,13 @@ extension PlantedFault {
             56, "a timer that was stopped while it was set still expires",
             foundBy: "timeLimits",
             change(
-                "        if isStopped { scheduled.cancel() }",
-                "        if isStopped && !il_is_planted(56) { scheduled.cancel() }")),
+                "        if case .stopped = before { scheduled.cancel() }",
+                "        if case .stopped = before, !il_is_planted(56) { scheduled.cancel() }")),
         PlantedFault(
             57, "a timer that has expired is set", foundBy: "timeLimits",
             change(
-                "            case .new: state = .set(scheduled)\n",
-                "            case .new: state = .set(scheduled)\n            case .expired where il_is_planted(57): state = .set(scheduled)\n"
+                "let before = state.exchange { if case .new = $0 {",
+                "let before = state.exchange { if case .expired = $0, il_is_planted(57) { .set(scheduled) } else if case .new = $0 {"
             )),
     ]
 
