@@ -109,8 +109,8 @@ extension Link {
         locked { state.handle() }
     }
 
-    /// Reports a failure that nothing handled: the link's own, when the last handle is released, or one on its way to it
-    /// (U1).
+    /// Reports a failure that nothing handled: the link's own, when the last handle is released, or one on its
+    /// way to it (U1).
     @inline(never)
     func reportUnhandled(_ outcome: borrowing Payload) {
         guard let error = outcome.error, !outcome.isOfCancelledWork, !(error is CancellationError) else {

@@ -95,8 +95,9 @@ final class DispatchedStep: @unchecked Sendable {
     }
 
     /// Runs the step with the outcome, or with `CancellationError` if the link has been cancelled since (C5);
-    /// if the dispatcher has released the work, fails the link, and reports a failure that is lost with the work (U1).
-    /// Once. Continues with the result, unless this is within the call that submitted the work: then the drain loop does.
+    /// if the dispatcher has released the work, fails the link, and reports a failure that is lost with the
+    /// work (U1). Once. Continues with the result, unless this is within the call that submitted the work: then
+    /// the drain loop does.
     ///
     /// Sound: the address is that of a reference, which `submit` stored, and which one exchange takes out.
     private func endWaiting(isReleased: Bool) {

@@ -34,15 +34,16 @@ final class FinalizerScope: @unchecked Sendable {
         return FinalizerScope([], .none, in: [first, second])
     }
 
-    /// Runs the finalizers, and returns the scopes that end now. If a dispatcher is still to run a finalizer, what comes
-    /// after that is left to it.
+    /// Runs the finalizers, and returns the scopes that end now. If a dispatcher is still to run a finalizer,
+    /// what comes after that is left to it.
     private func finish() -> [FinalizerScope] {
         while let last = finalizers.popLast() {
             guard let dispatcher = last.dispatcher else {
                 last.run(outcome)
                 continue
             }
-            // The next ones on the same dispatcher run with it. Not the entries: work must not retain its dispatcher (F4).
+            // The next ones on the same dispatcher run with it. Not the entries: work must not retain its
+            // dispatcher (F4).
             var runs = [last.run]
             while let next = finalizers.last, next.dispatcher === dispatcher {
                 runs.append(finalizers.removeLast().run)
