@@ -95,7 +95,7 @@ extension Deferred {
     }
 
     /// Returns a pending Deferred and the resolver that completes it. The Deferred itself cannot be completed
-    /// explicitly.
+    /// explicitly. If the resolver is not kept (`_`), it is abandoned at once.
     ///
     /// - Parameter canceller: As in ``init(canceller:fileID:line:)``. If it calls an API whose `cancel()` calls the
     ///   completion handler at once, what that reports is the outcome, unless the canceller rejects with

@@ -9,6 +9,13 @@ private final class Upload: Sendable {
     func cancel() {}
 }
 
+private struct Server: Sendable {
+    struct Call: Sendable { func cancel() {} }
+    func get(_ path: String, completion: @escaping @Sendable (String?, (any Error)?) -> Void) -> Call {
+        Call()
+    }
+}
+
 private protocol ScannerDelegate: AnyObject, Sendable {
     func scanner(_ scanner: Scanner, didFind code: String)
     func scanner(_ scanner: Scanner, didFailWith error: any Error)
@@ -23,4 +30,4 @@ private final class Scanner: Sendable {
     func stop() {}
 }
 
-private let (store, upload) = (Store(), Upload())
+private let (store, upload, server) = (Store(), Upload(), Server())
