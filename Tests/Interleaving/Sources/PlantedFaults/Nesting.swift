@@ -62,7 +62,7 @@ extension PlantedFault {
                 "        coldState.retainedScope = il_is_planted(43) ? nil : scope\n")),
         PlantedFault(
             88, "a link is bypassed to which a cancel that comes up has a reference",
-            foundBy: "kept",
+            foundBy: "bypass-twice-cancel",
             change(
                 "let isBypassed = isUniquelyReferenced && adopts",
                 "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && adopts")),
@@ -75,7 +75,7 @@ extension PlantedFault {
                         if il_is_planted(24) {
                             unlock(word)
                             let later = lock()
-                            coldState.finalizers.append(added)
+                            coldState.finalizers.append(.init(dispatcher: dispatcher, run: finalizer))
                             unlock(later)
                             return
                         }

@@ -100,7 +100,7 @@ struct ProgramClass {
     private func graphsWithExtras(_ graph: ProgramGraph) -> [ProgramGraph] {
         extras.flatMap { extra in
             switch extra {
-            case .action: choices(on: graph, number: 0).flatMap { graph.performing($0) }
+            case .action: choices(on: graph, number: 95 + graph.actionCount).flatMap { graph.performing($0) }
             case .canceller: graph.withCancellers()
             case .finalizer: graph.withFinalizers()
             case .paused: [graph.paused()]

@@ -5,6 +5,8 @@ struct ProgramGraph {
     private(set) var tasks: [Int] = []
     /// The number of the resolver that a canceller keeps.
     private(set) var kept: Int?
+    /// How many callbacks perform an operation.
+    private(set) var actionCount = 0
     private let kind: SourceKind
     /// Whether a link has the dispatcher that is released.
     private var releasedIsUsed = false
@@ -115,6 +117,7 @@ struct ProgramGraph {
             }
             var graph = self
             graph.links[index][0] = .attach(id: id, to: target, callback, keep: keep)
+            graph.actionCount += 1
             return graph
         }
     }

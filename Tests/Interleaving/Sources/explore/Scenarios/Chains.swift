@@ -14,6 +14,18 @@ func defineChainsScenarios() {
             all(expect(log.text == "3", log.text), noReports())
         }
     }
+    // L6: two links without a handle, one in the other, of which the lower adopts the outcome; the nested one has a consumer.
+    scenario("bypass-twice-cancel") {
+        let d = D(), inner = D(), other = inner.map { $0 }
+        let tail = D.resolved(0).then { _ in D.resolved(0).then { _ in d.then { _ in inner } } }
+        return Program({ d.resolve(1) }, { tail.cancel() }) {
+            let r = show(tail.currentResult), before = show(inner.currentResult)
+            inner.resolve(5)
+            return all(
+                expect(r == "cancelled" && before == "pending", "\(r) \(before)"),
+                expect(show(other.currentResult) == "5", show(other.currentResult)), noReports())
+        }
+    }
     // C5: a cancel that meets a source which follows another one: found with more schedules than a program has.
     scenario("late-cancel-follow") {
         let (d, resolver) = D.withResolver(), other = D(), inner = D()
