@@ -183,9 +183,9 @@ extension DrainLoop {
         return true
     }
 
-    /// Puts a request off, once, that has come to where it takes effect, until the others of a cancel of several
-    /// have come there: another thread may end that at once, and what then begins may be one of the others
-    /// (C7). Not at a source that waits itself, as for a permit. Returns false if the request goes on;
+    /// Puts a request off, once, that has come to where it takes effect, until the others of a cancel of
+    /// several have been walked: another thread may end that at once, and what then begins may be one of the
+    /// others (C7). Not at a source that waits itself, as for a permit. Returns false if the request goes on;
     /// otherwise unlocks the link.
     private mutating func putsOff(_ request: CancelRequest, at link: Link, _ word: UInt) -> Bool {
         guard isPutOff(request, at: link) else { return false }
