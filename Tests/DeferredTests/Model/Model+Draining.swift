@@ -194,6 +194,7 @@ extension Model {
             // Not reported unless something waits for it (U1).
             work.node.isHandled = true
             reportLost(work)
+            pass()
             releaseCallback(of: work.node)
             fail(work.node, work.outcome.isCancelled ? .cancelled : .abandoned, in: loop)
         case .released:
@@ -268,10 +269,12 @@ extension Model {
 
     private func drop(_ work: Work, in loop: DrainLoop) {
         let isCancelled = work.node.cancelIsPending || work.outcome.isCancelled
-        let fault = isCancelled ? Fault.cancelled : .abandoned
         work.node.isHandled = true
+        begin(work.node)
         if !isCancelled { reportLost(work) }
-        settle(work.node, .failure(fault), [], in: loop)
+        // A cancel that comes now counts (C5), though the failure has been reported.
+        pass()
+        fail(work.node, isCancelled ? .cancelled : .abandoned, in: loop)
     }
 
     /// Nothing will handle the failure that is released with the work (U1).
