@@ -146,29 +146,41 @@ extension Unmanaged<Link> {
     /// reference; `nil` where that is not possible.
     fileprivate func bypass(to inner: Link) -> Unmanaged<Link>? {
         let word = _withUnsafeGuaranteedRef { $0.lock() }
-        let mayBeBypassed = _withUnsafeGuaranteedRef {
-            $0.coldState == nil && $0.state.marks.isEmpty && ($0.phase == .running || $0.phase == .waiting)
-        }
-        guard mayBeBypassed, let last = Link.only(in: word) else {
+        let last = _withUnsafeGuaranteedRef { $0.onlyConsumer(in: word) }
+        guard let last else {
             _withUnsafeGuaranteedRef { $0.unlock(word) }
             return nil
         }
         let lastWord = last._withUnsafeGuaranteedRef { $0.lock() }
-        let adopts = last._withUnsafeGuaranteedRef { $0.phase == .waiting && $0.payload.kind == .adopt }
-        let isBypassed = isUniquelyReferenced && adopts
-        last._withUnsafeGuaranteedRef { last in
-            if isBypassed {
-                // It is in no list from here on: a cancel would find it by its new upstream, and unlink it.
-                last.next = nil
-                last.upstream = Upstream(inner)
-            }
-            last.unlock(lastWord)
-        }
+        let isBypassed = isUniquelyReferenced && last._withUnsafeGuaranteedRef { $0.adopts(from: inner) }
+        // Before a cancel can find it by its new upstream, which would unlink it from a list that it is not
+        // in.
+        if isBypassed { last._withUnsafeGuaranteedRef { $0.next = nil } }
+        last._withUnsafeGuaranteedRef { $0.unlock(lastWord) }
         _withUnsafeGuaranteedRef { link in
             if isBypassed { link.state.bypass() }
             link.unlock(isBypassed ? 0 : word)
         }
         return isBypassed ? last : nil
+    }
+}
+
+extension Link {
+    /// The only consumer, if nothing else is to be considered when this link is bypassed. Under the lock.
+    ///
+    /// Sound: the list retains it as long as the lock is held.
+    fileprivate func onlyConsumer(in word: UInt) -> Unmanaged<Link>? {
+        guard coldState == nil, state.marks.isEmpty, phase == .running || phase == .waiting
+        else { return nil }
+        return Link.only(in: word)
+    }
+
+    /// Makes a link that adopts an outcome wait for `inner`. Returns false for any other link. Under the
+    /// lock.
+    fileprivate func adopts(from inner: Link) -> Bool {
+        guard phase == .waiting, payload.kind == .adopt else { return false }
+        upstream = Upstream(inner)
+        return true
     }
 }
 

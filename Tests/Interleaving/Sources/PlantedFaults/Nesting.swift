@@ -64,8 +64,8 @@ extension PlantedFault {
             88, "a link is bypassed to which a cancel that comes up has a reference",
             foundBy: "bypass-twice-cancel",
             change(
-                "let isBypassed = isUniquelyReferenced && adopts",
-                "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && adopts")),
+                "let isBypassed = isUniquelyReferenced && last",
+                "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && last")),
         PlantedFault(
             24, "a finalizer is added by what was seen before the lock was taken",
             foundBy: "pausedFinalizers",
