@@ -115,7 +115,8 @@ final class DispatchedStep: @unchecked Sendable {
         if isReleased { link.state.handle() }
         link.unlock(word)
         if isCancelled { input = .failure(CancellationError()) }
-        if isReleased { link.reportUnhandled(input) }
+        // An abandonment is lost in another, which the link ends with.
+        if isReleased, input.error as? DeferredError != .abandoned { link.reportUnhandled(input) }
         var result = Link.Payload.none
         if !isReleased {
             swap(&result, &step)

@@ -279,7 +279,8 @@ extension Model {
 
     /// Nothing will handle the failure that is released with the work (U1).
     private func reportLost(_ work: Work) {
-        guard case .failure(let fault) = work.outcome, fault != .cancelled, !work.upstream.wasCancelled
+        guard case .failure(let fault) = work.outcome, ![.cancelled, .abandoned].contains(fault),
+            !work.upstream.wasCancelled
         else { return }
         reports.append(.unhandled(fault, made: work.node.made))
     }

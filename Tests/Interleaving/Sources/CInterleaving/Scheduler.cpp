@@ -105,7 +105,7 @@ void il_point_references(long kind) {
 
 int il_choose(int count) { return current < 0 || !isRunning ? 0 : search::choose(current, count); }
 
-unsigned long il_thread(void) { return 1001 + current; }
+unsigned long il_thread(void) { return 2 * (1001 + current); }
 
 static void *&slot(uint32_t key) { return current < 0 ? slotsOutside[key & 63] : fibers[current].slots[key & 63]; }
 

@@ -33,7 +33,7 @@ void il_wait(const void *_Nonnull cell);
 void il_point_references(long kind);
 /// Returns a number below `count`, each of which is tried; 0 outside of a run. Any other than 0 counts as a preemption.
 int il_choose(int count);
-/// The number of the running thread, which is never 0.
+/// The number of the running thread, which is never 0, and even, as an address is.
 unsigned long il_thread(void);
 /// The running thread's own value for a key; outside of a run, that of a further thread.
 void *_Nullable il_slot_get(uint32_t key);
