@@ -20,9 +20,9 @@ internal import Android
 #endif
 
 package enum Platform {
-    /// A number that no other running thread has.
+    /// A number that no other running thread has. It is even.
     ///
-    /// Sound: on all platforms a `pthread_t` is a pointer or an integer of a word.
+    /// Sound: on all platforms a `pthread_t` is an address, some of them declare it as an integer.
     static var currentThread: UInt {
         let thread = pthread_self()
         return withUnsafeBytes(of: thread) { $0.load(as: UInt.self) }
