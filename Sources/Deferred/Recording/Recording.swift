@@ -138,11 +138,13 @@ extension Recording {
         }
     }
 
-    /// `consumer`, which no other thread can reach yet, is about to be attached to `link`.
+    /// `consumer` is about to be attached to `link`. Of other threads, only one that cancels an awaiting Task can
+    /// reach it yet.
     @inline(never)
     static func attached(_ consumer: Link, to link: Link) {
-        let listed =
+        let listed = consumer.locked {
             consumer.payload.kind == .observer ? consumer.payload.reference(as: ListObserver.self) : nil
+        }
         guard let position = listed == nil ? consumer : listed?.link else { return }
         note(position, .attached, link)
     }

@@ -101,7 +101,7 @@ struct ChaosTests {
                 }
             case 29: deferreds[other].put(deferred.recover { _ in 1 })
             case 30: awaitValue(of: deferred)
-            case 31:
+            case 31 where Torture.records:
                 let recording = DeferredDiagnostics.startRecording(limit: 100, madeIn: [#fileID])
                 for _ in 0..<4 { doSomething(&random) }
                 Recorded.check(recording.events())
