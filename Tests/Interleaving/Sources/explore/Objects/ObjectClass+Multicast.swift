@@ -94,7 +94,7 @@ extension ObjectClass {
     // MARK: Delegates, which receive a call of `notify` at once or when all threads have ended
 
     static let delegates = ObjectClass(
-        name: "delegates", calls: ["notify", "add", "addQueued", "remove", "release", "count"],
+        name: "delegates", calls: ["notify", "add", "addQueued", "remove", "count"],
         steps: ["notify": ["notify", "deliver", "deliverAll"], "count": ["notify", "count"]],
         finerStep: "deliver",
         make: {
@@ -145,6 +145,15 @@ extension ObjectClass {
                 state.ends(sorted: true) + ["\(delegates.count)"]
             }
         })
+
+    /// The same, whose owners release them. One thread notifies: a delegate that another thread is just calling lives on,
+    /// and is there for the others until that call returns.
+    static let releasedDelegates = {
+        var object = delegates
+        object.name = "releasedDelegates"
+        (object.calls, object.exclusive) = (["notify", "add", "addQueued", "release"], ["notify"])
+        return object
+    }()
 }
 
 /// Listeners with their messages, by the numbers of the calls that added and posted them.

@@ -3,8 +3,8 @@ import Deferred
 /// An object whose calls are linearizable: its results are those of the same calls one after the other, in an order in
 /// which no call comes before one that had returned when it began.
 struct ObjectClass: Sendable {
-    let name: String
-    let calls: [String]
+    var name: String
+    var calls: [String]
     /// Calls that only one thread of a history makes.
     var exclusive: Set<String> = []
     /// Calls that take place in several steps, between which other calls may come.
@@ -18,7 +18,7 @@ struct ObjectClass: Sendable {
 
     static let all =
         [semaphore, lock, queue, getting, sending, workers] + [cache, keepingCache, latest]
-        + [idleTimer, repeating, manualClock] + [readersWriter, channel, delegates]
+        + [idleTimer, repeating, manualClock] + [readersWriter, channel, delegates, releasedDelegates]
         + [streamBuffer, scheduling]
 
     /// Returns the histories of so many calls.
