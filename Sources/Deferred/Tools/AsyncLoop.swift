@@ -17,8 +17,15 @@ package struct AsyncLoop<Value: Sendable>: Sendable {
         fileID: StaticString, line: UInt, result: @escaping @Sendable () -> Value, _ step: @escaping Step
     ) -> Deferred<Value> {
         let (deferred, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-        resolver.follow(AsyncLoop(resolver: resolver, step: step, result: result).run())
+        run(completing: resolver, result: result, step)
         return deferred
+    }
+
+    /// Does what ``deferred(fileID:line:result:_:)`` does, for the Deferred that `resolver` completes.
+    package static func run(
+        completing resolver: Resolver<Value>, result: @escaping @Sendable () -> Value, _ step: @escaping Step
+    ) {
+        resolver.follow(orCancel: AsyncLoop(resolver: resolver, step: step, result: result).run())
     }
 
     private func run() -> Deferred<Value> {

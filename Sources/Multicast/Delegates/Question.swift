@@ -47,9 +47,10 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         _ registry: ListenerRegistry, on place: (any Dispatcher)?, _ initial: consuming Answer,
         _ site: CallSite, _ body: @escaping Body
     ) -> Deferred<Answer> {
-        Question(
-            registry, Respondent.all(in: registry, on: place, sharing: true), consume initial, site, body
-        ).ask()
+        let (result, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
+        let respondents = Respondent.all(in: registry, on: place, sharing: true)
+        Question(registry, respondents, consume initial, site, body).ask(completing: resolver)
+        return result
     }
 
     /// Returns a Deferred with the answer of each delegate, and a closure that asks them: submits the question to
@@ -66,7 +67,7 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         func ask(_ isMeant: (Respondent) -> Bool) {
             for (respondent, (_, resolver)) in zip(respondents, promises)
             where isMeant(respondent) && !resolver.isCancelled {
-                resolver.follow(orCancel: Question(registry, [respondent], initial, site, body).ask())
+                Question(registry, [respondent], initial, site, body).ask(completing: resolver)
             }
         }
         return (
@@ -78,9 +79,9 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         )
     }
 
-    private func ask() -> Deferred<Answer> {
-        AsyncLoop.deferred(
-            fileID: site.fileID, line: site.line, result: { [self] in answer.take()! },
+    private func ask(completing resolver: Resolver<Answer>) {
+        AsyncLoop.run(
+            completing: resolver, result: { [self] in answer.take()! },
             { [self] isCancelled in try proceed(isCancelled) })
     }
 

@@ -187,6 +187,7 @@ extension Model {
         }
         switch work.callback.dispatcher {
         case nil, .inline:
+            if isRecorded { pass() }
             let answer = call(work)
             pass()
             conclude(work, answer, in: loop)
@@ -227,6 +228,7 @@ extension Model {
             leaveOpen(work.upstream)
         }
         begin(work.node)
+        if isRecorded { pass() }
         let answer = call(work)
         pass()
         inDrainLoop { conclude(work, answer, in: $0) }

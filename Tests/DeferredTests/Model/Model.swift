@@ -221,6 +221,8 @@ final class Model: Machine {
     var pauses = false
     /// Whether there are other threads, so that what a thread waits for may come.
     var hasThreads = false
+    /// Whether a recording is active, so that threads may act between the beginning of a callback and its body.
+    var isRecorded = false
     /// The number of the thread that acts.
     var currentThread: () -> Int = { 0 }
 

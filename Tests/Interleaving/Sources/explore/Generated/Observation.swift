@@ -58,6 +58,7 @@ struct Observation: Hashable {
         model.releasesHandles = program.releasesHandles
         model.pauses = program.pauses
         model.hasThreads = true
+        model.isRecorded = recordsRuns
         model.didSettle = { guide?.settle($0, $1) }
         var observation = Observation()
         var order = RealTimeOrder()
