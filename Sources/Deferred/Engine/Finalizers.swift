@@ -48,7 +48,7 @@ final class FinalizerScope: @unchecked Sendable {
             while let next = finalizers.last, next.dispatcher === dispatcher {
                 runs.append(finalizers.removeLast().run)
             }
-            // Whoever comes second continues with the rest: the finalizer, which has run, or its submission, which
+            // The second of two continues with the rest: the finalizer when it has run, and its submission when that
             // has returned. So finalizers that run within the call are not nested in one another (F6).
             let turn = SpinLocked((isSecond: false, rest: Optional(takeRest())))
             let pass: @Sendable () -> FinalizerScope? = {

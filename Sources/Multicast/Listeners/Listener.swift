@@ -70,8 +70,8 @@ class Listener: @unchecked Sendable {
 /// Apart from the listener, so that work that waits on a dispatcher and retains the listener does not retain
 /// the dispatcher: a dispatcher that is released with work in it is then deallocated, and its work with it.
 ///
-/// Sound as `@unchecked Sendable`: everything is constant but the slot, which belongs to the registry and is touched
-/// only under its lock.
+/// Sound as `@unchecked Sendable`: everything is constant but the two places, which belong to the
+/// registry and are touched only under its lock.
 final class Registration: @unchecked Sendable {
     let listener: Listener
     let dispatcher: (any Dispatcher)?
@@ -82,6 +82,7 @@ final class Registration: @unchecked Sendable {
 
     /// Where the registry keeps it.
     var slot = 0
+    var placeInIndex = 0
 
     init(_ listener: Listener, on dispatcher: (any Dispatcher)?, priority: Int = 0) {
         self.listener = listener

@@ -5,10 +5,9 @@ internal import Deferred
 ///
 /// `slots` has the listeners of the next post. `index` has all listeners that may still be called, by the
 /// identity of their object: those in slots, and those taken out of them that were not called yet. A
-/// registration knows its slot, so that adding takes constant time, and removing a time that grows only with the
-/// number of registrations of the same object. When half of the slots are empty, they are
-/// compacted. Sorting is delayed until the next post: it is then one pass over registrations that are sorted already
-/// except for a tail.
+/// registration knows its place in both, so that adding and removing take constant time. When half of the
+/// slots are empty, they are compacted. Sorting is delayed until the next post: it is then one pass over
+/// registrations that are sorted already except for a tail.
 struct ListenerSlots {
     private(set) var slots: [Registration?] = []
     private(set) var index: [ObjectIdentifier: [Registration]] = [:]
@@ -134,6 +133,7 @@ extension ListenerSlots {
         makeUnshared()
         registration.slot = slots.count
         slots.append(registration)
+        registration.placeInIndex = index[registration.listener.identity]?.count ?? 0
         index[registration.listener.identity, default: []].append(registration)
         occupied += 1
         if registration.priority > lowestPriority { isSorted = false }
@@ -150,10 +150,20 @@ extension ListenerSlots {
         while case .some(nil) = slots.last { slots.removeLast() }
     }
 
+    /// The last registration of the same object takes its place; their order has no meaning.
     private mutating func removeFromIndex(_ registration: Registration) {
-        guard let entry = index.index(forKey: registration.listener.identity) else { return }
-        index.values[entry].removeAll { $0 === registration }
-        if index.values[entry].isEmpty { index.remove(at: entry) }
+        let place = registration.placeInIndex
+        guard let entry = index.index(forKey: registration.listener.identity),
+            index.values[entry].indices.contains(place),
+            index.values[entry][place] === registration
+        else { return }
+        let last = index.values[entry].removeLast()
+        if index.values[entry].isEmpty {
+            index.remove(at: entry)
+        } else if last !== registration {
+            index.values[entry][place] = last
+            last.placeInIndex = place
+        }
     }
 
     /// Copies the slots into a buffer of their own, at most once for each snapshot.
