@@ -387,6 +387,29 @@ extension Link {
     /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.
     var isInterrupted: Bool { state.isInterrupted(markIsOpen: isMarkOpen) }
 
+    /// Whether a cancel that came before is what will end this waiting link, as far as can be known: it has yet
+    /// to take effect further up, or its error has yet to arrive.
+    var isBeingCancelled: Bool {
+        var walk = Link.Walk(from: self)
+        var isFound = false
+        while walk.next({ link, _ in
+            link.locked {
+                let hasRequests = link.coldState?.requests.contains { $0.root !== link && $0.isOpen } ?? false
+                isFound =
+                    switch link.phase {
+                    case .waiting, .dispatched: link.isInterrupted
+                    case .running: hasRequests
+                    case .source: hasRequests || link.state.marks.contains(.cancelled)
+                    case .settled: link.payload.error is CancellationError
+                    case .detached: true
+                    case .bypassed: false
+                    }
+                return isFound || link.phase != .waiting ? nil : link.upstream.retained()
+            }
+        }) != nil {}
+        return isFound
+    }
+
     /// A failure with `error`, or with `CancellationError` if this link was cancelled (C5). Under the lock.
     func failure(_ error: DeferredError) -> Payload {
         let hasRequests = coldState.map { !$0.requests.isEmpty } ?? false

@@ -69,6 +69,7 @@ final class DispatchedStep: @unchecked Sendable {
     ) {
         let step = step.takeRetainedValue()
         guard let dispatcher = step.dispatcher else { preconditionFailure("a step is submitted once") }
+        let isCancelled = input.error is CancellationError
         step.input = input
         step.scope = scope
         step.call = call
@@ -77,7 +78,7 @@ final class DispatchedStep: @unchecked Sendable {
             let word = link.lock()
             // Requests that were left in it end with a mark. They are released after the lock.
             let requests = link.coldState?.requests.takeAll() ?? []
-            link.state.dispatch(endingRequests: !requests.isEmpty)
+            link.state.dispatch(isCancelled: isCancelled || !requests.isEmpty)
             for request in requests where request.root !== link { request.end() }
             link.activeThread = 0
             // The step's address, without a reference: see `destination`.

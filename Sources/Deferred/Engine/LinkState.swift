@@ -113,11 +113,11 @@ extension LinkState {
     /// The consumer waits in the place of this link (L6).
     mutating func bypass() { move(to: .bypassed, on: .bypass) }
 
-    /// The step is submitted to a dispatcher. The requests that were left in the link end: their error has
-    /// entered the chain.
-    mutating func dispatch(endingRequests: Bool) {
+    /// The step is submitted to a dispatcher: with a cancellation, or with one in place of its outcome if requests
+    /// were left in the link, which then end.
+    mutating func dispatch(isCancelled: Bool) {
         move(to: .dispatched, on: .dispatch)
-        if endingRequests { marks.insert(.interrupted) }
+        if isCancelled { marks.insert(.interrupted) }
     }
 
     /// A failure belongs to what has received it from here on, or is not to be reported (U1).

@@ -56,6 +56,8 @@ final class ListObserver: Sendable {
         var addedCount = 0
         /// The input that failed last, while the list is open and waits for a value.
         var lastFailure: Link?
+        /// The scope of the input that settled last, until it is known whether that settles the list (Z1).
+        var scope: FinalizerScope?
     }
 
     /// The links that observe the inputs, while they are needed.
@@ -69,6 +71,7 @@ final class ListObserver: Sendable {
     }
 
     private let rule: Rule
+    private let isEach: Bool
     private let addsInputs: Bool
     private let consumesErrors: Bool
     let cancelsRemaining: Bool
@@ -82,7 +85,8 @@ final class ListObserver: Sendable {
     ) {
         self.rule = rule
         self.addsInputs = addsInputs
-        self.consumesErrors = if case .each = rule { true } else { consumesErrors }
+        isEach = if case .each = rule { true } else { false }
+        self.consumesErrors = isEach || consumesErrors
         self.cancelsRemaining = cancelsRemaining
         self.finish = finish
         let link = Link(.source, .none, site)
@@ -125,6 +129,7 @@ final class ListObserver: Sendable {
     func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
         let isFailure = observer.payload.isFailure
         if case .each(let pass) = rule { pass(index, observer) }
+        let scope = addsInputs ? loop.scope : nil
         let (isInTime, decides, replaced): (Bool, Bool, Link?) = state.withLock { state in
             var replaced: Link?
             if !needsSettled, addsInputs { state.observers.added[index] = nil }
@@ -133,6 +138,8 @@ final class ListObserver: Sendable {
             guard state.link != nil, state.decision == nil else { return (false, false, nil) }
             state.remaining -= 1
             let isLast = state.remaining == 0 && !state.isOpen
+            // The next input of a `completed` sequence may have to wait until that is read.
+            if state.isOpen, state.remaining == 0, !isEach { state.scope = scope }
             switch rule {
             case .all, .each: if isLast { state.decision = .all }
             case .untilFailure:
@@ -167,7 +174,7 @@ final class ListObserver: Sendable {
 
     /// Settles the list as its inputs have decided, and runs what follows.
     private func decide() {
-        var loop = DrainLoop()
+        var loop = DrainLoop(state.withLock { $0.scope.take() })
         decide(in: &loop)
         loop.run()
     }
@@ -206,8 +213,8 @@ final class ListObserver: Sendable {
 
     /// Ends the list's need for inputs. Returns what is to be released after these have been cancelled.
     func stop() -> AnyObject? {
-        let (onStop, last) = state.withLock { ($0.onStop.take(), $0.lastFailure.take()) }
-        return withExtendedLifetime(last) { onStop?(self) }
+        let (onStop, held) = state.withLock { ($0.onStop.take(), ($0.lastFailure.take(), $0.scope.take())) }
+        return withExtendedLifetime(held) { onStop?(self) }
     }
 
     // MARK: Adding inputs one by one
@@ -222,12 +229,13 @@ final class ListObserver: Sendable {
     /// Observes one more input. If the list was cancelled, or is settled and cancels what remains, the input
     /// is cancelled as far as this list consumes it.
     func add(_ input: Link, _ site: DeferredDiagnostic.Location) {
-        let index = state.withLock { state in
+        let (index, scope) = state.withLock { state in
             state.isAttaching = true
             state.remaining += 1
             state.addedCount += 1
-            return state.addedCount - 1
+            return (state.addedCount - 1, state.scope.take())
         }
+        _ = consume scope
         let observer = Link(.waiting, .observer(self, index: index), site.of(.hidden))
         input.attach(observer)
         let (isDecided, isCancelled) = state.withLock { state in

@@ -95,6 +95,12 @@ extension DrainLoop {
         word = Link.prepend(consumers, to: word) & ~Word.draining
         // From here on the link may be released with its last handle, so nothing in its list may point to it.
         Link.forEach(in: word) { $0.point(to: nil) }
+        // Nor can they see from now on that they are being cancelled.
+        if link.payload.error is CancellationError {
+            Link.forEach(in: word) { consumer in
+                consumer.locked { if consumer.phase == .waiting { consumer.state.interrupt() } }
+            }
+        }
         consumers = .empty
         coldState.retainedScope = scope
         coldState.suspendedJobs = later

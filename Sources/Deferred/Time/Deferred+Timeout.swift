@@ -74,7 +74,9 @@ extension Deferred {
         ) { input in
             timer.stop() ? input.copy() : expired(input)
         }
-        if !isInTime { timer.set(delay, on: dispatcher) { limited.cancel() } }
+        if !isInTime {
+            timer.set(delay, on: dispatcher, unless: { limited.link.isBeingCancelled }) { limited.cancel() }
+        }
         return limited
     }
 

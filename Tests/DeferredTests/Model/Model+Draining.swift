@@ -200,6 +200,7 @@ extension Model {
             fail(work.node, work.outcome.isCancelled ? .cancelled : .abandoned, in: loop)
         case .released:
             work.node.state = .dispatched
+            work.node.cancelIsPending = work.outcome.isCancelled
             releasedWorks.append(work)
             // The link retains the dispatcher until its work is submitted.
             dispatcherReferences += 1
@@ -207,6 +208,7 @@ extension Model {
             releaseDispatcher()
         case .manual:
             work.node.state = .dispatched
+            work.node.cancelIsPending = work.outcome.isCancelled
             work.node.isSubmitting = true
             works.append(work)
             pass()

@@ -30,10 +30,29 @@ extension Model {
         while let index = timers.firstIndex(where: { $0.isDue }) {
             let timer = timers.remove(at: index)
             pass()
-            guard !timer.isStopped, let node = timer.node else { continue }
+            guard !timer.isStopped, let node = timer.node, !isBeingCancelled(node) else { continue }
             timer.hasExpired = true
             pass()
             inDrainLoop { cancel([node], in: $0) }
         }
+    }
+
+    /// Whether another cancel is what will end it: the time limit then comes too late (C5).
+    private func isBeingCancelled(_ start: Node) -> Bool {
+        var next: Node? = start
+        while let node = next {
+            let hasRequests = node.requests.contains { $0 !== node }
+            let isFound =
+                switch node.state {
+                case .waiting, .dispatched: node.cancelIsPending || node.isCancelRequested
+                case .running: hasRequests
+                case .source: hasRequests || node.isCancelled
+                case .settled: node.outcome?.isCancelled ?? false
+                case .detached: true
+                }
+            if isFound { return true }
+            next = node.upstream
+        }
+        return false
     }
 }

@@ -71,6 +71,11 @@ extension Rules {
                 DeferredList([source, .resolved(2)]).values().then { _ in inner }.done { _ in log("last") }
                 return { inner.resolve(2) }
             },
+            "a list with a limit, as its last input": { source, log in
+                let inner = Deferred<Int>()
+                DeferredList([source], limit: 1) { $0 }.values().then { _ in inner }.done { _ in log("last") }
+                return { inner.resolve(2) }
+            },
             "a follower": { source, log in
                 let (follower, inner) = (Deferred<Int>(), Deferred<Int>())
                 follower.follow(source)
@@ -92,6 +97,18 @@ extension Rules {
             #expect(log.all.isEmpty)
             endWait()
             #expect(log.all == ["last", "finalizer"])
+        }
+
+        @Test("Z1: one of an input of a list with a limit does not wait for the next input")
+        func beforeNextInput() {
+            let (inputs, log) = ([Deferred<Int>(), Deferred<Int>()], Log())
+            for input in inputs { input.finally { log("finalizer \(outcome($0))") } }
+            let list = DeferredList(inputs, limit: 1) { $0 }
+            list.values().done { _ in log("values") }
+            inputs[0].resolve(0)
+            #expect(log.all == ["finalizer 0"])
+            inputs[1].resolve(1)
+            #expect(log.all == ["finalizer 0", "values", "finalizer 1"])
         }
 
         @Test("Z1: it runs after all callbacks attached before it, after it and while they run")

@@ -21,7 +21,7 @@ extension Rules {
                 case .take: state.take()
                 case .wait: state.wait()
                 case .bypass: state.bypass()
-                case .dispatch: state.dispatch(endingRequests: fact)
+                case .dispatch: state.dispatch(isCancelled: fact)
                 case .detach: _ = state.detach(markIsOpen: fact)
                 case .follow: _ = state.follow(from: state.phase == .running ? .running : .source)
                 case .abandon: _ = state.abandon(isFollowing: fact)
