@@ -146,21 +146,20 @@ struct GeneratedTransferTests {
         private mutating func proceed() {
             switch simulation.phase {
             case .staging where waiting.isEmpty || random.chance(30):
-                simulation.handle(.validated(random.chance(10) ? CancellationError() : nil))
+                simulation.handle(.checked(random.chance(10) ? CancellationError() : nil))
             case .flushing where waiting.isEmpty || random.chance(30): simulation.flush()
             case .asking:
-                let answers: [TransferStateMachine.Answered] = [
-                    .redirect(.follow), .redirect(.stop), .credentials(nil),
-                    .credentials(simulation.machine.request),
-                    .failed(CancellationError()), .redirect(.change(simulation.machine.request)),
+                let answers: [Result<URLRequest?, any Error>] = [
+                    (try? simulation.question?().currentResult) ?? .success(nil), .success(nil),
+                    .success(simulation.machine.request), .failure(CancellationError()),
                 ]
                 simulation.handle(.answered(answers.randomElement(using: &random)!))
             case .verifying:
                 let isRight = Result { try simulation.check?() }
                 if case .failure(let error) = isRight {
-                    simulation.handle(.verified(error))
+                    simulation.handle(.checked(error))
                 } else {
-                    simulation.handle(.verified(random.chance(10) ? CancellationError() : nil))
+                    simulation.handle(.checked(random.chance(10) ? CancellationError() : nil))
                 }
             case .paused where waiting.isEmpty || round != simulation.machine.round:
                 simulation.handle(.room, of: nil)

@@ -1,3 +1,4 @@
+import Deferred
 import Foundation
 
 @testable import DeferredOperations
@@ -34,6 +35,7 @@ struct Simulation: ~Copyable {
     private var stage: [Data] = []
     /// What the user, a queue or the sink has to do; nil if that is nothing.
     private(set) var check: (@Sendable () throws -> Void)?
+    private(set) var question: (@Sendable () throws -> Deferred<URLRequest?>)?
     private(set) var faults: [String] = []
 
     init(
@@ -44,13 +46,13 @@ struct Simulation: ~Copyable {
         self.sink = sink
     }
 
-    var phase: Machine.Phases { machine.state.phase }
+    var phase: Machine.Phases { machine.phase }
 
     /// Has the machine handle an event of the present round.
     mutating func handle(_ event: Machine.Event) { handle(event, of: machine.round) }
 
     mutating func handle(_ event: Machine.Event, of round: Int?) {
-        let hadEnded = machine.state.hasEnded
+        let hadEnded = machine.hasEnded
         for action in machine.handle(event, of: round) {
             let name = Self.name(of: action)
             actions.append(name)
@@ -75,7 +77,7 @@ struct Simulation: ~Copyable {
         case .drop: stage = []
         case .stage(let data): stage.append(data)
         case .deliver(let data): deliver(data)
-        case .verify(let check): self.check = check
+        case .check(let check): self.check = check
         case .close(let result):
             if outcome != nil { faults.append("a second end") }
             outcome = result
@@ -84,8 +86,8 @@ struct Simulation: ~Copyable {
             }
             sink.discard()?.close()
         case .discard: sink.discard()?.close()
-        case .flush, .suspend, .resume, .validate, .accept, .askRedirect, .askCredentials, .report, .conclude:
-            break
+        case .ask(let question): self.question = question
+        case .flush, .suspend, .resume, .accept, .report, .conclude: break
         }
     }
 

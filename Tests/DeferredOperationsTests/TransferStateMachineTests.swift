@@ -78,7 +78,7 @@ struct TransferStateMachineTests {
             for _ in 0..<times {
                 simulation.handle(.head(response(401)))
                 simulation.handle(.completed(nil))
-                if simulation.phase == .asking { simulation.handle(.answered(.credentials(request))) }
+                if simulation.phase == .asking { simulation.handle(.answered(.success(request))) }
             }
         }
         for _ in 0..<5 {
@@ -135,14 +135,13 @@ struct TransferStateMachineTests {
         let next = URLRequest(url: URL(string: address)!)
         var options = TransferOptions(onChallenge: { _ in .resolved(nil) })
         options.onRedirect = { _ in .resolved(.stop) }
-        for (status, answer, words) in [
-            (302, .redirect(.change(next)), "redirected to \(address), which is not http"),
-            (401, .credentials(next), "\(address): \(reason)"),
-        ] as [(Int, TransferStateMachine.Answered, String)] {
+        for (status, words) in [
+            (302, "redirected to \(address), which is not http"), (401, "\(address): \(reason)"),
+        ] {
             var simulation = Simulation.started(request, options, into: MemorySink(request))
             simulation.handle(.head(response(status, ["Location": "/target"])))
             simulation.handle(.completed(nil))
-            simulation.handle(.answered(answer))
+            simulation.handle(.answered(.success(next)))
             #expect(self.words(&simulation).hasSuffix(words), "\(words)")
             #expect(simulation.sent.count == 1)
         }
@@ -233,7 +232,7 @@ struct TransferStateMachineTests {
         simulation.handle(.head(response(200, ["Content-Length": "6"])))
         simulation.handle(.bytes(Data("ab".utf8)))
         #expect(sink.data.isEmpty && !simulation.actions.contains("accept"))
-        simulation.handle(.validated(nil))
+        simulation.handle(.checked(nil))
         #expect(simulation.phase == .flushing && sink.data.isEmpty)
         simulation.handle(.bytes(Data("cd".utf8)))
         simulation.flush()
@@ -250,7 +249,7 @@ struct TransferStateMachineTests {
         var simulation = Simulation.started(request, options, into: MemorySink(request))
         simulation.handle(.head(response(200, ["Content-Length": "6"])))
         simulation.handle(.bytes(Data("ab".utf8)))
-        simulation.handle(.validated(nil))
+        simulation.handle(.checked(nil))
         #expect(simulation.actions.suffix(2) == ["report", "flush"])
         simulation.handle(.bytes(Data("cd".utf8)))
         for _ in 0..<3 { simulation.flush() }
@@ -267,7 +266,7 @@ struct TransferStateMachineTests {
         for isFirst in [true, false] {
             simulation.handle(.head(response()))
             simulation.handle(.bytes(Data(count: 9)))
-            simulation.handle(.validated(nil))
+            simulation.handle(.checked(nil))
             simulation.flush()
             simulation.flush()
             simulation.handle(.completed(isFirst ? URLError(.networkConnectionLost) : nil))
@@ -282,7 +281,7 @@ struct TransferStateMachineTests {
         let sink = ScriptedSink(request, mirrors: [rest])
         var simulation = Simulation.started(request, TransferOptions(validateResponse: { _ in }), into: sink)
         simulation.handle(.head(response()))
-        simulation.handle(.validated(nil))
+        simulation.handle(.checked(nil))
         simulation.flush()
         simulation.handle(.completed(URLError(.networkConnectionLost)))
         simulation.handle(.head(response(206, ["Content-Range": "bytes 1-2/3"])))
@@ -336,7 +335,7 @@ struct TransferStateMachineTests {
         simulation.handle(.head(response()))
         simulation.handle(.completed(nil))
         for _ in 0..<20 { simulation.handle(.tick(isHeldUp: false)) }
-        simulation.handle(.verified(nil))
+        simulation.handle(.checked(nil))
         #expect(words(&simulation) == "200")
     }
 

@@ -30,13 +30,12 @@ struct TransferTableTests {
                 case .head: .bytes(Data())
                 case .bytes: .sent(0)
                 case .sent: .completed(nil)
-                case .completed: .validated(nil)
-                case .validated: .flushed
+                case .completed: .checked(nil)
+                case .checked: .flushed
                 case .flushed: .full
                 case .full: .room
-                case .room: .answered(.credentials(nil))
-                case .answered: .verified(nil)
-                case .verified: .tick(isHeldUp: false)
+                case .room: .answered(.success(nil))
+                case .answered: .tick(isHeldUp: false)
                 case .tick: .limitPassed(.zero)
                 case .limitPassed: .stop
                 case .stop: .concluded

@@ -11,6 +11,11 @@ import Foundation
 final class Interrupts: Sendable {
     private static let numbers = [SIGINT, SIGTERM, SIGHUP]
 
+    /// How long the same signal again is still the first. `FETCH_REPEAT_SECONDS` in the environment sets it, so
+    /// that a test does not depend on how fast a machine is.
+    private static let repeatSeconds =
+        ProcessInfo.processInfo.environment["FETCH_REPEAT_SECONDS"].flatMap(Double.init) ?? 0.5
+
     private let first = FirstSignal()
 
     /// Sound as `@unchecked Sendable`: the variables are accessed only under `lock`.
@@ -53,7 +58,7 @@ final class Interrupts: Sendable {
                 exit(128 + number)
             }
             handler()
-            Thread.sleep(forTimeInterval: 0.5)
+            Thread.sleep(forTimeInterval: Self.repeatSeconds)
             var repeated = Self.set([number])
             var waiting = sigset_t()
             if sigpending(&waiting) == 0, sigismember(&waiting, number) == 1 { sigwait(&repeated, &number) }

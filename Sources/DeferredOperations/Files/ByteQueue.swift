@@ -25,7 +25,7 @@ struct ByteQueue {
             overflow = try .temporary("stream")
             overflow?.remove()
         }
-        try overflow?.write(piece)
+        try overflow?.append(piece)
     }
 
     /// Removes what is in memory, or up to `limit` bytes of the file, and returns them; nil if there are none.

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
 // Sound as `@unchecked Sendable`: its properties are constants of `Sendable` types.
 /// Loads what a URL names, over HTTP, into a file, in constant memory.
 ///
@@ -112,12 +108,7 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
             _ = try found.file()
             if found.exists { return _ = finish(with: .success(kept(nil))) }
         }
-        try transfer(
-            into: { FileSink(destination, downloadOptions, for: $0) },
-            outcome: { [self] result, sink in
-                // The file is in place: it is removed if the operation was cancelled in the very moment.
-                if !finish(with: Result { try file(try result.get(), sink) }) { cutShort() }
-            })
+        try transfer(into: { FileSink(destination, downloadOptions, for: $0) }) { [self] in try file($0, $1) }
     }
 
     private func file(_ response: HTTPURLResponse, _ sink: FileSink) throws -> File {
@@ -193,30 +184,23 @@ extension DownloadDataSource {
             throw DataSourceError.invalidRequest(nil, reason: "the request has no URL")
         }
         let place = try Destination(destination).file()
+        let recordFile = ResumeRecordFile(file: place, destination: destination)
+        if case .foreign = try recordFile.read() { return false }
+        // The existing file is either a part file or a file of the user's; both stay.
         let path = Destination.partPath(for: place)
-        let recordFile = ResumeRecordFile(path: path + ".from")
+        guard let part = try PartFile.continuing(path, for: destination, isOurs: { false }) else {
+            return false
+        }
         do {
-            if case .foreign = try recordFile.read() { return false }
-            // The existing file is either a part file or a file of the user's; both stay.
-            let part: PartFile
-            switch try PartFile.continuing(path, isOurs: { false }) {
-            case .foreign: return false
-            case .busy: throw DataSourceError.destinationBusy(destination)
-            case .opened(let opened): part = opened
+            try part.append(contentsOf: place, unless: isCancelled)
+            let range = request.value(forHTTPHeaderField: "Range")
+            guard recordFile.write(ResumeRecord(for: url, range: range, validator: validator)) else {
+                throw DataSourceError.cannotWrite(destination, reason: "no record of the part file")
             }
-            do {
-                try part.append(contentsOf: place, unless: isCancelled)
-                let range = request.value(forHTTPHeaderField: "Range")
-                guard recordFile.write(ResumeRecord(for: url, range: range, validator: validator)) else {
-                    throw DataSourceError.cannotWrite(destination, reason: "no record of the part file")
-                }
-                return true
-            } catch {
-                part.remove()
-                throw error
-            }
-        } catch let failure as FileFailure {
-            throw DataSourceError.cannotWrite(destination, reason: failure.reason)
+            return true
+        } catch {
+            part.remove()
+            throw error
         }
     }
 }

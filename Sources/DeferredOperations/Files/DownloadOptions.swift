@@ -56,6 +56,7 @@ struct Destination {
     let url: URL
     /// Whether something is there. A symbolic link without a target counts.
     let exists: Bool
+    private let isLink: Bool
 
     /// Inspects what is at `url`.
     ///
@@ -64,8 +65,9 @@ struct Destination {
     init(_ url: URL) throws(DataSourceError) {
         var status = stat()
         exists = lstat(url.path, &status) == 0
-        guard exists || errno == ENOENT else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
+        guard exists || errno == ENOENT else { throw .cannotWrite(url, reason: FileFault.last) }
         self.url = url
+        isLink = exists && status.st_mode & S_IFMT == S_IFLNK
     }
 
     /// The file that is there or will be, or that a symbolic link there leads to.
@@ -75,17 +77,15 @@ struct Destination {
     func file() throws(DataSourceError) -> URL {
         guard exists else { return url }
         guard let resolved = realpath(url.path, nil) else {
-            let words = errno == ENOENT ? "it is a symbolic link that leads nowhere" : nil
-            throw .cannotWrite(url, reason: FileFailure(code: errno, words: words).reason)
+            let leadsNowhere = "it is a symbolic link that leads nowhere"
+            throw .cannotWrite(url, reason: errno == ENOENT ? leadsNowhere : FileFault.last)
         }
         defer { free(resolved) }
         var status = stat()
-        guard stat(resolved, &status) == 0 else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
-        if let kind = FileFailure.kind(otherThanRegular: status.st_mode) {
+        guard stat(resolved, &status) == 0 else { throw .cannotWrite(url, reason: FileFault.last) }
+        if let kind = FileFault.kind(otherThanRegular: status.st_mode) {
             throw .cannotWrite(url, reason: kind)
         }
-        var link = stat()
-        let isLink = lstat(url.path, &link) == 0 && link.st_mode & S_IFMT == S_IFLNK
         return isLink ? URL(fileURLWithPath: String(cString: resolved)) : url
     }
 

@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// Writes the body to a part file beside the destination, and moves that into place when it is whole (O5).
 ///
 /// Which requests that takes (for the whole, for the rest, to the next mirror) is decided here, too.
@@ -15,9 +11,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
     private let options: DownloadOptions
     /// Where the file is moved to: the destination, or what that leads to if it is a symbolic link.
     private var place: URL
-    private var recordFile: ResumeRecordFile {
-        ResumeRecordFile(path: Destination.partPath(for: place) + ".from")
-    }
+    private var recordFile: ResumeRecordFile { ResumeRecordFile(file: place, destination: destination) }
 
     private var part: PartFile?
     /// Whether the part file has the name that later downloads use.
@@ -75,33 +69,30 @@ final class FileSink: TransferSink, @unchecked Sendable {
         if found.exists, options.existing == .fail { throw DataSourceError.destinationExists(destination) }
         place = try found.file()
         if options.createsFolders { try found.createFolders() }
-        let part: PartFile
-        do { part = try openPart() } catch let failure as FileFailure { throw cannotWrite(failure) }
+        let part = try openPart()
         self.part = part
         resumedAt = record == nil ? 0 : part.byteCount
         return try nextRequest()
     }
 
     private func openPart() throws -> PartFile {
-        guard options.resumes else { return try openUniquePart() }
-        if case .foreign = try recordFile.read() { return try openUniquePart() }
+        if options.resumes, let part = try openSharedPart() { return part }
+        let path = Destination.partPath(for: place, unique: Destination.uniqueWord())
+        return try PartFile.creating(path, for: destination)
+    }
+
+    /// Opens the part file that later downloads find; nil if a file of that name is not a download's.
+    private func openSharedPart() throws -> PartFile? {
+        if case .foreign = try recordFile.read() { return nil }
         var found: ResumeRecord?
-        let opening = try PartFile.continuing(Destination.partPath(for: place)) {
+        let part = try PartFile.continuing(Destination.partPath(for: place), for: destination) {
             if case .record(let record)? = try? recordFile.read() { found = record }
             return found != nil
         }
-        switch opening {
-        case .foreign: return try openUniquePart()
-        case .busy: throw DataSourceError.destinationBusy(destination)
-        case .opened(let part):
-            isShared = true
-            if let found, part.byteCount > 0, isOfThisDownload(found) { record = found }
-            return part
-        }
-    }
-
-    private func openUniquePart() throws(FileFailure) -> PartFile {
-        try PartFile.creating(Destination.partPath(for: place, unique: Destination.uniqueWord()))
+        guard let part else { return nil }
+        isShared = true
+        if let found, part.byteCount > 0, isOfThisDownload(found) { record = found }
+        return part
     }
 
     // MARK: The body
@@ -114,20 +105,15 @@ final class FileSink: TransferSink, @unchecked Sendable {
                 return .request(request)
             }
         } else {
-            let previous = record
             let new = newRecord(for: answer.response, answer.part, answer.announced)
             // A part file stays if this answer is not the file that is expected.
-            record = new
-            do { try checkLength(totalByteCount, isMore: false) } catch {
-                record = previous
-                throw error
-            }
+            try checkLength(totalByteCount(of: new), isMore: false)
             try emptyPart()
             record = new
         }
         if isShared, let record, !recordFile.write(record) { self.record?.validator = nil }
         byteCountBefore = part.byteCount
-        let total = totalByteCount
+        let total = totalByteCount(of: record)
         try checkLength(total, isMore: false)
         return .body(before: part.byteCount, total: total)
     }
@@ -152,7 +138,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
     func receive(_ data: Data) throws -> Bool {
         guard let part else { return false }
         try checkLength(part.byteCount + Int64(data.count), isMore: true)
-        do { try part.append(data) } catch { throw cannotWrite(error) }
+        try part.append(data)
         return false
     }
 
@@ -168,11 +154,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
         record = nil
         isSpliced = false
         resumedAt = 0
-        do { try part?.truncate() } catch { throw cannotWrite(error) }
-    }
-
-    private func cannotWrite(_ failure: FileFailure) -> DataSourceError {
-        .cannotWrite(destination, reason: failure.reason)
+        try part?.truncate()
     }
 
     // MARK: The end
@@ -202,8 +184,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
         do {
             try part.move(to: place.path, replacing: options.existing == .replace)
         } catch {
-            guard error.code == EEXIST else { throw cannotWrite(error) }
-            guard options.existing == .skip else { throw DataSourceError.destinationExists(destination) }
+            guard case .destinationExists = error, options.existing == .skip else { throw error }
             hasKeptOther = true
             return discard()?.close() ?? ()
         }
@@ -234,18 +215,15 @@ extension FileSink {
         return ([base.url] + options.mirrors).contains { record.isOf($0, range: range) }
     }
 
-    /// How long the file will be; nil if that is not known.
-    fileprivate var totalByteCount: Int64? {
-        guard let record else { return nil }
-        guard record.offset != nil else { return record.total }
-        return wanted?.byteCount(of: record.total)
+    /// How long a file with that record will be; nil if that is not known.
+    fileprivate func totalByteCount(of record: ResumeRecord?) -> Int64? {
+        guard let offset = record?.offset else { return record?.total }
+        return RequestedRange(first: offset, last: lastWanted).byteCount(of: record?.total)
     }
 
-    /// The caller's own range, if that is what the part file has bytes of.
-    private var wanted: RequestedRange? {
-        guard let record, let offset = record.offset else { return nil }
-        let asked = base.value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) }
-        return RequestedRange(first: offset, last: asked?.last)
+    /// The position of the last byte, if the caller's own request is for a range with an end.
+    private var lastWanted: Int64? {
+        base.value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) }?.last
     }
 
     /// Whether the part file has bytes of the very address that is being asked now.
@@ -261,13 +239,14 @@ extension FileSink {
         guard let part, let record, part.byteCount > 0,
             isSameAddress ? record.validator != nil : record.total != nil
         else { return base }
-        if part.byteCount == totalByteCount, wanted?.last != nil {
+        let last = record.offset == nil ? nil : lastWanted
+        if part.byteCount == totalByteCount(of: record), last != nil {
             // Complete; the last byte is fetched again, because a range of nothing can't be asked for.
-            do { try part.truncate(to: part.byteCount - 1) } catch { throw cannotWrite(error) }
+            try part.truncate(to: part.byteCount - 1)
             guard part.byteCount > 0 else { return base }
         }
         var request = base
-        let rest = RequestedRange(first: (record.offset ?? 0) + part.byteCount, last: wanted?.last)
+        let rest = RequestedRange(first: (record.offset ?? 0) + part.byteCount, last: last)
         request.setValue(rest.header, forHTTPHeaderField: "Range")
         request.setValue(isSameAddress ? record.validator : nil, forHTTPHeaderField: "If-Range")
         return request
@@ -312,7 +291,8 @@ extension FileSink {
     }
 
     fileprivate func requestForRest() throws -> URLRequest? {
-        guard let part, let record, let total = totalByteCount, part.byteCount < total else { return nil }
+        guard let part, let record, let total = totalByteCount(of: record), part.byteCount < total
+        else { return nil }
         // A server that sends nothing new would be asked endlessly.
         guard part.byteCount > byteCountBefore, record.validator != nil else {
             throw DataSourceError.truncated(base.errorURL, received: part.byteCount, expected: total)

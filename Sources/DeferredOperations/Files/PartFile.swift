@@ -1,11 +1,9 @@
 internal import Foundation
 
-/// Why a file could not be used, in the system's words or ours.
-struct FileFailure: Error {
-    let code: CInt
-    var words: String?
-    var reason: String { words ?? String(cString: strerror(code)) }
-    static var last: FileFailure { FileFailure(code: errno) }
+/// What the system reports about files, in words.
+enum FileFault {
+    /// Why the last system call failed.
+    static var last: String { String(cString: strerror(errno)) }
 
     /// What a file of that mode is; nil if it is a regular one.
     static func kind(otherThanRegular mode: mode_t) -> String? {
@@ -22,27 +20,21 @@ struct FileFailure: Error {
 /// It is opened without following symbolic links, must be a regular file of the user's own with this one name,
 /// and is readable by its owner only (O5). Before a name is deleted or moved, it is checked to be this file.
 ///
+/// Errors are ``DataSourceError/cannotWrite(_:reason:)`` about its `subject`, unless they say otherwise.
+///
 /// Not thread-safe; a transfer's lock protects it.
 final class PartFile {
-    /// The state of the path of a part file that is to be continued.
-    enum Opening {
-        case opened(PartFile)
-        /// Another download is writing it.
-        case busy
-        /// A file that no download has made.
-        case foreign
-    }
-
     let path: String
-    var url: URL { URL(fileURLWithPath: path) }
-    private(set) var byteCount: Int64
+    /// What errors name: the destination, or this file if it is a temporary one.
+    let subject: URL
+    private(set) var byteCount: Int64 = 0
     private var descriptor: CInt
     private var isTemporary = false
 
-    private init(_ path: String, _ descriptor: CInt, _ byteCount: Int64) {
+    private init(_ path: String, _ descriptor: CInt, for subject: URL) {
         self.path = path
         self.descriptor = descriptor
-        self.byteCount = byteCount
+        self.subject = subject
     }
 
     deinit {
@@ -51,11 +43,12 @@ final class PartFile {
     }
 
     /// Makes a new file, and locks it until it is closed; its name must not be taken.
-    static func creating(_ path: String) throws(FileFailure) -> PartFile {
+    static func creating(_ path: String, for subject: URL) throws(DataSourceError) -> PartFile {
         while true {
-            let part = PartFile(path, try opened(path, O_RDWR | O_CREAT | O_EXCL, 0o600), 0)
+            let descriptor = try opened(path, O_RDWR | O_CREAT | O_EXCL, 0o600, for: subject)
+            let part = PartFile(path, descriptor, for: subject)
             // Without a lock, on a file system that has none, it is not recognised as abandoned either.
-            guard flock(part.descriptor, LOCK_EX) == 0 else { return part }
+            guard flock(descriptor, LOCK_EX) == 0 else { return part }
             // Before it was locked, it may have been taken for an abandoned one.
             if part.hasName(path) { return part }
         }
@@ -65,21 +58,19 @@ final class PartFile {
     static func temporary(_ purpose: String) throws(DataSourceError) -> PartFile {
         let folder = FileManager.default.temporaryDirectory
         let url = folder.appendingPathComponent("\(purpose)-\(UUID().uuidString)")
-        do {
-            let file = try creating(url.path)
-            file.isTemporary = true
-            return file
-        } catch {
-            throw .cannotWrite(url, reason: error.reason)
-        }
+        let file = try creating(url.path, for: url)
+        file.isTemporary = true
+        return file
     }
 
     /// Removes a file that a process which has ended was writing: a file of the user's own, which nobody has locked.
     static func removeAbandoned(_ path: String) {
-        guard let descriptor = try? opened(path, O_RDWR | O_NONBLOCK) else { return }
-        let file = PartFile(path, descriptor, 0)
-        guard let status = try? Self.status(of: descriptor), status.st_mode == S_IFREG | 0o600,
-            status.st_nlink == 1, status.st_uid == geteuid(), flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        let url = URL(fileURLWithPath: path)
+        guard let descriptor = try? opened(path, O_RDWR, for: url) else { return }
+        let file = PartFile(path, descriptor, for: url)
+        let status = status(of: descriptor)
+        guard status.st_mode == S_IFREG | 0o600, status.st_nlink == 1, status.st_uid == geteuid(),
+            flock(descriptor, LOCK_EX | LOCK_NB) == 0
         else { return }
         file.remove()
     }
@@ -87,64 +78,71 @@ final class PartFile {
     /// Opens the file of that name, new or as an earlier download left it, and locks it until it is closed.
     ///
     /// - Parameter isOurs: Whether a file that is not empty has been left by a download.
-    static func continuing(_ path: String, isOurs: () -> Bool) throws(FileFailure) -> Opening {
+    /// - Returns: Nil for a file that no download has made.
+    /// - Throws: Also ``DataSourceError/destinationBusy(_:)``, if another download is writing it.
+    static func continuing(
+        _ path: String, for subject: URL, isOurs: () -> Bool
+    ) throws(DataSourceError) -> PartFile? {
         while true {
-            let descriptor: CInt
-            do {
-                // A pipe without a reader would block the call, hence O_NONBLOCK; it is refused below.
-                descriptor = try opened(path, O_RDWR | O_NONBLOCK)
-            } catch  where error.code == ENOENT {
-                do { descriptor = try opened(path, O_RDWR | O_CREAT | O_EXCL, 0o600) } catch
-                    where error.code == EEXIST
-                { continue }
-            }
-            let part = PartFile(path, descriptor, 0)
-            let status = try Self.status(of: descriptor, regularAt: path)
-            guard status.st_nlink <= 1, status.st_uid == geteuid() else { return .foreign }
+            var named = stat()
+            // Linux refuses to open a file of another user's with O_CREAT in a folder such as /tmp.
+            if lstat(path, &named) == 0, named.st_uid != geteuid() { return nil }
+            let descriptor = try opened(path, O_RDWR | O_CREAT, 0o600, for: subject)
+            let part = PartFile(path, descriptor, for: subject)
+            let status = status(of: descriptor)
+            guard status.st_nlink <= 1, status.st_uid == geteuid() else { return nil }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                if errno == EWOULDBLOCK { return .busy }
+                if errno == EWOULDBLOCK { throw .destinationBusy(subject) }
                 if errno == EINTR { continue }
-                throw .last
+                throw part.lastFailure
             }
             // Between opening and locking its last owner may have moved it into place, or removed it.
             guard part.hasName(path) else { continue }
             part.byteCount = Int64(lseek(descriptor, 0, SEEK_END))
-            guard part.byteCount == 0 || isOurs() else { return .foreign }
-            guard part.byteCount >= 0, fchmod(descriptor, 0o600) == 0 else { throw .last }
-            return .opened(part)
+            guard part.byteCount == 0 || isOurs() else { return nil }
+            guard part.byteCount >= 0, fchmod(descriptor, 0o600) == 0 else { throw part.lastFailure }
+            return part
         }
     }
 
-    /// Opens a file without following a symbolic link, and returns its descriptor.
-    static func opened(_ path: String, _ flags: CInt, _ mode: mode_t = 0) throws(FileFailure) -> CInt {
-        while true {
-            let descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
-            if descriptor >= 0 { return descriptor }
-            if errno == ELOOP { throw FileFailure(code: ELOOP, words: "\(path) is a symbolic link") }
-            if errno != EINTR { throw .last }
+    /// Opens a regular file without following a symbolic link, and returns its descriptor.
+    static func opened(
+        _ path: String, _ flags: CInt, _ mode: mode_t = 0, for subject: URL
+    ) throws(DataSourceError) -> CInt {
+        var descriptor: CInt = -1
+        // A pipe without a reader or writer would block the call, hence O_NONBLOCK.
+        repeat {
+            descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
+        } while descriptor < 0 && errno == EINTR
+        guard descriptor >= 0 else {
+            throw .cannotWrite(
+                subject, reason: errno == ELOOP ? "\(path) is a symbolic link" : FileFault.last)
         }
+        guard status(of: descriptor).st_mode & S_IFMT == S_IFREG else {
+            closeDescriptor(descriptor)
+            throw .cannotWrite(subject, reason: "\(path) is not a regular file")
+        }
+        return descriptor
     }
 
-    /// Returns the status of an open file, which has to be a regular one if `path` is named.
-    static func status(of descriptor: CInt, regularAt path: String? = nil) throws(FileFailure) -> stat {
+    static func status(of descriptor: CInt) -> stat {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .last }
-        if let path, status.st_mode & S_IFMT != S_IFREG {
-            throw FileFailure(code: EINVAL, words: "\(path) is not a regular file")
-        }
+        fstat(descriptor, &status)
         return status
     }
+
+    private var lastFailure: DataSourceError { .cannotWrite(subject, reason: FileFault.last) }
 
     // MARK: Writing
 
     /// Adds bytes at the end.
-    func append(_ data: Data) throws(FileFailure) {
+    func append(_ data: Data) throws(DataSourceError) {
         for region in data.regions {
-            let failure = region.withUnsafeBytes { bytes -> FileFailure? in
+            let failure = region.withUnsafeBytes { bytes -> DataSourceError? in
                 var rest = bytes
                 while let start = rest.baseAddress, rest.count > 0 {
                     let count = pwrite(descriptor, start, rest.count, off_t(byteCount))
-                    if count < 0, errno != EINTR { return .last }
+                    if count < 0, errno != EINTR { return lastFailure }
                     if count < 0 { continue }
                     byteCount += Int64(count)
                     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
@@ -157,8 +155,8 @@ final class PartFile {
 
     /// Adds the bytes of `file` at the end, in pieces of 1 MiB.
     ///
-    /// - Throws: A ``FileFailure`` of this file, an error of Foundation's about the other, and `CancellationError` if
-    ///   `isCancelled` returns true, which is called between pieces.
+    /// - Throws: Also an error of Foundation's about the other file, and `CancellationError` if `isCancelled`
+    ///   returns true, which is called between pieces.
     func append(contentsOf file: URL, unless isCancelled: () -> Bool) throws {
         let handle = try FileHandle(forReadingFrom: file)
         defer { try? handle.close() }
@@ -168,25 +166,21 @@ final class PartFile {
         }
     }
 
-    /// Adds bytes at the end of a temporary file.
-    func write(_ data: Data) throws(DataSourceError) {
-        do { try append(data) } catch { throw .cannotWrite(url, reason: error.reason) }
-    }
-
-    /// Returns up to `limit` bytes of a temporary file.
+    /// Returns up to `limit` bytes.
     func read(at start: Int64, upTo limit: Int) throws(DataSourceError) -> Data {
         let length = Int(min(Int64(limit), byteCount - start))
+        // Sound: `pread` writes at most `length` bytes, and only those that it has written are read.
         let bytes = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 1)
         defer { bytes.deallocate() }
         var count = -1
         repeat { count = pread(descriptor, bytes, length, off_t(start)) } while count < 0 && errno == EINTR
-        guard count > 0 else { throw .cannotWrite(url, reason: FileFailure.last.reason) }
+        guard count > 0 else { throw lastFailure }
         return Data(bytes: bytes, count: count)
     }
 
     /// Truncates the file to the first `byteCount` bytes.
-    func truncate(to byteCount: Int64 = 0) throws(FileFailure) {
-        guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw .last }
+    func truncate(to byteCount: Int64 = 0) throws(DataSourceError) {
+        guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw lastFailure }
         self.byteCount = byteCount
     }
 
@@ -194,48 +188,44 @@ final class PartFile {
 
     /// Renames the file to its final name, in one step.
     ///
-    /// - Parameters:
-    ///   - replacing: Whether the file that has that name may be replaced, whose mode is kept; otherwise it stays,
-    ///     and the failure's code is `EEXIST`.
-    func move(to destination: String, replacing: Bool) throws(FileFailure) {
+    /// - Parameter replacing: Whether the file that has that name may be replaced, whose mode is kept.
+    /// - Throws: Also ``DataSourceError/destinationExists(_:)``, if it may not be, and stays.
+    func move(to destination: String, replacing: Bool) throws(DataSourceError) {
         guard hasName(path) else {
-            throw FileFailure(code: ENOENT, words: "the part file has been removed or replaced")
+            throw .cannotWrite(subject, reason: "the part file has been removed or replaced")
         }
         var existing = stat()
         let exists = lstat(destination, &existing) == 0
-        if exists, !replacing { throw FileFailure(code: EEXIST) }
+        if exists, !replacing { throw .destinationExists(subject) }
         let mode = exists ? existing.st_mode & 0o7777 : modeOfNewFiles()
-        guard fchmod(descriptor, mode) == 0 else { throw .last }
-        if replacing {
-            guard rename(path, destination) == 0 else { throw .last }
-        } else if link(path, destination) == 0 {
-            unlink(path)
-        } else {
-            let failure = FileFailure.last
-            // Not every file system has hard links; then there is a moment between looking and moving.
-            guard failure.code != EEXIST, lstat(destination, &existing) != 0 else {
-                throw FileFailure(code: EEXIST)
+        guard fchmod(descriptor, mode) == 0 else { throw lastFailure }
+        if !replacing {
+            if link(path, destination) == 0 {
+                unlink(path)
+                return
             }
-            guard rename(path, destination) == 0 else { throw .last }
+            // Not every file system has hard links; then there is a moment between looking and moving.
+            if errno == EEXIST || lstat(destination, &existing) == 0 { throw .destinationExists(subject) }
         }
+        guard rename(path, destination) == 0 else { throw lastFailure }
     }
 
     /// The mode that a new file has in this folder: what the process's mask leaves, which can only be read by
     /// setting it, for all threads.
     private func modeOfNewFiles() -> mode_t {
         let sample = "\(path).\(Destination.uniqueWord())"
-        guard let descriptor = try? Self.opened(sample, O_WRONLY | O_CREAT | O_EXCL, 0o666) else {
-            return 0o600
-        }
+        guard let descriptor = try? Self.opened(sample, O_WRONLY | O_CREAT | O_EXCL, 0o666, for: subject)
+        else { return 0o600 }
         defer { closeDescriptor(descriptor) }
         unlink(sample)
-        return (try? Self.status(of: descriptor)).map { $0.st_mode & 0o7777 } ?? 0o600
+        return Self.status(of: descriptor).st_mode & 0o7777
     }
 
     /// Whether `path` is still a name of this file.
     func hasName(_ path: String) -> Bool {
         var named = stat()
-        guard let opened = try? Self.status(of: descriptor), lstat(path, &named) == 0 else { return false }
+        guard lstat(path, &named) == 0 else { return false }
+        let opened = Self.status(of: descriptor)
         return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 

@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// The data needed to continue a part file. It is stored in a separate file beside that, readable by its
 /// owner only.
 struct ResumeRecord: Codable, Equatable {
@@ -52,9 +48,11 @@ struct ResumeRecord: Codable, Equatable {
     }
 }
 
-/// The file that a ``ResumeRecord`` is kept in.
+/// The file that a ``ResumeRecord`` is kept in: beside the part file for `file`, which is what `destination` leads to.
 struct ResumeRecordFile {
-    let path: String
+    let file: URL
+    let destination: URL
+    private var path: String { Destination.partPath(for: file) + ".from" }
 
     /// The result of reading the file.
     enum Finding {
@@ -66,16 +64,13 @@ struct ResumeRecordFile {
 
     /// Reads the file, without following symbolic links.
     ///
-    /// - Throws: A failure if it is not a regular file.
-    func read() throws(FileFailure) -> Finding {
-        let descriptor: CInt
-        do {
-            descriptor = try PartFile.opened(path, O_RDONLY | O_NONBLOCK)
-        } catch  where error.code == ENOENT {
-            return .nothing
-        }
+    /// - Throws: ``DataSourceError/cannotWrite(_:reason:)`` if it is not a regular file.
+    func read() throws(DataSourceError) -> Finding {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return .nothing }
+        let descriptor = try PartFile.opened(path, O_RDONLY, for: destination)
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        let status = try PartFile.status(of: descriptor, regularAt: path)
+        status = PartFile.status(of: descriptor)
         guard status.st_size <= 1 << 16, status.st_uid == geteuid(),
             let data = try? handle.read(upToCount: 1 << 16),
             let record = try? JSONDecoder().decode(ResumeRecord.self, from: data)
@@ -86,7 +81,7 @@ struct ResumeRecordFile {
     /// Writes the record, in one step; false if that could not be done.
     func write(_ record: ResumeRecord) -> Bool {
         guard let data = try? JSONEncoder().encode(record),
-            let file = try? PartFile.creating("\(path).\(Destination.uniqueWord())")
+            let file = try? PartFile.creating("\(path).\(Destination.uniqueWord())", for: destination)
         else { return false }
         guard (try? file.append(data)) != nil, rename(file.path, path) == 0 else {
             file.remove()

@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// Reads the length that an answer announces.
 extension HTTPURLResponse {
     /// The headers, names as sent.
@@ -61,17 +57,9 @@ extension HTTPURLResponse {
     }
 }
 
-extension URLRequest {
-    /// Whether the server may answer that nothing has changed.
-    var isConditional: Bool {
-        value(forHTTPHeaderField: "If-None-Match") != nil
-            || value(forHTTPHeaderField: "If-Modified-Since") != nil
-    }
-}
-
 /// Reads and writes dates in the format of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 enum HTTPDate {
-    private static func makeFormatter() -> DateFormatter {
+    static var formatter: DateFormatter {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(secondsFromGMT: 0)
@@ -79,21 +67,11 @@ enum HTTPDate {
         return formatter
     }
 
-    /// Returns the date as a header has it.
-    static func text(_ date: Date) -> String {
-        makeFormatter().string(from: date)
-    }
-
-    /// Returns the date that a header has; nil if it is none.
-    static func date(_ text: String) -> Date? {
-        makeFormatter().date(from: text)
-    }
-
     /// Returns the time from `now` that a `Retry-After` header names, as a number of seconds or as a date.
     static func delay(_ text: String, from now: Date) -> Duration? {
         let text = text.trimmingCharacters(in: .whitespaces)
         if let seconds = ContentRange.position(text) { return .seconds(seconds) }
-        guard let date = date(text) else { return nil }
+        guard let date = formatter.date(from: text) else { return nil }
         return .seconds(max(0, date.timeIntervalSince(now).rounded(.up)))
     }
 }

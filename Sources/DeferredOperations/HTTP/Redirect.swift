@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 extension URLRequest {
     /// Returns the request that follows from a redirect; nil if `response` to this one is none.
     ///

@@ -1,9 +1,5 @@
 package import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 extension URL {
     /// This URL as Foundation can send it.
     ///
@@ -107,7 +103,7 @@ extension URLRequest {
         }
         var request = self
         if let date = options.ifModifiedSince {
-            request.setValue(HTTPDate.text(date), forHTTPHeaderField: "If-Modified-Since")
+            request.setValue(HTTPDate.formatter.string(from: date), forHTTPHeaderField: "If-Modified-Since")
         }
         if let tag = options.ifNoneMatch { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
         if let form = options.uploadForm {

@@ -1,10 +1,6 @@
 public import Deferred
 public import Foundation
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
 /// The errors of data sources, apart from `CancellationError` and what your own closures and subclasses throw.
 ///
 /// The ``description`` of each names the URL or the file and what happened to it, for a log or a terminal. URLs are
@@ -197,20 +193,14 @@ extension DataSourceError {
     /// Returns a predicate for the errors of `request` after which to repeat it: transient ones; if the request is not
     /// safe to repeat, such as a `POST`, only those after which the server cannot have acted on it.
     public static func isWorthRepeating(_ request: URLRequest) -> @Sendable (any Error) -> Bool {
-        let isSafe = request.isSafeToRepeat
+        // A stream can be read only once.
+        let isSafe =
+            ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
+            && request.httpBodyStream == nil
         return { error in
             guard let error = error as? DataSourceError else { return false }
             return error.isTransient && (isSafe || error.wasNotActedOn)
         }
-    }
-}
-
-extension URLRequest {
-    /// Whether sending it twice has the same effect as sending it once: true of `GET`, `HEAD`, `PUT`,
-    /// `DELETE`, `OPTIONS` and `TRACE`, if the body is not a stream, which can be read only once.
-    public var isSafeToRepeat: Bool {
-        ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
-            && httpBodyStream == nil
     }
 }
 

@@ -76,23 +76,23 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         on queue: OperationQueue, deliveringOn dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        request(in: .queue(queue), deliveringOn: dispatcher, fileID, line)
+        request(on: queue, by: nil, deliveringOn: dispatcher, fileID, line)
     }
 
     /// Behaves as ``request(on:deliveringOn:fileID:line:)``; a manager adds the operation to its queue now or later.
     final func request(
-        in place: RequestPlace, deliveringOn dispatcher: (any Dispatcher)?, _ fileID: StaticString,
-        _ line: UInt
+        on queue: OperationQueue, by manager: DataSourceManager?, deliveringOn dispatcher: (any Dispatcher)?,
+        _ fileID: StaticString, _ line: UInt
     ) -> Deferred<Value> {
         let (source, resolver) = Deferred<Value>.withResolver(
             canceller: { [weak self] _ in self?.cancelRequest() }, fileID: fileID, line: line)
         source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.isStarted } ?? false }
         let isAccepted = lifecycle.withLock { lifecycle in
             guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
-            lifecycle.requestedAt = CollectedMetrics.now
+            lifecycle.requestedAt = TransferMetrics.now
             lifecycle.resolver = resolver
             lifecycle.awaitsDispatcher = dispatcher != nil
-            if case .manager(let manager) = place { lifecycle.manager = manager }
+            lifecycle.manager = manager
             return true
         }
         guard isAccepted else {
@@ -101,7 +101,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         }
         var delivered = source
         if let dispatcher {
-            let delivery = Delivery(to: dispatcher, in: place) { [weak self] in
+            let delivery = Delivery(to: dispatcher, from: queue) { [weak self] in
                 self?.lifecycle.withLock { $0.awaitsDispatcher = false }
                 self?.finishIfDone()
             }
@@ -111,14 +111,11 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
             }
             delivered = source.mapResult(on: delivery, deliver, fileID: fileID, line: line)
         }
-        hasRequest(delivered)
+        didRequest(delivered)
         // Cancelled before it was requested: the Deferred ends at once, and the operation is added for those that
         // depend on it.
         settle()
-        switch place {
-        case .queue(let queue): enter(queue)
-        case .manager(let manager): manager.schedule(self)
-        }
+        if let manager { manager.schedule(self) } else { enter(queue) }
         return delivered
     }
 
@@ -152,16 +149,12 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// The host that the work is about, for a ``DataSourceManager`` to count.
     var host: String? { nil }
 
-    /// Stops what this module itself does for the operation, because of a cancel, before the Deferred is settled;
-    /// perhaps while `work()` is running, and more than once.
-    func cutShort() {}
-
     /// Called once, with the Deferred that the request returns.
-    func hasRequest(_ request: Deferred<Value>) {}
+    func didRequest(_ request: Deferred<Value>) {}
 
     /// Called once, after the outcome has been decided, with the error if it is a failure; before the Deferred is
-    /// settled.
-    func hasDecided(_ failure: (any Error)?) {}
+    /// settled, and perhaps while `work()` is running.
+    func didDecide(_ failure: (any Error)?) {}
 
     /// Decides the outcome; true if this call did.
     @discardableResult
@@ -173,8 +166,8 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         }
         guard isFirst else { return false }
         switch outcome {
-        case .success: hasDecided(nil)
-        case .failure(let error): hasDecided(error)
+        case .success: didDecide(nil)
+        case .failure(let error): didDecide(error)
         }
         settle()
         return true
@@ -202,17 +195,16 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// not been decided yet. Safe from any thread; after the outcome has been decided this does nothing, and
     /// `isCancelled` stays false.
     public final override func cancel() {
-        let (isFirst, isStarted, stopsNow) = lifecycle.withLock { lifecycle in
-            guard lifecycle.outcome == nil else { return (false, false, false) }
+        let (isFirst, stopsNow) = lifecycle.withLock { lifecycle in
+            guard lifecycle.outcome == nil else { return (false, false) }
             lifecycle.outcome = .failure(CancellationError())
             lifecycle.mustStop = lifecycle.isStarted
-            return (true, lifecycle.isStarted, lifecycle.isStarted && !lifecycle.isWorking)
+            return (true, lifecycle.isStarted && !lifecycle.isWorking)
         }
         guard isFirst else { return }
         super.cancel()
         lifecycle.withLock { $0.manager }?.requestWasCancelled(self)
-        if isStarted { cutShort() }
-        hasDecided(CancellationError())
+        didDecide(CancellationError())
         if stopsNow { stopStartedWork() }
         settle()
     }
@@ -298,12 +290,6 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     #endif
 }
 
-/// Where an operation runs.
-enum RequestPlace {
-    case queue(OperationQueue)
-    case manager(DataSourceManager)
-}
-
 /// Dispatches one request's outcome to the dispatcher that was named, and notifies the operation when the work has
 /// run, or was released without having run.
 private struct Delivery: Dispatcher {
@@ -311,15 +297,12 @@ private struct Delivery: Dispatcher {
     private let onEnd: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - place: Where the operation runs. On a queue, it is executing until the outcome has been delivered; if all
-    ///     the operations of a queue waited for further ones of the same queue, none would finish. So its callbacks
+    ///   - queue: Where the operation runs. It is executing until the outcome has been delivered; if all the
+    ///     operations of a queue waited for further ones of the same queue, none would finish. So its callbacks
     ///     run on that queue's underlying dispatch queue, as part of this operation.
-    init(to dispatcher: any Dispatcher, in place: RequestPlace, onEnd: @escaping @Sendable () -> Void) {
-        if case .queue(let queue) = place, dispatcher as? OperationQueue === queue {
-            target = queue.underlyingQueue ?? .global()
-        } else {
-            target = dispatcher
-        }
+    init(to dispatcher: any Dispatcher, from queue: OperationQueue, onEnd: @escaping @Sendable () -> Void) {
+        let isSame = dispatcher as? OperationQueue === queue
+        target = isSame ? queue.underlyingQueue ?? .global() : dispatcher
         self.onEnd = onEnd
     }
 

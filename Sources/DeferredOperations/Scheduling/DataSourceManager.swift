@@ -50,7 +50,7 @@ public final class DataSourceManager: Sendable {
         if requests.withLock({ $0.isStopped }) {
             return .rejected(DataSourceError.managerStopped, fileID: fileID, line: line)
         }
-        return source.request(in: .manager(self), deliveringOn: dispatcher, fileID, line)
+        return source.request(on: queue, by: self, deliveringOn: dispatcher, fileID, line)
     }
 
     /// Adds an operation to the queue as soon as the limits allow.
@@ -154,16 +154,14 @@ final class NetworkUse: @unchecked Sendable {
         let (stream, continuation) = AsyncStream<Bool>.makeStream()
         let id = UUID()
         // A stream that is dropped is released at once, so that such streams do not add up.
-        continuation.onTermination = { [weak self] _ in self?.remove(id) }
+        continuation.onTermination = { [weak self] _ in
+            self?.queue.async { [weak self] in self?.listeners.removeAll { $0.id == id } }
+        }
         queue.async { [self] in
             continuation.yield(isInUse)
             if hasEnded { continuation.finish() } else { listeners.append((id, continuation)) }
         }
         return stream
-    }
-
-    private func remove(_ id: UUID) {
-        queue.async { [self] in listeners.removeAll { $0.id == id } }
     }
 
     /// Notifies the listeners of a change.

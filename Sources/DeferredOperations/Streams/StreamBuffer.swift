@@ -1,10 +1,6 @@
 internal import Deferred
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// The pieces of a body between the transfer that they come from and their consumer.
 ///
 /// Up to `limit` bytes wait in memory, what comes beyond that in a temporary file. The transfer appends pieces under
@@ -211,10 +207,6 @@ final class StreamSink: TransferSink, @unchecked Sendable {
         return rest
     }
 
+    // It discards nothing: the received bytes stay for the consumer, unless the buffer's `end(_:)` drops them.
     func deliver() { buffer.deliver() }
-
-    func finish() {}
-
-    /// Does nothing: the received bytes stay for the consumer, unless the buffer's `end(_:)` drops them.
-    func discard() -> PartFile? { nil }
 }

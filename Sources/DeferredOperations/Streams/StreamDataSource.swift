@@ -1,10 +1,6 @@
 public import Deferred
 public import Foundation
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
 // Sound as `@unchecked Sendable`: its properties are constants of `Sendable` types; what changes is behind their locks.
 /// Loads what a URL names, over HTTP, and delivers the body in pieces as they come, in constant memory.
 ///
@@ -62,7 +58,7 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
     /// ```swift
     /// source.head.done { response in bar.setLength(response.expectedContentLength) }
     /// ```
-    public let head: Deferred<HTTPURLResponse>
+    public var head: Deferred<HTTPURLResponse> { headSource.deferred }
 
     /// The pieces of the body, for one consumer. Empty if they are delivered by calls.
     ///
@@ -71,18 +67,29 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         if deliversCalls {
             let empty = StreamBuffer(limit: 1, pauseByteCount: 0)
             empty.end(nil)
-            return Body(empty, cancel: {})
+            return Body(buffer: empty, cancel: {})
         }
-        return Body(buffer, cancel: { [weak self] in self?.cancel() })
+        return Body(buffer: buffer, cancel: { [weak self] in self?.cancel() })
     }
 
-    private let headResolver: Locked<Resolver<HTTPURLResponse>?>
+    private struct State: ~Copyable {
+        var onPiece: (@Sendable (Data) throws -> Void)?
+        /// Nil once the head has been completed.
+        var head: Resolver<HTTPURLResponse>?
+        /// The outcome of the transfer, while calls are still being made.
+        var summary: Summary?
+    }
+
+    private let headSource = {
+        let source = Deferred<HTTPURLResponse>.withResolver()
+        // Handled here, so that nothing is reported where only the request is used.
+        source.deferred.fail { _ in }
+        return source
+    }()
+    private let state: Locked<State>
     private let buffer: StreamBuffer
     private let deliversCalls: Bool
     private let dispatcher: (any Dispatcher)?
-    private let calls: Locked<(@Sendable (Data) throws -> Void)?>
-    /// The outcome of the transfer, while calls are still being made.
-    private let summary = Locked<Summary?>(nil)
 
     /// Creates a data source for a request: any method, headers and body.
     ///
@@ -101,10 +108,9 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
         onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
-        (head, headResolver) = Self.makeHead()
+        state = Locked(State(onPiece: onPiece, head: headSource.resolver))
         buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
         self.dispatcher = dispatcher
-        calls = Locked(onPiece)
         deliversCalls = onPiece != nil
         super.init(request, options: options, session: session)
     }
@@ -116,19 +122,11 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
         onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
-        (head, headResolver) = Self.makeHead()
+        state = Locked(State(onPiece: onPiece, head: headSource.resolver))
         buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
         self.dispatcher = dispatcher
-        calls = Locked(onPiece)
         deliversCalls = onPiece != nil
         super.init(URLRequest(url: url), options: options, session: session)
-    }
-
-    private static func makeHead() -> (Deferred<HTTPURLResponse>, Locked<Resolver<HTTPURLResponse>?>) {
-        let (head, resolver) = Deferred<HTTPURLResponse>.withResolver()
-        // Handled here, so that nothing is reported where only the request is used.
-        head.fail { _ in }
-        return (head, Locked(resolver))
     }
 
     deinit {
@@ -139,57 +137,56 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
         buffer.setOnRoom { [weak self] in self?.unpause() }
-        if let onPiece = calls.withLock({ $0.take() }) {
-            StreamCalls(buffer, on: dispatcher, onPiece) { [weak self] in self?.callsHaveEnded($0) }.begin()
+        if let onPiece = state.withLock({ $0.onPiece.take() }) {
+            StreamCalls(buffer, on: dispatcher, onPiece) { [weak self] in self?.callsDidEnd($0) }.begin()
         }
-        try transfer(
-            into: { StreamSink(buffer, for: $0) { [weak self] in self?.resolveHead($0) } },
-            outcome: { [self] result, sink in
-                switch result {
-                case .success(let last):
-                    end(Summary(response: sink.response ?? last, byteCount: sink.byteCount))
-                case .failure(let error):
-                    end(error)
-                    if !deliversCalls { finish(with: .failure(error)) }
-                }
-            })
+        try transfer(into: { StreamSink(buffer, for: $0) { [weak self] in self?.resolveHead($0) } }) {
+            Summary(response: $1.response ?? $0, byteCount: $1.byteCount)
+        }
     }
 
-    private func end(_ summary: Summary) {
-        resolveHead(summary.response)
-        self.summary.withLock { $0 = summary }
-        buffer.end(nil)
-        buffer.deliver()
-        if !deliversCalls { finish(with: .success(summary)) }
+    final override func transferDidEnd(with result: Result<Summary, any Error>) {
+        switch result {
+        case .success(let summary):
+            resolveHead(summary.response)
+            state.withLock { $0.summary = summary }
+            endBody(nil)
+        case .failure(let error): end(error)
+        }
+        if !deliversCalls { super.transferDidEnd(with: result) }
     }
 
     /// The last call has returned, or one has thrown, or there will be none.
-    private func callsHaveEnded(_ error: (any Error)?) {
+    private func callsDidEnd(_ error: (any Error)?) {
         if let error {
-            cutShort()
             finish(with: .failure(error))
-        } else if let summary = summary.withLock({ $0 }) {
+        } else if let summary = state.withLock({ $0.summary }) {
             finish(with: .success(summary))
         }
     }
 
-    final override func hasRequest(_ request: Deferred<Summary>) {
+    final override func didRequest(_ request: Deferred<Summary>) {
         if !deliversCalls { buffer.note(request) }
     }
 
-    final override func hasDecided(_ failure: (any Error)?) {
+    final override func didDecide(_ failure: (any Error)?) {
+        super.didDecide(failure)
         if let failure { end(failure) }
     }
 
     /// Ends the body and the head with a failure.
     private func end(_ error: any Error) {
+        endBody(error)
+        state.withLock { $0.head.take() }?.reject(error)
+    }
+
+    private func endBody(_ error: (any Error)?) {
         buffer.end(error)
         buffer.deliver()
-        headResolver.withLock { $0.take() }?.reject(error)
     }
 
     private func resolveHead(_ response: HTTPURLResponse) {
-        headResolver.withLock { $0.take() }?.resolve(response)
+        state.withLock { $0.head.take() }?.resolve(response)
     }
 }
 
@@ -198,61 +195,50 @@ extension StreamDataSource {
     ///
     /// For one consumer: several loops would each get some of the pieces.
     public struct Body: AsyncSequence, Sendable {
-        private let buffer: StreamBuffer
-        private let cancel: @Sendable () -> Void
-
-        init(_ buffer: StreamBuffer, cancel: @escaping @Sendable () -> Void) {
-            self.buffer = buffer
-            self.cancel = cancel
-        }
+        fileprivate let buffer: StreamBuffer
+        fileprivate let cancel: @Sendable () -> Void
 
         /// Returns an iterator. When it is released before the end, the transfer is cancelled.
-        public func makeAsyncIterator() -> AsyncIterator {
-            AsyncIterator(Iteration(buffer, cancel: cancel))
-        }
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
         /// Iterates over the pieces.
         public struct AsyncIterator: AsyncIteratorProtocol {
-            private let iteration: Iteration
+            private let loop: Loop
             private var batch: ArraySlice<Data> = []
 
-            fileprivate init(_ iteration: Iteration) { self.iteration = iteration }
+            fileprivate init(_ body: Body) { loop = Loop(body) }
 
             /// Returns the next piece, which is not empty, or nil at the end of the body.
             ///
             /// - Throws: What the transfer fails with; `CancellationError` if the Task is cancelled, which cancels the
             ///   transfer.
             public mutating func next() async throws -> Data? {
-                if batch.isEmpty { batch = try await iteration.nextBatch()[...] }
+                if batch.isEmpty { batch = try await loop.body.nextBatch()[...] }
                 // Checked again after the wait: a cancel may have come since the pieces were taken.
-                if !batch.isEmpty { try iteration.checkCancellation() }
+                if !batch.isEmpty { try loop.body.checkCancellation() }
                 return batch.popFirst()
             }
         }
-    }
 
-    /// A loop over the body; releasing it cancels the transfer, unless that has ended.
-    fileprivate final class Iteration: Sendable {
-        private let buffer: StreamBuffer
-        private let cancel: @Sendable () -> Void
+        /// Cancels the transfer when it is released, unless that has ended.
+        private final class Loop: Sendable {
+            let body: Body
 
-        init(_ buffer: StreamBuffer, cancel: @escaping @Sendable () -> Void) {
-            self.buffer = buffer
-            self.cancel = cancel
-        }
+            init(_ body: Body) { self.body = body }
 
-        deinit {
-            if !buffer.hasEnded { cancel() }
+            deinit {
+                if !body.buffer.hasEnded { body.cancel() }
+            }
         }
 
         /// Throws if the Task or the transfer was cancelled: no further piece is delivered.
-        func checkCancellation() throws {
+        private func checkCancellation() throws {
             if Task.isCancelled { cancel() }
             if Task.isCancelled || buffer.isCancelled { throw CancellationError() }
         }
 
-        /// The pieces that have come; none at the end.
-        func nextBatch() async throws -> [Data] {
+        /// Returns the pieces that have come; none at the end.
+        private func nextBatch() async throws -> [Data] {
             try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
                     buffer.take { [buffer] taken in

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
 // Sound as `@unchecked Sendable`: `decoder` is not changed after it was passed, and one thread uses it.
 /// Loads what a URL names, over HTTP, and decodes it from JSON.
 ///
@@ -27,7 +23,7 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
         session: TransferSession = .shared
     ) {
         self.decoder = decoder
-        super.init(request.acceptingJSON, options: options, session: session)
+        super.init(request, options: options, session: session)
     }
 
     /// Creates a data source for a plain `GET`.
@@ -36,14 +32,19 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
         session: TransferSession = .shared
     ) {
         self.decoder = decoder
-        super.init(URLRequest(url: url).acceptingJSON, options: options, session: session)
+        super.init(URLRequest(url: url), options: options, session: session)
     }
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
-        try transfer(into: { MemorySink($0) }) { [self] result, sink in
-            finish(with: Result { try decoded(sink.data, try result.get()) })
-        }
+        try transfer(
+            into: { request in
+                var request = request
+                if request.value(forHTTPHeaderField: "Accept") == nil {
+                    request.setValue("application/json", forHTTPHeaderField: "Accept")
+                }
+                return MemorySink(request)
+            }, value: { [self] in try decoded($1.data, $0) })
     }
 
     private func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> T {
@@ -76,25 +77,7 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
 
     /// `at items[3].name: `
     private static func place(_ path: [any CodingKey]) -> String {
-        guard !path.isEmpty else { return "" }
-        let text = path.reduce(into: "") { text, key in
-            if let index = key.intValue {
-                text += "[\(index)]"
-            } else {
-                text += (text.isEmpty ? "" : ".") + key.stringValue
-            }
-        }
-        return "at \(text): "
-    }
-}
-
-extension URLRequest {
-    /// This request, with an `Accept` header.
-    fileprivate var acceptingJSON: URLRequest {
-        var request = self
-        if value(forHTTPHeaderField: "Accept") == nil {
-            request.setValue("application/json", forHTTPHeaderField: "Accept")
-        }
-        return request
+        let text = path.map { key in key.intValue.map { "[\($0)]" } ?? "." + key.stringValue }.joined()
+        return text.isEmpty ? "" : "at \(text.hasPrefix(".") ? text.dropFirst() : text[...]): "
     }
 }

@@ -1,22 +1,15 @@
 internal import Deferred
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// Calls what is the user's: the closures that decide about a transfer, its timers and its progress. Without
 /// the lock; the closures on the transfer's queue, or on one of its own for verification.
 extension Transfer {
-    /// Runs a check of the user's on `queue`, and has the machine handle the event that its result is.
-    func check(
-        on queue: DispatchQueue, _ round: Int, _ event: @escaping @Sendable ((any Error)?) -> Machine.Event,
-        _ body: @escaping @Sendable () throws -> Void
-    ) {
+    /// Runs a check of the user's on `queue`.
+    func check(on queue: DispatchQueue, _ round: Int, _ body: @escaping @Sendable () throws -> Void) {
         queue.async { [self] in
             var failure: (any Error)?
             do { try body() } catch { failure = error }
-            handle(event(failure), of: round)
+            handle(.checked(failure), of: round)
         }
     }
 
@@ -24,42 +17,22 @@ extension Transfer {
     func accept(_ response: HTTPURLResponse, _ core: inout Core) {
         guard let onHead = core.sink.onHead else { return }
         queue.async { [self] in
-            if self.core.withLock({ !$0.machine.state.hasEnded }) { onHead(response) }
+            if self.core.withLock({ !$0.machine.hasEnded }) { onHead(response) }
         }
     }
 
-    func ask(about redirect: TransferRedirect, _ core: inout Core) {
-        guard let onRedirect = core.machine.options.onRedirect else { return }
-        ask(core.machine.round) { try onRedirect(redirect).map { .redirect($0) } }
-    }
-
-    func ask(about challenge: AuthenticationChallenge, _ core: inout Core) {
-        guard let onChallenge = core.machine.options.onChallenge else { return }
-        ask(core.machine.round) { try onChallenge(challenge).map { .credentials($0) } }
-    }
-
     /// Calls a closure of the user's, and waits for the Deferred that it returns.
-    private func ask(_ round: Int, _ question: @escaping @Sendable () throws -> Deferred<Machine.Answered>) {
+    func ask(_ round: Int, _ question: @escaping @Sendable () throws -> Deferred<URLRequest?>) {
         queue.async { [self] in
             // Only the attached link is kept, and cancelled: a handle could complete the answer, and retained here it
             // would keep one that nobody else can complete from being abandoned (A1).
-            let consumer = Deferred<Machine.Answered>(following: question).both {
-                [self] (result: Result<Machine.Answered, any Error>) -> Void in
-                let cancel = core.withLock { core -> (@Sendable () -> Void)? in
-                    guard core.machine.round == round else { return nil }
-                    // Taken before, so that a settled answer is not cancelled.
-                    let cancel = core.cancelQuestion.take()
-                    let answered: Machine.Answered
-                    do { answered = try result.get() } catch { answered = .failed(error) }
-                    run(.answered(answered), of: round, &core)
-                    return cancel
-                }
-                // Its captures are released without the lock.
-                _ = consume cancel
+            let consumer = Deferred<URLRequest?>(following: question).both {
+                [self] (result: Result<URLRequest?, any Error>) -> Void in
+                handle(.answered(result), of: round)
             }
             let isWanted = core.withLock { core in
                 guard core.machine.round == round else { return false }
-                core.cancelQuestion = { consumer.cancel() }
+                core.question = consumer
                 return true
             }
             if !isWanted { consumer.cancel() }
@@ -68,21 +41,15 @@ extension Transfer {
 
     // MARK: Time
 
-    func startTimers(_ options: TransferOptions, _ silence: Duration?) {
-        if let total = options.totalTimeout {
-            let timer = options.timer.dispatch(after: total) { [weak self] in
-                self?.handle(.limitPassed(total))
-            }
-            keep(timer, at: 1)
-        }
-        if let silence { listen(for: silence, options.timer) }
+    func limit(to total: Duration, _ timer: any DelayedDispatcher) {
+        keep(timer.dispatch(after: total) { [weak self] in self?.handle(.limitPassed(total)) }, at: 1)
     }
 
-    private func listen(for silence: Duration, _ timer: any DelayedDispatcher) {
+    func listen(for silence: Duration, _ timer: any DelayedDispatcher) {
         let next = timer.dispatch(after: silence / Machine.silenceTicks) { [weak self] in
             guard let self else { return }
-            handle(.tick(isHeldUp: TransferPacer.isDelaying(session)))
-            if core.withLock({ !$0.machine.state.hasEnded }) { listen(for: silence, timer) }
+            handle(.tick(isHeldUp: session.delayedCalls.withLock { $0 > 0 }))
+            if core.withLock({ !$0.machine.hasEnded }) { listen(for: silence, timer) }
         }
         keep(next, at: 0)
     }
@@ -91,7 +58,7 @@ extension Transfer {
     /// is cancelled or released, is so without the lock.
     private func keep(_ timer: any DelayedWork, at index: Int) {
         let (isWanted, previous) = core.withLock { core -> (Bool, (any DelayedWork)?) in
-            if core.machine.state.hasEnded { return (false, nil) }
+            if core.machine.hasEnded { return (false, nil) }
             defer { core.timers[index] = timer }
             return (true, core.timers[index])
         }
@@ -111,12 +78,12 @@ extension Transfer {
         let report: @Sendable () -> Void = { [self] in
             let progress = self.core.withLock { core -> TransferProgress? in
                 core.isReporting = false
-                core.reported = CollectedMetrics.now
-                return core.machine.state.hasEnded ? nil : core.machine.progress
+                core.reported = TransferMetrics.now
+                return core.machine.hasEnded ? nil : core.machine.progress
             }
             if let progress { onProgress(progress) }
         }
-        let pause = core.reported.map { $0 + Self.reportInterval - CollectedMetrics.now } ?? .zero
+        let pause = core.reported.map { $0 + Self.reportInterval - TransferMetrics.now } ?? .zero
         queue.asyncAfter(deadline: .now() + max(0, pause / .seconds(1)), execute: report)
     }
 }

@@ -1,10 +1,6 @@
 internal import Deferred
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// Executes a ``TransferStateMachine``: passes it what the session, the timers, the sink and the user's
 /// closures report, and performs the actions that it returns, under one lock.
 ///
@@ -24,13 +20,13 @@ final class Transfer: @unchecked Sendable {
         /// The present task.
         var task: URLSessionTask?
         /// What has arrived of an answer that is not accepted yet.
-        var stage: ByteQueue?
+        var stage = ByteQueue(limit: 1 << 20)
         var body = UploadBody()
-        /// Cancels what a closure of the user's has returned and has not been settled.
-        var cancelQuestion: (@Sendable () -> Void)?
+        /// Waits for what a closure of the user's has returned.
+        var question: Deferred<Void>?
         /// That of the next tick of the silence, and that of the total limit.
         var timers: [(any DelayedWork)?] = [nil, nil]
-        var metrics = CollectedMetrics()
+        var metrics = TransferMetrics()
         var isReporting = false
         /// When the user was last notified of the progress.
         var reported: Duration?
@@ -58,12 +54,13 @@ final class Transfer: @unchecked Sendable {
     deinit {
         // The last reference may be released on one of the session's queues, where all transfers wait. What the user's
         // closures capture is released on the transfer's own: the block has the last reference to it.
+        // Sound: released once, by the block; the property's own reference is gone before that.
         let rest = Unmanaged.passRetained(core)
         storage = nil
         queue.async { rest.release() }
     }
 
-    var metrics: CollectedMetrics {
+    var metrics: TransferMetrics {
         core.withLock { core in
             var metrics = core.metrics
             metrics.received = core.machine.received
@@ -86,27 +83,26 @@ final class Transfer: @unchecked Sendable {
     ) {
         let begun = core.withLock { core -> (options: TransferOptions, silence: Duration?, url: URL)? in
             run(.start, &core)
-            guard case .preparing = core.machine.state else { return nil }
+            guard core.machine.phase == .preparing else { return nil }
             core.completion = completion
-            core.metrics.requested = requestedAt
-            core.metrics.started = CollectedMetrics.now
+            core.metrics.requestedAt = requestedAt
+            core.metrics.startedAt = TransferMetrics.now
             return (core.machine.options, core.machine.silence, core.machine.url)
         }
-        guard let begun else { return }
-        startTimers(begun.options, begun.silence)
+        guard let (options, silence, url) = begun else { return }
+        if let total = options.totalTimeout { limit(to: total, options.timer) }
+        if let silence { listen(for: silence, options.timer) }
         do {
-            if let form = begun.options.uploadForm { try write(form, for: begun.url) }
+            if let form = options.uploadForm {
+                // It is removed when the transfer ends.
+                let file = try PartFile.temporary("upload")
+                core.withLock { $0.body.form = file }
+                try form.write(to: file, for: url) { core.withLock { $0.machine.phase != .preparing } }
+            }
             handle(.prepared)
         } catch {
             handle(.failed(error, .closure))
         }
-    }
-
-    /// Writes a form to a file, which is removed when the transfer ends.
-    private func write(_ form: MultipartForm, for url: URL) throws {
-        let file = try PartFile.temporary("upload")
-        core.withLock { $0.body.form = file }
-        try form.write(to: file, for: url) { core.withLock { $0.machine.state.phase != .preparing } }
     }
 
     /// Ends the transfer: with the outcome that is decided by `concluded`, or by `stop`, in which case its
@@ -117,7 +113,7 @@ final class Transfer: @unchecked Sendable {
         // user's.
         let (timers, discarded, form, outcome, completion, onProgress, last) = core.withLock { core in
             run(event, &core)
-            core.metrics.ended = core.metrics.ended ?? CollectedMetrics.now
+            core.metrics.endedAt = core.metrics.endedAt ?? TransferMetrics.now
             defer { core.timers = [] }
             return (
                 core.timers, core.discarded.take(), core.body.form.take(), core.outcome.take(),
@@ -141,9 +137,9 @@ final class Transfer: @unchecked Sendable {
     /// Receives the head of an answer.
     func receive(_ response: HTTPURLResponse, of round: Int) {
         core.withLock { core in
-            guard core.machine.round == round, case .requesting = core.machine.state else { return }
-            core.metrics.responded = CollectedMetrics.now
-            core.metrics.firstByte = nil
+            guard core.machine.round == round, core.machine.phase == .requesting else { return }
+            core.metrics.respondedAt = TransferMetrics.now
+            core.metrics.firstByteAt = nil
             run(.head(response), of: round, &core)
         }
     }
@@ -151,8 +147,8 @@ final class Transfer: @unchecked Sendable {
     /// Receives the next piece of the body.
     func receive(_ data: Data, of round: Int) {
         let sink = core.withLock { core in
-            if core.machine.round == round, core.metrics.firstByte == nil {
-                core.metrics.firstByte = CollectedMetrics.now
+            if core.machine.round == round, core.metrics.firstByteAt == nil {
+                core.metrics.firstByteAt = TransferMetrics.now
             }
             run(.bytes(data), of: round, &core)
             return core.sink
@@ -182,8 +178,10 @@ final class Transfer: @unchecked Sendable {
 
     private func perform(_ action: Machine.Action, _ core: inout Core) {
         switch action {
-        case .deliver(let data): deliver(data, &core)
-        case .stage(let data): stage(data, &core)
+        case .deliver(let data):
+            attempt(&core) { if try $0.sink.receive(data) { run(.full, &$0) } }
+            reportProgress(&core)
+        case .stage(let data): attempt(&core) { try $0.stage.append(data) }
         case .consult(let question):
             let reply: Machine.Reply
             do { reply = try core.sink.reply(to: question) } catch { reply = .failed(error) }
@@ -193,35 +191,22 @@ final class Transfer: @unchecked Sendable {
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
         case .suspend: if let task = core.task { session.control.async { task.suspend() } }
         case .resume: if let task = core.task { session.control.async { task.resume() } }
-        case .validate(let response):
-            let validate = core.machine.options.validateResponse
-            check(on: queue, core.machine.round, Machine.Event.validated) { try validate?(response) }
+        case .check(let body):
+            // A verification may take long: it gets a thread of its own, and leaves those of global queues to others.
+            let isLong = core.machine.phase == .verifying
+            let queue = isLong ? DispatchQueue(label: "DeferredOperations.Verification") : queue
+            check(on: queue, core.machine.round, body)
         case .accept(let response): accept(response, &core)
-        case .askRedirect(let redirect): ask(about: redirect, &core)
-        case .askCredentials(let challenge): ask(about: challenge, &core)
-        case .verify(let verify):
-            // It may take long: this queue gets a thread of its own, and leaves those of global queues to others.
-            let queue = DispatchQueue(label: "DeferredOperations.Verification")
-            check(on: queue, core.machine.round, Machine.Event.verified, verify)
+        case .ask(let question): ask(core.machine.round, question)
         case .report: reportProgress(&core)
         case .conclude(let result):
-            core.metrics.ended = CollectedMetrics.now
+            core.metrics.endedAt = TransferMetrics.now
             (result.isSuccess ? queue : .global()).async { [self] in end(by: .concluded) }
         case .close(let result): close(result, &core)
         case .discard:
             core.discarded = core.sink.discard()
             core.body.form?.remove()
         }
-    }
-
-    private func deliver(_ data: Data, _ core: inout Core) {
-        attempt(&core) { if try $0.sink.receive(data) { run(.full, &$0) } }
-        reportProgress(&core)
-    }
-
-    private func stage(_ data: Data, _ core: inout Core) {
-        if core.stage == nil { core.stage = ByteQueue(limit: 1 << 20) }
-        attempt(&core) { try $0.stage?.append(data) }
     }
 
     /// Runs `body`. What it throws is a failure of the transfer.
@@ -237,20 +222,20 @@ final class Transfer: @unchecked Sendable {
             isMore = core.withLock { core in
                 guard core.machine.round == round else { return false }
                 attempt(&core) { core in
-                    let pieces = try core.stage?.take()
+                    let pieces = try core.stage.take()
                     for piece in pieces ?? [] { _ = try core.sink.receive(piece) }
                     if pieces == nil { run(.flushed, &core) }
                 }
-                return core.machine.state.phase == .flushing
+                return core.machine.phase == .flushing
             }
         }
         core.withLock { $0.sink }.deliver()
     }
 
     private func drop(_ core: inout Core) {
-        core.stage = nil
+        core.stage.removeAll()
         if let task = core.task.take() { session.control.async { task.cancel() } }
-        if let cancel = core.cancelQuestion.take() { DispatchQueue.global().async(execute: cancel) }
+        if let question = core.question.take() { DispatchQueue.global().async { question.cancel() } }
     }
 
     private func close(_ result: Result<HTTPURLResponse, any Error>, _ core: inout Core) {
@@ -272,7 +257,7 @@ final class Transfer: @unchecked Sendable {
         let make = hasBody ? options.makeBodyStream : nil
         core.body.stream = nil
         guard make != nil || request.httpBodyStream != nil else {
-            let file = hasBody ? core.body.form?.url ?? options.uploadFile : nil
+            let file = hasBody ? core.body.form?.subject ?? options.uploadFile : nil
             return begin(request, file, round)
         }
         queue.async { [self] in
@@ -298,7 +283,6 @@ final class Transfer: @unchecked Sendable {
     /// Makes the task and starts it, on the session's queue.
     private func begin(_ request: URLRequest, _ file: URL?, _ round: Int) {
         session.control.async { [self] in
-            guard isCurrent(round) else { return }
             // The file may have gone since the first request.
             do { try file?.checkUpload(to: request.errorURL) } catch {
                 return handle(.failed(error, .closure), of: round)

@@ -2,7 +2,6 @@ internal import Deferred
 
 #if canImport(FoundationNetworking)
 internal import Foundation
-public import FoundationNetworking
 #else
 public import Foundation
 #endif
@@ -17,7 +16,7 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
     public let options: TransferOptions
     let session: TransferSession
     /// The transfer while there is one, and its metrics after that.
-    private let current = Locked<(transfer: Transfer?, metrics: CollectedMetrics)>((nil, .init()))
+    private let current = Locked<(transfer: Transfer?, metrics: TransferMetrics)>((nil, .init()))
 
     init(_ request: URLRequest, options: TransferOptions, session: TransferSession) {
         urlRequest = request
@@ -29,7 +28,7 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
     /// When things happened; complete once the Deferred has ended.
     public final var metrics: TransferMetrics {
         let (transfer, last) = current.withLock { $0 }
-        return (transfer?.metrics ?? last).metrics
+        return transfer?.metrics ?? last
     }
 
     /// Does nothing. A subclass may override it; it is called after a cancel has stopped the transfer.
@@ -37,33 +36,44 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
 
     final override var host: String? { urlRequest.url?.host?.lowercased() }
 
-    final override func cutShort() {
+    override func didDecide(_ failure: (any Error)?) {
+        if failure != nil { stopTransfer() }
+    }
+
+    /// Stops the transfer, perhaps while ``execute()`` is running, and removes what it has written.
+    private func stopTransfer() {
         guard let stopped = current.withLock({ $0.transfer }) else { return }
         stopped.end(by: .stop)
         forget(stopped)
     }
 
-    /// Starts a transfer into the sink that `sink` returns, and ends the operation with the result of `outcome`.
+    /// Starts a transfer into the sink that `sink` returns, and ends the operation with what `value` returns or throws.
     ///
     /// - Parameters:
     ///   - sink: Receives the request that is sent.
-    ///   - outcome: Runs on the transfer's queue, or on a global one after a failure.
+    ///   - value: Runs on the transfer's queue.
     /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if the request can't be sent, or not by this session.
     final func transfer<Sink: TransferSink>(
         into sink: (URLRequest) throws -> Sink,
-        outcome: @escaping @Sendable (Result<HTTPURLResponse, any Error>, Sink) -> Void
+        value: @escaping @Sendable (HTTPURLResponse, Sink) throws -> Value
     ) throws {
         let request = try urlRequest.checked(options, session)
         let sink = try sink(request)
         let transfer = Transfer(request, options, session, into: sink)
         current.withLock { $0.transfer = transfer }
         // A cancel before this line is noticed here; a later one finds the transfer.
-        if isCancelled { return cutShort() }
+        if isCancelled { return stopTransfer() }
         transfer.start(requestedAt: requestedAt) { [self] result in
             // `current` is cleared after the outcome is delivered: a cancel before that finds a transfer to stop.
-            outcome(result, sink)
+            transferDidEnd(with: Result { try value(try result.get(), sink) })
             forget(transfer)
         }
+    }
+
+    /// Ends the operation, with what the transfer has ended with.
+    func transferDidEnd(with result: Result<Value, any Error>) {
+        // A file may be in place: it is removed if the operation was cancelled in the very moment.
+        if !finish(with: result) { stopTransfer() }
     }
 
     private func forget(_ transfer: Transfer) {

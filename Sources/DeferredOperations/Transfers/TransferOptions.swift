@@ -1,10 +1,6 @@
 public import Deferred
 public import Foundation
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
 /// Configures a transfer, beyond what its `URLRequest` does: limits, closures, the body to send.
 public struct TransferOptions: Sendable {
     /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``.
@@ -257,76 +253,49 @@ public struct TransferRedirect: Sendable {
         case stop
         /// Send another request. It counts as a redirect.
         case change(URLRequest)
+
+        /// The request to send; nil if there is none.
+        func request(of redirect: TransferRedirect) -> URLRequest? {
+            switch self {
+            case .follow: redirect.next
+            case .stop: nil
+            case .change(let next): next
+            }
+        }
     }
 }
 
 /// Records when a transfer reached each stage.
+///
+/// It stores durations: `ContinuousClock.Instant` has no fixed layout, nor has what contains it, and code for
+/// that is large and slow.
 public struct TransferMetrics: Sendable {
     /// When the operation was requested.
-    public var requested: ContinuousClock.Instant?
+    public var requested: ContinuousClock.Instant? { Self.instant(requestedAt) }
     /// When the queue started it.
-    public var started: ContinuousClock.Instant?
+    public var started: ContinuousClock.Instant? { Self.instant(startedAt) }
     /// When the head of the (last) answer had arrived.
-    public var responded: ContinuousClock.Instant?
+    public var responded: ContinuousClock.Instant? { Self.instant(respondedAt) }
     /// When the first byte of the body had arrived.
-    public var firstByte: ContinuousClock.Instant?
+    public var firstByte: ContinuousClock.Instant? { Self.instant(firstByteAt) }
     /// When it had succeeded or failed.
-    public var ended: ContinuousClock.Instant?
+    public var ended: ContinuousClock.Instant? { Self.instant(endedAt) }
     /// How many requests were sent: one, and one more for every redirect and every answered challenge.
-    public var requestCount: Int
+    public internal(set) var requestCount = 0
     /// How many bytes of the body were received, after decompression; without those that a resumed download had
     /// already.
-    public var received: Int64
+    public internal(set) var received: Int64 = 0
 
-    /// Creates metrics with these figures.
-    public init(
-        requested: ContinuousClock.Instant? = nil, started: ContinuousClock.Instant? = nil,
-        responded: ContinuousClock.Instant? = nil, firstByte: ContinuousClock.Instant? = nil,
-        ended: ContinuousClock.Instant? = nil, requestCount: Int = 0, received: Int64 = 0
-    ) {
-        self.requested = requested
-        self.started = started
-        self.responded = responded
-        self.firstByte = firstByte
-        self.ended = ended
-        self.requestCount = requestCount
-        self.received = received
-    }
-
-    /// How long it waited for its queue, from ``requested`` to ``started``.
-    public var waitingTime: Duration? { Self.time(from: requested, to: started) }
-    /// How long it took after that, from ``started`` to ``ended``.
-    public var transferTime: Duration? { Self.time(from: started, to: ended) }
-
-    private static func time(from: ContinuousClock.Instant?, to: ContinuousClock.Instant?) -> Duration? {
-        guard let from, let to else { return nil }
-        return to - from
-    }
-}
-
-/// The figures of ``TransferMetrics`` while they are collected.
-///
-/// `ContinuousClock.Instant` has no fixed layout, nor has what contains it, and code for that is large and
-/// slow. A `Duration` has one.
-struct CollectedMetrics {
-    var requested: Duration?
-    var started: Duration?
-    var responded: Duration?
-    var firstByte: Duration?
-    var ended: Duration?
-    var requestCount = 0
-    var received: Int64 = 0
+    var requestedAt: Duration?
+    var startedAt: Duration?
+    var respondedAt: Duration?
+    var firstByteAt: Duration?
+    var endedAt: Duration?
 
     private static let origin = ContinuousClock.now
 
     /// The time since the first use of this in the process.
     static var now: Duration { origin.duration(to: .now) }
 
-    var metrics: TransferMetrics {
-        func instant(_ time: Duration?) -> ContinuousClock.Instant? { time.map { Self.origin + $0 } }
-        return TransferMetrics(
-            requested: instant(requested), started: instant(started), responded: instant(responded),
-            firstByte: instant(firstByte), ended: instant(ended), requestCount: requestCount,
-            received: received)
-    }
+    private static func instant(_ time: Duration?) -> ContinuousClock.Instant? { time.map { origin + $0 } }
 }

@@ -1,6 +1,7 @@
 #if canImport(FoundationNetworking)
 internal import Foundation
-public import FoundationNetworking
+// Requests and answers are in the names of this module: who uses it, and its other files, need no import for them.
+@_exported public import FoundationNetworking
 #else
 public import Foundation
 #endif
@@ -29,7 +30,8 @@ public final class TransferSession: Sendable {
     let control = DispatchQueue(label: "DeferredOperations.TransferSession")
     let router: TransferRouter
     let session: URLSession
-    let pacer: TransferPacer?
+    /// How many delegate's calls are delayed now that keep its transfers from receiving anything: they are not silent.
+    let delayedCalls: Locked<Int>
     /// Why no request can be sent: a parameter is invalid.
     let fault: String?
 
@@ -62,10 +64,15 @@ public final class TransferSession: Sendable {
         configuration.timeoutIntervalForRequest = Self.foundationTimeout
         configuration.timeoutIntervalForResource = Self.foundationTimeout
         configuration.httpMaximumConnectionsPerHost = 10_000
-        let pacer = bytesPerSecond.map { TransferPacer(bytesPerSecond: $0) }
-        self.pacer = pacer
+        #if canImport(FoundationNetworking)
+        let delayedCalls = Self.allDelayedCalls
+        #else
+        let delayedCalls = Locked(0)
+        #endif
+        self.delayedCalls = delayedCalls
         fault = bytesPerSecond.flatMap { $0 < 1 ? "bytesPerSecond must be 1 or more, is \($0)" : nil }
-        router = TransferRouter(pacer)
+        router = TransferRouter(
+            bytesPerSecond.map { TransferPacer(bytesPerSecond: $0, counting: delayedCalls) })
         session = URLSession(configuration: configuration, delegate: router, delegateQueue: DelegateQueue())
     }
 
@@ -73,6 +80,11 @@ public final class TransferSession: Sendable {
         // A session retains its delegate until then. Transfers retain this object, so none is running.
         session.finishTasksAndInvalidate()
     }
+
+    #if canImport(FoundationNetworking)
+    /// One queue serves all sessions of a process, so that a delay is one of all of them.
+    private static let allDelayedCalls = Locked(0)
+    #endif
 
     /// What Foundation's own timeouts are set to, in seconds: they have a second's resolution on some
     /// platforms, count the time before there is a connection on others, and run on a clock that no test can
@@ -115,28 +127,9 @@ final class TransferPacer: Sendable {
     /// How often a delayed call checks whether its transfer is still running, in seconds.
     private static let checkInterval = 0.05
 
-    init(bytesPerSecond: Int64) {
+    init(bytesPerSecond: Int64, counting delayedCalls: Locked<Int>) {
         self.bytesPerSecond = Double(max(1, bytesPerSecond))
-        #if canImport(FoundationNetworking)
-        delayedCalls = Self.allDelayedCalls
-        #else
-        delayedCalls = Locked(0)
-        #endif
-    }
-
-    #if canImport(FoundationNetworking)
-    /// One queue serves all sessions of a process, so that a delay is one of all of them.
-    private static let allDelayedCalls = Locked(0)
-    #endif
-
-    /// Whether a delegate's call is delayed that keeps the transfers of `session` from receiving anything: they are not
-    /// silent.
-    static func isDelaying(_ session: TransferSession) -> Bool {
-        #if canImport(FoundationNetworking)
-        allDelayedCalls.withLock { $0 > 0 }
-        #else
-        session.pacer.map { $0.delayedCalls.withLock { $0 > 0 } } ?? false
-        #endif
+        self.delayedCalls = delayedCalls
     }
 
     /// Calls `receive` with `byteCount` bytes that have arrived, and returns when they are due, or when

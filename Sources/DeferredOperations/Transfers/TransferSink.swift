@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// What a machine asks the sink of the transfer, and what the sink replies.
 extension TransferStateMachine {
     /// What the sink is asked.
@@ -87,6 +83,8 @@ protocol TransferSink: AnyObject, Sendable {
 extension TransferSink {
     var onHead: (@Sendable (HTTPURLResponse) -> Void)? { nil }
     func deliver() {}
+    func finish() {}
+    func discard() -> PartFile? { nil }
 }
 
 /// Keeps the body in memory.
@@ -112,27 +110,21 @@ final class MemorySink: TransferSink, @unchecked Sendable {
             }
             return .body(before: 0, total: answer.announced)
         case .completed:
-            try checkPart()
-            return .complete
+            // Less than the request's range is a failure.
+            let range = request.value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) }
+            guard let bytes = part?.bytes, let expected = range?.byteCount(of: part?.total),
+                bytes.upperBound - bytes.lowerBound + 1 < expected
+            else { return .complete }
+            throw DataSourceError.truncated(
+                request.errorURL, received: Int64(data.count), expected: expected)
         case .unsatisfiable, .failed: return .nothing
         }
-    }
-
-    /// Throws if the server has sent less than the request's range.
-    private func checkPart() throws(DataSourceError) {
-        let range = request.value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) }
-        guard let bytes = part?.bytes, let expected = range?.byteCount(of: part?.total),
-            bytes.upperBound - bytes.lowerBound + 1 < expected
-        else { return }
-        throw .truncated(request.errorURL, received: Int64(data.count), expected: expected)
     }
 
     func receive(_ data: Data) -> Bool {
         self.data.append(data)
         return false
     }
-
-    func finish() {}
 
     func discard() -> PartFile? {
         data = Data()

@@ -1,9 +1,5 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 extension TransferStateMachine {
     /// Translates what Foundation reports into the error to report, by its code, its text, and how much of
     /// the answer had arrived; `CancellationError` for a cancel (O3).

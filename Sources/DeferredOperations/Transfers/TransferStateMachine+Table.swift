@@ -1,34 +1,25 @@
 internal import Foundation
 
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
-
 /// The states, the events, and the table of transitions. The diagram and the table in Documentation/Transfers.md are
 /// generated from it.
 extension TransferStateMachine {
-    indirect enum State {
-        case idle
-        /// A form is being written. No request has been sent.
-        case preparing
-        case consulting(Question)
-        /// A request has been sent, or its body is being made.
-        case requesting
-        /// `validateResponse` is running. The body is kept apart.
-        case staging
-        /// The answer has been accepted. What was kept apart is being passed to the sink, in front of what arrives.
-        case flushing
-        case receiving
-        /// The body is not wanted. Its first bytes may become part of an error.
-        case sampling
-        /// The sink is full.
-        case paused
+    /// A phase, and what is known in it.
+    enum State {
+        case plain(Phases)
+        indirect case consulting(Question)
         /// A closure of the user's decides how to continue; if it does not, the transfer fails with the error.
-        case asking(Decision, orElse: DataSourceError)
-        case verifying
+        indirect case asking(Decision, orElse: DataSourceError)
         /// The outcome is decided.
         case ending(Result<HTTPURLResponse, any Error>)
-        case over
+
+        var phase: Phases {
+            switch self {
+            case .plain(let phase): phase
+            case .consulting: .consulting
+            case .asking: .asking
+            case .ending: .ending
+            }
+        }
     }
 
     enum Event {
@@ -43,14 +34,15 @@ extension TransferStateMachine {
         case sent(Int64)
         /// The task has ended.
         case completed((any Error)?)
-        case validated((any Error)?)
+        /// The head, or the whole, has been checked.
+        case checked((any Error)?)
         /// The stage is empty.
         case flushed
         /// The sink has no room for more.
         case full
         case room
-        indirect case answered(Answered)
-        case verified((any Error)?)
+        /// The next request; nil if the user declines.
+        indirect case answered(Result<URLRequest?, any Error>)
         /// An eighth of the silence that is allowed has passed. It does not count while a session's limit
         /// delays delivery.
         case tick(isHeldUp: Bool)
@@ -60,29 +52,26 @@ extension TransferStateMachine {
         case concluded
     }
 
-    /// What the user is asked.
-    enum Decision {
-        case redirect(URLRequest)
-        case credentials
-    }
+    /// What the user is asked about.
+    enum Decision { case redirect, credentials }
 
-    enum Answered: Sendable {
-        case redirect(TransferRedirect.Decision)
-        case credentials(URLRequest?)
-        case failed(any Error)
-    }
-
-    /// States without what they know.
+    /// States without what is known in them.
     struct Phases: OptionSet {
         let rawValue: UInt16
         static let idle = Phases(rawValue: 1)
+        /// A form is being written. No request has been sent.
         static let preparing = Phases(rawValue: 1 << 1)
         static let consulting = Phases(rawValue: 1 << 2)
+        /// A request has been sent, or its body is being made.
         static let requesting = Phases(rawValue: 1 << 3)
+        /// `validateResponse` is running. The body is kept apart.
         static let staging = Phases(rawValue: 1 << 4)
+        /// The answer has been accepted. What was kept apart is being passed to the sink, in front of what arrives.
         static let flushing = Phases(rawValue: 1 << 5)
         static let receiving = Phases(rawValue: 1 << 6)
+        /// The body is not wanted. Its first bytes may become part of an error.
         static let sampling = Phases(rawValue: 1 << 7)
+        /// The sink is full.
         static let paused = Phases(rawValue: 1 << 8)
         static let asking = Phases(rawValue: 1 << 9)
         static let verifying = Phases(rawValue: 1 << 10)
@@ -120,12 +109,11 @@ extension TransferStateMachine {
         case .completed where phase == .sampling: [.asking, .requesting, .consulting]
         case .completed where [.staging, .flushing].contains(phase): phase
         case .completed: [.requesting, .receiving, .paused].contains(phase) ? .consulting : nil
-        case .validated: phase == .staging ? .consulting : nil
+        case .checked: phase == .staging ? .consulting : phase == .verifying ? [.consulting, .ending] : nil
         case .flushed: phase == .flushing ? [.receiving, .consulting] : nil
         case .full: phase == .receiving ? .paused : phase == .paused ? .ignored : nil
         case .room: phase == .paused ? [.receiving, .consulting] : phase == .consulting ? nil : .ignored
         case .answered: phase == .asking ? [.requesting, .consulting, .ending] : nil
-        case .verified: phase == .verifying ? [.consulting, .ending] : nil
         case .tick where [.preparing, .paused, .verifying].contains(phase): phase
         case .tick:
             phase == .requesting || phase == .asking || phase.isSubset(of: .answering)
@@ -140,28 +128,5 @@ extension TransferStateMachine {
     /// Ignored after the end, and impossible otherwise.
     private static func unlessEnded(_ phase: Phases) -> Phases? {
         phase.isSubset(of: .ended) ? .ignored : nil
-    }
-}
-
-extension TransferStateMachine.State {
-    /// Whether the outcome is decided.
-    var hasEnded: Bool { phase.isSubset(of: .ended) }
-
-    var phase: TransferStateMachine.Phases {
-        switch self {
-        case .idle: .idle
-        case .preparing: .preparing
-        case .consulting: .consulting
-        case .requesting: .requesting
-        case .staging: .staging
-        case .flushing: .flushing
-        case .receiving: .receiving
-        case .sampling: .sampling
-        case .paused: .paused
-        case .asking: .asking
-        case .verifying: .verifying
-        case .ending: .ending
-        case .over: .over
-        }
     }
 }

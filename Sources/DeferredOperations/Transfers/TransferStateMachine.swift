@@ -1,8 +1,5 @@
+internal import Deferred
 internal import Foundation
-
-#if canImport(FoundationNetworking)
-internal import FoundationNetworking
-#endif
 
 /// One transfer: a request, the redirects and challenges that it meets, and the body of the last answer, which a
 /// sink receives.
@@ -26,12 +23,12 @@ struct TransferStateMachine: ~Copyable {
         case deliver(Data)
         case suspend
         case resume
-        case validate(HTTPURLResponse)
         /// Notify the sink of the head of the accepted answer.
         case accept(HTTPURLResponse)
-        indirect case askRedirect(TransferRedirect)
-        indirect case askCredentials(AuthenticationChallenge)
-        case verify(@Sendable () throws -> Void)
+        /// Check the head of an answer, or the whole.
+        case check(@Sendable () throws -> Void)
+        /// Call a closure of the user's, and wait for what it returns: the next request.
+        case ask(@Sendable () throws -> Deferred<URLRequest?>)
         case report
         /// Have `concluded` follow: after the closures of the user's if this is a success.
         case conclude(Result<HTTPURLResponse, any Error>)
@@ -40,7 +37,7 @@ struct TransferStateMachine: ~Copyable {
         case discard
     }
 
-    private(set) var state = State.idle
+    private(set) var state = State.plain(.idle)
     private(set) var round = 0
     private(set) var request: URLRequest
     private(set) var answer: Answer?
@@ -80,6 +77,11 @@ struct TransferStateMachine: ~Copyable {
     static let suspendsTasks = true
     #endif
 
+    var phase: Phases { state.phase }
+
+    /// Whether the outcome is decided.
+    var hasEnded: Bool { phase.isSubset(of: .ended) }
+
     /// The address that is being asked now, after redirects, as errors name it.
     var url: URL { request.errorURL }
 
@@ -88,21 +90,21 @@ struct TransferStateMachine: ~Copyable {
     /// - Parameter round: Of what the event is about; nil for an event of the whole transfer.
     mutating func handle(_ event: Event, of round: Int? = nil) -> [Action] {
         if let round, round != self.round { return [] }
-        let phase = state.phase
+        let phase = phase
         guard let targets = Self.targets(of: event, in: phase) else {
             assertionFailure("\(event) in \(state)")
             return []
         }
         if targets.isEmpty { return [] }
         step(event)
-        assert(targets.contains(state.phase), "\(event) in \(phase) led to \(state)")
+        assert(targets.contains(self.phase), "\(event) in \(phase) led to \(state)")
         defer { actions = [] }
         return actions
     }
 
     private mutating func step(_ event: Event) {
         switch event {
-        case .start: state = .preparing
+        case .start: state = .plain(.preparing)
         case .prepared: consult(.prepare)
         case .failed(let error, let cause): fail(error, cause)
         case .sinkReplied(let reply): if case .consulting(let question) = state { use(reply, to: question) }
@@ -113,30 +115,30 @@ struct TransferStateMachine: ~Copyable {
             progress.sent = byteCount
             actions.append(.report)
         case .completed(let error): endTask(error)
-        case .validated(let error):
-            if let error { fail(error, .refusal) } else if let answer { consult(.begin(answer)) }
+        case .checked(let error?): fail(error, phase == .staging ? .refusal : .verification)
+        case .checked(nil) where phase == .verifying: succeed()
+        case .checked(nil): if let answer { consult(.begin(answer)) }
         case .flushed:
             // What has arrived meanwhile was counted, and no report of it has been made.
             actions.append(.report)
             accept()
         case .full:
-            state = .paused
+            state = .plain(.paused)
             if suspendsTasks { actions.append(.suspend) } else { replaceRound() }
         case .room where !suspendsTasks: consult(.completed)
         case .room:
-            state = .receiving
+            state = .plain(.receiving)
             actions.append(.resume)
         case .answered(let answer): use(answer)
-        case .verified(let error): if let error { fail(error, .verification) } else { succeed() }
         case .tick(let isHeldUp): countSilence(isHeldUp)
         case .limitPassed(let limit): end(.failure(DataSourceError.timedOut(url, .total(limit))))
         case .stop:
             replaceRound()
-            state = .over
+            state = .plain(.over)
             actions.append(.discard)
         case .concluded:
             guard case .ending(let result) = state else { return }
-            state = .over
+            state = .plain(.over)
             actions.append(.close(result))
         }
     }
@@ -153,7 +155,7 @@ struct TransferStateMachine: ~Copyable {
         self.request = request
         answer = nil
         silentTicks = 0
-        state = .requesting
+        state = .plain(.requesting)
         actions.append(.send(request))
     }
 
@@ -197,12 +199,12 @@ struct TransferStateMachine: ~Copyable {
             }
             actions.append(.report)
             guard answer.isStaged else { return accept() }
-            state = .flushing
+            state = .plain(.flushing)
             actions.append(.flush)
         case (.completed, .verify(let check)), (.unsatisfiable, .verify(let check)):
             replaceRound()
-            state = .verifying
-            actions.append(.verify(check))
+            state = .plain(.verifying)
+            actions.append(.check(check))
         case (.completed, .complete), (.unsatisfiable, .complete): succeed()
         case (.unsatisfiable(_, let failure), .nothing): fail(failure)
         case (_, .body), (_, .verify), (_, .complete), (_, .nothing):
@@ -213,7 +215,9 @@ struct TransferStateMachine: ~Copyable {
     // MARK: Answers
 
     private func isAccepted(_ status: Int) -> Bool {
-        options.acceptedStatuses.contains(status) || status == 304 && request.isConditional
+        let conditions = ["If-None-Match", "If-Modified-Since"]
+        return options.acceptedStatuses.contains(status)
+            || status == 304 && conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
     }
 
     /// Whether the body of a redirect is wanted: it may be the answer.
@@ -227,7 +231,9 @@ struct TransferStateMachine: ~Copyable {
         if 100..<200 ~= response.statusCode { return }
         var answer = Answer(response: response.from(request.url))
         self.answer = answer
-        guard isAccepted(response.statusCode), response.statusCode != 304 else { return state = .sampling }
+        guard isAccepted(response.statusCode), response.statusCode != 304 else {
+            return state = .plain(.sampling)
+        }
         do {
             answer.part = try answer.response.checkedPart(askedBy: request)
             answer.announced =
@@ -240,16 +246,17 @@ struct TransferStateMachine: ~Copyable {
             return fail(DataSourceError.tooLarge(url, limit: limit))
         }
         // Anything but a 206 that comes in place of the rest is another answer.
-        answer.isStaged = options.validateResponse != nil && !(hasAccepted && response.statusCode == 206)
+        let validate = hasAccepted && response.statusCode == 206 ? nil : options.validateResponse
+        answer.isStaged = validate != nil
         self.answer = answer
-        guard answer.isStaged else { return consult(.begin(answer)) }
-        state = .staging
-        actions.append(.validate(answer.response))
+        guard let validate else { return consult(.begin(answer)) }
+        state = .plain(.staging)
+        actions.append(.check { [response = answer.response] in try validate(response) })
     }
 
     private mutating func take(_ data: Data) {
         wasHeard = true
-        switch state {
+        switch phase {
         case .staging, .flushing: if count(data) { actions.append(.stage(data)) }
         case .receiving, .paused: if count(data) { actions.append(.deliver(data)) }
         default:
@@ -265,7 +272,7 @@ struct TransferStateMachine: ~Copyable {
         let byteCount = Int64(data.count)
         answer?.received += byteCount
         received += byteCount
-        var isStaging: Bool { if case .staging = state { true } else { false } }
+        let isStaging = phase == .staging
         if !isStaging { progress.received += byteCount }
         let whole = answer?.received ?? 0
         if let limit = options.maximumByteCount, max(whole, isStaging ? 0 : progress.received) > limit {
@@ -283,7 +290,7 @@ struct TransferStateMachine: ~Copyable {
         wasHeard = true
         var failure: (any Error)? = shortfall
         if let error { failure = self.failure(for: error) }
-        switch state {
+        switch phase {
         case .staging, .flushing: answer?.end = .some(failure)
         case .sampling: if let answer { endSample(answer) }
         case .requesting: fail(failure ?? DataSourceError.malformedResponse(url, reason: "no status"))
@@ -304,7 +311,7 @@ struct TransferStateMachine: ~Copyable {
     private mutating func accept() {
         if let answer, !hasAccepted { actions.append(.accept(answer.response)) }
         hasAccepted = true
-        state = .receiving
+        state = .plain(.receiving)
         if case .some(let failure) = answer?.end { endBody(failure) }
     }
 
@@ -316,43 +323,49 @@ struct TransferStateMachine: ~Copyable {
         let failure = DataSourceError.status(.init(response, url: url, body: answer.sample))
         do {
             if let next = try request.redirected(by: response) {
-                guard options.onRedirect != nil else { return follow(next) }
-                replaceRound()
-                state = .asking(.redirect(next), orElse: failure)
+                guard let onRedirect = options.onRedirect else { return follow(next) }
                 let redirect = TransferRedirect(
                     request: request, response: response, next: next, count: redirectCount + 1)
-                return actions.append(.askRedirect(redirect))
+                return ask(.redirect, orElse: failure) {
+                    try onRedirect(redirect).map { $0.request(of: redirect) }
+                }
             }
         } catch {
             return fail(error)
         }
-        if response.statusCode == 401, options.onChallenge != nil, challengeCount < 3 {
+        if response.statusCode == 401, let onChallenge = options.onChallenge, challengeCount < 3 {
             challengeCount += 1
-            replaceRound()
-            state = .asking(.credentials, orElse: failure)
             let challenge = AuthenticationChallenge(
                 request: request, response: response, attempt: challengeCount)
-            return actions.append(.askCredentials(challenge))
+            return ask(.credentials, orElse: failure) { try onChallenge(challenge) }
         }
         if response.statusCode == 416 { return consult(.unsatisfiable(response, orElse: failure)) }
         fail(failure)
     }
 
-    private mutating func use(_ answered: Answered) {
+    private mutating func ask(
+        _ decision: Decision, orElse failure: DataSourceError,
+        _ question: @escaping @Sendable () throws -> Deferred<URLRequest?>
+    ) {
+        replaceRound()
+        state = .asking(decision, orElse: failure)
+        actions.append(.ask(question))
+    }
+
+    private mutating func use(_ answer: Result<URLRequest?, any Error>) {
         guard case .asking(let decision, let failure) = state else { return }
-        switch (answered, decision) {
-        case (.redirect(.follow), .redirect(let next)): follow(next)
-        case (.redirect(.change(let next)), _):
+        switch (answer, decision) {
+        case (.failure(let error), _): end(.failure(error))
+        case (.success(nil), _): fail(failure)
+        case (.success(let next?), .redirect):
             guard next.url?.isHTTP == true, next.url?.host?.isEmpty == false else {
                 let location = next.url?.absoluteString ?? ""
                 return fail(DataSourceError.invalidRedirect(url, location: location.withoutUserInfo))
             }
             follow(next)
-        case (.credentials(let next?), _):
+        case (.success(let next?), .credentials):
             do { try next.checkedAddress() } catch { return fail(error) }
             send(next)
-        case (.failed(let error), _): end(.failure(error))
-        case (.redirect, _), (.credentials, _): fail(failure)
         }
     }
 
@@ -370,10 +383,8 @@ struct TransferStateMachine: ~Copyable {
     /// Whether the transfer waits for the server, or for `onRedirect`. The time that the consumer or another closure
     /// takes does not count as silence.
     private var countsSilence: Bool {
-        switch state {
-        case .requesting, .staging, .flushing, .receiving, .sampling, .asking(.redirect, _): true
-        default: false
-        }
+        if case .asking(.redirect, _) = state { return true }
+        return [.requesting, .staging, .flushing, .receiving, .sampling].contains(phase)
     }
 
     private mutating func countSilence(_ isHeldUp: Bool) {

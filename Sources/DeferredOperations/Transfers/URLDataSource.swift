@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
 // Sound as `@unchecked Sendable`: it adds no properties.
 /// Loads what a URL names, over HTTP, into memory.
 ///
@@ -49,8 +45,6 @@ open class URLDataSource: TransferDataSource<URLDataSource.Response>, @unchecked
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
-        try transfer(into: { MemorySink($0) }) { [self] result, sink in
-            finish(with: Result { Response(data: sink.data, response: try result.get()) })
-        }
+        try transfer(into: { MemorySink($0) }) { Response(data: $1.data, response: $0) }
     }
 }

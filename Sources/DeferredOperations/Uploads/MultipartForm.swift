@@ -15,12 +15,7 @@ public import Foundation
 /// it has ended: so its length is known, and it can be sent again after a redirect or a challenge.
 /// ``TransferOptions/totalTimeout`` applies to the writing too.
 public struct MultipartForm: Sendable {
-    private enum Content {
-        case data(Data)
-        case file(URL)
-    }
-
-    private var parts: [(head: String, content: Content)] = []
+    private var parts: [(head: String, data: Data, file: URL?)] = []
     private let boundary: String
 
     /// Creates an empty form.
@@ -33,14 +28,14 @@ public struct MultipartForm: Sendable {
 
     /// Adds a field.
     public mutating func add(_ name: String, _ value: String) {
-        append(name, nil, nil, .data(value.asUTF8))
+        append(name, nil, nil, value.asUTF8)
     }
 
     /// Adds bytes as a file.
     public mutating func add(
         _ name: String, data: Data, fileName: String, contentType: String = "application/octet-stream"
     ) {
-        append(name, fileName, contentType, .data(data))
+        append(name, fileName, contentType, data)
     }
 
     /// Adds a regular file, which is read when the transfer starts.
@@ -49,11 +44,11 @@ public struct MultipartForm: Sendable {
     public mutating func add(
         _ name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream"
     ) {
-        append(name, fileName ?? file.lastPathComponent, contentType, .file(file))
+        append(name, fileName ?? file.lastPathComponent, contentType, file: file)
     }
 
     private mutating func append(
-        _ name: String, _ fileName: String?, _ contentType: String?, _ content: Content
+        _ name: String, _ fileName: String?, _ contentType: String?, _ data: Data = Data(), file: URL? = nil
     ) {
         var head = "Content-Disposition: form-data; name=\"\(Self.escaped(name))\""
         if let fileName { head += "; filename=\"\(Self.escaped(fileName))\"" }
@@ -61,7 +56,7 @@ public struct MultipartForm: Sendable {
             let line = contentType.split(whereSeparator: \.isNewline).joined(separator: " ")
             head += "\r\nContent-Type: \(line)"
         }
-        parts.append((head, content))
+        parts.append((head, data, file))
     }
 
     /// A name as it stands between quotation marks: escaped as browsers do (the HTML standard).
@@ -82,23 +77,19 @@ public struct MultipartForm: Sendable {
     func write(to target: PartFile, for request: URL, unless isCancelled: () -> Bool) throws {
         for part in parts {
             if isCancelled() { throw CancellationError() }
-            try target.write("--\(boundary)\r\n\(part.head)\r\n\r\n".asUTF8)
-            switch part.content {
-            case .data(let data): try target.write(data)
-            case .file(let file): try copy(file, to: target, request, isCancelled)
-            }
-            try target.write("\r\n".asUTF8)
+            try target.append("--\(boundary)\r\n\(part.head)\r\n\r\n".asUTF8)
+            try target.append(part.data)
+            if let file = part.file { try copy(file, to: target, request, isCancelled) }
+            try target.append("\r\n".asUTF8)
         }
-        try target.write("--\(boundary)--\r\n".asUTF8)
+        try target.append("--\(boundary)--\r\n".asUTF8)
     }
 
     private func copy(_ file: URL, to target: PartFile, _ request: URL, _ isCancelled: () -> Bool) throws {
         try file.checkUpload(to: request)
         do {
             try target.append(contentsOf: file, unless: isCancelled)
-        } catch let failure as FileFailure {
-            throw DataSourceError.cannotWrite(target.url, reason: failure.reason)
-        } catch  where !(error is CancellationError) {
+        } catch  where !(error is CancellationError || error is DataSourceError) {
             throw DataSourceError.invalidRequest(
                 request, reason: "\(file.path) cannot be read for the upload: \(error.localizedDescription)")
         }

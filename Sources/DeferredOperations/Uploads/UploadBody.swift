@@ -45,8 +45,8 @@ extension URL {
         }
         guard isFileURL else { throw failure("it is not a file URL") }
         var status = stat()
-        guard stat(path, &status) == 0 else { throw failure(FileFailure.last.reason) }
-        if let kind = FileFailure.kind(otherThanRegular: status.st_mode) { throw failure(kind) }
-        guard access(path, R_OK) == 0 else { throw failure(FileFailure.last.reason) }
+        guard stat(path, &status) == 0 else { throw failure(FileFault.last) }
+        if let kind = FileFault.kind(otherThanRegular: status.st_mode) { throw failure(kind) }
+        guard access(path, R_OK) == 0 else { throw failure(FileFault.last) }
     }
 }

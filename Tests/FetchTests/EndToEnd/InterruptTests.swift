@@ -96,11 +96,12 @@ struct InterruptTests {
     @Test("A signal that comes twice at once, as timeout(1) sends it, leaves no part file", arguments: 0..<5)
     func twice(_ round: Int) async throws {
         server.route("/half-\(round)", .stalled(after: 50_000, of: 100_000))
-        let program = try fetch.start([server.url("/half-\(round)"), server.url("/silent")])
+        let program = try fetch.start(
+            [server.url("/half-\(round)"), server.url("/silent")],
+            environment: ["FETCH_REPEAT_SECONDS": "3600"])
         await server.waitForRequests(seen: 2)
-        // Some of them come while the program is still dealing with the first. It expects no more after half a second.
-        let start = ContinuousClock.now
-        for _ in 0..<200 where ContinuousClock.now - start < .milliseconds(250) { program.send(SIGINT) }
+        // Some of them come while the program is still dealing with the first.
+        for _ in 0..<200 { program.send(SIGINT) }
         let outcome = await program.outcome
         #expect(outcome.status == 130 && !outcome.wasKilled)
         #expect(fetch.files().isEmpty)
