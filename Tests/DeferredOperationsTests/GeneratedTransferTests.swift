@@ -108,7 +108,7 @@ struct GeneratedTransferTests {
         let consume: () -> Void
 
         mutating func finish() {
-            simulation.start()
+            simulation.handle(.start, .prepared)
             for _ in 0..<20_000 where simulation.phase != .over { step() }
         }
 

@@ -21,101 +21,66 @@ struct RefusedAnswerTests {
     /// Downloads `/it`. Answers with `X-Refused` are refused, and others accepted, once so many bytes of
     /// their body have been received.
     private func download(
-        decidingAfter byteCount: Int64 = 0
+        decidingAfter byteCount: Int64 = 0, range: String? = nil
     ) -> Deferred<DownloadDataSource.File> {
         let watched = Watched()
         var options = TransferOptions.patient
         options.validateResponse = { response in
             while let source = watched.source, source.metrics.received < byteCount { sched_yield() }
-            guard response.value(forHTTPHeaderField: "X-Refused") != nil else { return }
-            throw Refused()
+            if response.value(forHTTPHeaderField: "X-Refused") != nil { throw Refused() }
         }
+        var request = URLRequest(url: fixture.url())
+        request.setValue(range, forHTTPHeaderField: "Range")
         let source = DownloadDataSource(
-            fixture.url("/it"), to: fixture.file("it"), options: .init(resumes: true),
-            transfer: options)
+            request, to: fixture.file(), options: .init(resumes: true), transfer: options)
         watched.source = source
         return source.request(on: fixture.queue)
     }
 
-    private func refused(_ byteCount: Int, etag: String) -> Answer {
-        .bytes(
-            Array(repeating: 7, count: byteCount),
-            headers: [("X-Refused", "1"), ("ETag", etag), ("Last-Modified", "Sat, 01 Jan 2022 00:00:00 GMT")])
-    }
+    private let refused = Answer.pattern(2000, headers: [("X-Refused", "1"), ("ETag", "\"other\"")])
 
-    private func contents(_ name: String = "it") -> Data? { fixture.contents(name) }
-
-    /// Leaves a part file of 400 bytes, from version 1.
-    private func leavePart() async throws -> [Data?] {
-        await expectFailure("truncated") {
-            try await fixture.download(
-                .resource(1000, etag: "\"v1\"", breakingOffAfter: 400), .init(resumes: true)
-            ).value
-        }
-        let left = [contents("it.part"), contents("it.part.from")]
-        #expect(left[0] == Data(Pattern.bytes(400)))
-        return left
-    }
-
-    @Test("O5: a part file stays as it was when the answer to its continuation is refused")
+    @Test(
+        "O5: a part file stays as it was when the answer to its continuation is refused, or of a wrong length"
+    )
     func partStays() async throws {
-        let left = try await leavePart()
-        fixture.server.route("/it", refused(2000, etag: "\"other\""))
-        await #expect(throws: Refused.self) {
-            try await download(decidingAfter: 2000).value
+        await fixture.leavePart()
+        let record = fixture.contents("it.part.from")
+        func expectPart() {
+            #expect(fixture.isPattern(400, "it.part") && fixture.contents("it.part.from") == record)
         }
-        #expect([contents("it.part"), contents("it.part.from")] == left)
-        fixture.server.route("/it", .resource(1000, etag: "\"v1\""))
-        let file = try await download().value
-        #expect(file.resumedAt == 400 && contents() == Data(Pattern.bytes(1000)))
+        fixture.server.route("/it", refused)
+        await #expect(throws: Refused.self) { try await download(decidingAfter: 2000).value }
+        expectPart()
+        await expectFailure("unexpectedLength") {
+            try await fixture.download(.none, .init(resumes: true, expectedByteCount: 1000)).value
+        }
+        expectPart()
+        let limited = TransferOptions(maximumByteCount: 1500, silenceTimeout: .seconds(3600))
+        await expectFailure("tooLarge") {
+            try await fixture.download(.none, .init(resumes: true), transfer: limited).value
+        }
+        expectPart()
+        try await fixture.expectDownload(of: 1000, resumedAt: 400, .resource(1000, etag: "\"a\""))
     }
 
     @Test("O5: an answer that is accepted after its body has come is in the file, as far as it has come")
     func acceptedLate() async throws {
         let headers = [("ETag", "\"v1\"")]
         fixture.server.route("/it", .truncated(after: 2_500_000, of: 3_000_000, headers: headers))
-        await #expect(throws: DataSourceError.self) {
-            try await download(decidingAfter: 2_500_000).value
-        }
-        #expect(contents("it.part") == Data(Pattern.bytes(2_500_000)))
+        await expectFailure("truncated") { try await download(decidingAfter: 2_500_000).value }
+        #expect(fixture.isPattern(2_500_000, "it.part"))
         fixture.server.route("/it", .resource(3_000_000, etag: "\"v1\""))
-        let file = try await download(decidingAfter: 500_000).value
-        #expect(file.resumedAt == 2_500_000 && file.byteCount == 3_000_000)
-        #expect(contents() == Data(Pattern.bytes(3_000_000)))
-    }
-
-    @Test("O5: a part file stays as it was when the answer has another length than expected")
-    func otherLength() async throws {
-        let left = try await leavePart()
-        let other = Answer.pattern(2000, headers: [("ETag", "\"other\"")])
-        await expectFailure("unexpectedLength") {
-            try await fixture.download(other, .init(resumes: true, expectedByteCount: 1000)).value
-        }
-        #expect([contents("it.part"), contents("it.part.from")] == left)
-        await expectFailure("tooLarge") {
-            try await fixture.download(
-                other, .init(resumes: true),
-                transfer: .init(maximumByteCount: 1500, silenceTimeout: .seconds(3600))
-            ).value
-        }
-        #expect([contents("it.part"), contents("it.part.from")] == left)
+        #expect(try await download(decidingAfter: 500_000).value.resumedAt == 2_500_000)
+        #expect(fixture.isPattern(3_000_000))
     }
 
     @Test("O5: another resource that comes in place of the rest of a body is validated, too")
     func changedRest() async throws {
-        let part = Answer.bytes(
-            Array(Pattern.bytes(500)), status: 206,
-            headers: [("ETag", "\"v1\""), ("Content-Range", "bytes 0-499/1000")])
-        let other = refused(2000, etag: "\"other\"")
-        fixture.server.route("/it") { $0[header: "Range"] == "bytes=0-999" ? part : other }
-        var options = TransferOptions.patient
-        options.validateResponse = { response in
-            if response.value(forHTTPHeaderField: "X-Refused") != nil { throw Refused() }
-        }
-        await #expect(throws: Refused.self) {
-            try await fixture.download(range: "bytes=0-999", .init(resumes: true), transfer: options).value
-        }
+        let headers = [("ETag", "\"v1\""), ("Content-Range", "bytes 0-499/1000")]
+        let (part, refused) = (Answer.bytes(Pattern.bytes(500), status: 206, headers: headers), refused)
+        fixture.server.route("/it") { $0[header: "Range"] == "bytes=0-999" ? part : refused }
+        await #expect(throws: Refused.self) { try await download(range: "bytes=0-999").value }
         #expect(fixture.ranges == ["bytes=0-999", "bytes=500-999"])
-        #expect(contents("it.part") == Data(Pattern.bytes(500)))
+        #expect(fixture.isPattern(500, "it.part"))
     }
 }

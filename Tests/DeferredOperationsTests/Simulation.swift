@@ -46,20 +46,26 @@ struct Simulation: ~Copyable {
 
     var phase: Machine.Phases { machine.state.phase }
 
-    /// Has the machine handle an event of the present round.
-    mutating func handle(_ event: Machine.Event) { handle(event, of: machine.round) }
+    /// Has the machine handle events, each of the round that is then the present one.
+    mutating func handle(_ events: Machine.Event...) {
+        for event in events { handle(event, of: machine.round) }
+    }
 
-    mutating func handle(_ event: Machine.Event, of round: Int?) {
-        let hadEnded = machine.state.hasEnded
-        for action in machine.handle(event, of: round) {
-            let name = Self.name(of: action)
-            actions.append(name)
-            if hadEnded, !["drop", "close", "discard"].contains(name) {
-                faults.append("\(name) after the end")
+    mutating func handle(_ events: Machine.Event..., of round: Int?) {
+        for event in events {
+            let hadEnded = machine.state.hasEnded
+            for action in machine.handle(event, of: round) {
+                let name = Self.name(of: action)
+                actions.append(name)
+                if hadEnded, !["drop", "close", "discard"].contains(name) {
+                    faults.append("\(name) after the end")
+                }
+                perform(action)
             }
-            perform(action)
         }
     }
+
+    mutating func tick(_ count: Int) { for _ in 0..<count { handle(.tick(isHeldUp: false)) } }
 
     private mutating func perform(_ action: Machine.Action) {
         switch action {
@@ -99,17 +105,17 @@ struct Simulation: ~Copyable {
         }
     }
 
-    /// Passes the next staged piece to the sink, or says that there is none.
-    mutating func flush() {
-        guard !stage.isEmpty else { return handle(.flushed) }
-        let piece = stage.removeFirst()
-        delivered.append(piece)
-        do { _ = try sink.receive(piece) } catch { handle(.failed(error, .transfer)) }
-    }
-
-    mutating func start() {
-        handle(.start)
-        handle(.prepared)
+    /// Passes the next staged piece to the sink, or says that there is none, so many times.
+    mutating func flush(_ times: Int = 1) {
+        for _ in 0..<times {
+            guard !stage.isEmpty else {
+                handle(.flushed)
+                continue
+            }
+            let piece = stage.removeFirst()
+            delivered.append(piece)
+            do { _ = try sink.receive(piece) } catch { handle(.failed(error, .transfer)) }
+        }
     }
 
     /// Returns a simulation that has sent its first request.
@@ -118,7 +124,7 @@ struct Simulation: ~Copyable {
         suspendsTasks: Bool = false
     ) -> Simulation {
         var simulation = Simulation(request, options, into: sink, suspendsTasks: suspendsTasks)
-        simulation.start()
+        simulation.handle(.start, .prepared)
         return simulation
     }
 

@@ -3,12 +3,11 @@ import LoopbackServer
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
-struct ManyURLsTests {
+struct ManyURLsTests: ProgramSuite {
+    let fetch = FetchProgram(serving: ["/a.txt": .text("first\n")])
+
     @Test("4,000 URLs from --input are fetched, in little more memory than 500")
     func memory() async throws {
-        let server = try LoopbackServer()
-        server.route("/a.txt", .text("first\n"))
-        let fetch = try FetchProgram()
         func peak(_ count: Int) async throws -> Int? {
             let gate = Gate()
             server.route("/last", .held(by: gate, then: .text("last\n")))
@@ -16,8 +15,7 @@ struct ManyURLsTests {
             let paths = (1..<count).map { "/a.txt?\($0)" } + ["/last"]
             let list = paths.map(server.url).joined(separator: "\n")
             let before = server.requests.count
-            let program = try fetch.start(
-                ["-q", "-j", "16", "-d", folder, "--input", "-"], input: list)
+            let program = try fetch.start(["-q", "-j", "16", "-d", folder, "--input", "-"], input: list)
             await server.waitForRequests(seen: before + count)
             let peak = Self.peakMemory(of: program)
             gate.open()
