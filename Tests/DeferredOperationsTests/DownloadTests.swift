@@ -125,37 +125,6 @@ struct DownloadTests {
         }
     }
 
-    // MARK: Continuing
-
-    @Test(
-        "O5: a download continues where an earlier one ended, if the server has the same thing",
-        arguments: [
-            ["\"v1\"", nil], [nil, "Sat, 01 Jan 2022 00:00:00 GMT"],
-            ["W/\"weak\"", "Sat, 01 Jan 2022 00:00:00 GMT"],
-        ] as [[String?]])
-    func resume(_ validators: [String?]) async throws {
-        let (etag, lastModified) = (validators[0], validators[1])
-        await fixture.leavePart(400_000, of: 1_000_000, etag: etag, lastModified: lastModified)
-        let answer = Answer.resource(1_000_000, etag: etag, lastModified: lastModified)
-        try await fixture.expectDownload(of: 1_000_000, resumedAt: 400_000, answer)
-    }
-
-    @Test(
-        "O5: a download starts again if the server has something else by now, or less than the part file",
-        arguments: [(500, "\"b\""), (300, "\"a\"")])
-    func changed(_ byteCount: Int, _ etag: String) async throws {
-        await fixture.leavePart()
-        try await fixture.expectDownload(of: byteCount, .resource(byteCount, etag: etag))
-    }
-
-    @Test("O5: without a validator there is nothing to resume, and no part file stays")
-    func nothingToResume() async throws {
-        await #expect(throws: DataSourceError.self) {
-            try await download(.truncated(after: 10, of: 100), resumes: true).value
-        }
-        #expect(fixture.names.isEmpty)
-    }
-
     @Test("O5: two downloads do not write one part file")
     func busy() async throws {
         let gate = Gate()

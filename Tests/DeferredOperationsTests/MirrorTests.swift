@@ -1,6 +1,5 @@
 import Deferred
 import DeferredOperations
-import DeferredTesting
 import Foundation
 import LoopbackServer
 import Testing
@@ -19,8 +18,6 @@ struct MirrorTests {
         return fixture.download(path: "/0", .init(resumes: resumes, mirrors: mirrors, verify: verify))
     }
 
-    private var ranges: [String?] { fixture.ranges }
-
     private struct Wrong: Error {}
 
     /// Throws unless a file is the pattern.
@@ -28,18 +25,6 @@ struct MirrorTests {
         guard FileManager.default.contents(atPath: part.path) == Data(Pattern.bytes(1000)) else {
             throw Wrong()
         }
-    }
-
-    @Test("O5: each mirror continues where the one before it stopped", arguments: [false, true])
-    func continues(_ resumes: Bool) async throws {
-        let breaking = [
-            Answer.resource(1000, etag: "\"a\"", breakingOffAfter: 300),
-            .resource(1000, etag: "\"b\"", breakingOffAfter: 300), .status(503),
-        ]
-        _ = try await download(breaking + [.resource(1000)], resumes: resumes).value
-        #expect(ranges == [nil, "bytes=300-", "bytes=600-", "bytes=600-"])
-        #expect(fixture.server.requests.allSatisfy { $0[header: "If-Range"] == nil })
-        #expect(fixture.names == ["it"] && fixture.isPattern(1000))
     }
 
     @Test("O5: a mirror that has another file, or knows no ranges, sends the whole")
@@ -56,28 +41,20 @@ struct MirrorTests {
             ),
         ]
         for (answers, expected) in rows {
-            let before = ranges.count
+            let before = fixture.ranges.count
             let file = try await download([begun] + answers).value
             #expect(fixture.isPattern(Int(file.byteCount)))
             let all: [String?] = [nil, "bytes=300-"] + expected
-            #expect(Array(ranges[before...]) == all)
+            #expect(Array(fixture.ranges[before...]) == all)
             try FileManager.default.removeItem(at: fixture.file())
         }
-    }
-
-    @Test("O5: where all mirrors fail, the last one's error is the outcome")
-    func allFail() async throws {
-        await expectFailure("status", "\(fixture.url("/2")): 404") {
-            try await download([.status(500), .hungUp, .status(404)]).value
-        }
-        #expect(fixture.names.isEmpty)
     }
 
     @Test("O5: after a mirror whose file fails its verification, the next one is asked for the whole")
     func wrongContent() async throws {
         let wrong = Answer.bytes(Array(repeating: 7, count: 1000), headers: [("ETag", "\"a\"")])
         _ = try await download([wrong, .resource(1000, etag: "\"a\"")], verify: isPattern).value
-        #expect(fixture.isPattern(1000) && ranges == [nil, nil])
+        #expect(fixture.isPattern(1000) && fixture.ranges == [nil, nil])
     }
 
     @Test("O5: a file of several mirrors' parts that fails its verification is requested as a whole")
@@ -89,11 +66,11 @@ struct MirrorTests {
         }
         let answers = [wrong, .resource(1000, etag: "\"b\"")]
         _ = try await download(answers, verify: isPattern).value
-        #expect(fixture.isPattern(1000) && ranges == [nil, "bytes=300-", nil])
+        #expect(fixture.isPattern(1000) && fixture.ranges == [nil, "bytes=300-", nil])
         try FileManager.default.removeItem(at: fixture.file())
         // Once only.
         await #expect(throws: Wrong.self) { try await download(answers) { _ in throw Wrong() }.value }
-        #expect(ranges.suffix(3) == [nil, "bytes=300-", nil] && fixture.names.isEmpty)
+        #expect(fixture.ranges.suffix(3) == [nil, "bytes=300-", nil] && fixture.names.isEmpty)
     }
 
     @Test("O5: a later download continues what any of the mirrors left")

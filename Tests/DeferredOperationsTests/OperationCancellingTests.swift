@@ -24,20 +24,26 @@ struct OperationCancellingTests {
         }
     }
 
-    /// Notes what is called. `body` is its `execute()`.
+    /// Notes what is called, around what a test does then.
     private final class Noting: ConcurrentDataSource<Int>, @unchecked Sendable {
         let calls = Observations<String>()
-        let body: @Sendable (Noting) -> Void
-        init(_ body: @escaping @Sendable (Noting) -> Void) {
-            self.body = body
+        private let onExecute: @Sendable (Noting) -> Void
+        private let onStop: @Sendable () -> Void
+        init(
+            onStop: @escaping @Sendable () -> Void = {}, onExecute: @escaping @Sendable (Noting) -> Void
+        ) {
+            (self.onExecute, self.onStop) = (onExecute, onStop)
             super.init()
         }
         override func execute() throws {
             calls.note("execute")
-            body(self)
+            onExecute(self)
             calls.note("executed")
         }
-        override func stop() { calls.note("stop, finished: \(isFinished)") }
+        override func stop() {
+            onStop()
+            calls.note("stop, finished: \(isFinished)")
+        }
     }
 
     // MARK: Before it has started
@@ -148,34 +154,26 @@ struct OperationCancellingTests {
 
     @Test("O2: cancelled while execute() runs, the operation does not finish before stop() has returned")
     func finishedAfterStop() {
-        final class Observed: ConcurrentDataSource<Int>, @unchecked Sendable {
-            let started = DispatchSemaphore(value: 0)
-            let wasCancelled = DispatchSemaphore(value: 0)
-            let stopping = DispatchSemaphore(value: 0)
-            let cancelHasReturned = DispatchSemaphore(value: 0)
-            let finished = Observations<Bool>()
-            override func execute() throws {
-                started.signal()
-                wasCancelled.wait()
-            }
-            override func stop() {
-                stopping.signal()
-                cancelHasReturned.wait()
-                finished.note(isFinished)
-            }
+        let (started, wasCancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (stopping, cancelHasReturned) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let source = Noting(onStop: {
+            stopping.signal()
+            cancelHasReturned.wait()
+        }) { _ in
+            started.signal()
+            wasCancelled.wait()
         }
-        let source = Observed()
         let request = source.request(on: queue).recover { _ -> Int in
             // The cancel settles the Deferred, and then returns, while the queue's thread is in `stop()`.
-            source.wasCancelled.signal()
-            source.stopping.wait()
+            wasCancelled.signal()
+            stopping.wait()
             return 1
         }
-        source.started.wait()
+        started.wait()
         source.cancel()
-        source.cancelHasReturned.signal()
+        cancelHasReturned.signal()
         queue.finishAll()
-        #expect(source.finished.all == [false])
+        #expect(source.calls.all == ["execute", "executed", "stop, finished: false"])
         #expect(try! request.currentResult?.get() == 1)
     }
 

@@ -50,13 +50,6 @@ struct OperationTests {
         await expectFailure(nil, "requested or started before") { try await started.request(on: queue).value }
     }
 
-    @Test("A closure that loses its resolver ends with .abandoned, and the operation finishes")
-    func abandoned() {
-        let ended = ConcurrentDataSource<Int> { (_: Resolver<Int>) in }.request(on: queue)
-        queue.finishAll()
-        #expect(throws: DeferredError.abandoned) { try ended.currentResult?.get() }
-    }
-
     @Test("queue.deferred runs on the queue, in the plain and in the nested form")
     func deferToQueue() async throws {
         #expect(try await queue.deferred { OperationQueue.current === queue }.value)
@@ -185,23 +178,29 @@ struct OperationTests {
         #expect(requests.allSatisfy { $0.currentResult != nil })
     }
 
-    @Test("A queue's limit applies to concurrent sources until they finish")
-    func limit() {
-        queue.maxConcurrentOperationCount = 3
-        let changes = Observations<Int>()
-        for _ in 0..<60 {
-            _ = ConcurrentDataSource<Int> { resolver in
-                changes.note(1)
-                DispatchQueue.global().async {
-                    changes.note(-1)
-                    resolver.resolve(0)
-                }
-            }
-            .request(on: queue)
+    @Test("A1: whatever calls the closure does not retain the handle that it returns")
+    func abandonedByClosures() async {
+        let (cache, latest) = (DeferredCache<Int, Int>(), DeferredLatest())
+        let lockFile = FileManager.default.temporaryDirectory.appendingPathComponent("lock-\(UUID())")
+        let filesystemLock = DeferredFilesystemLock(path: lockFile.path)
+        let never = { @Sendable () -> Deferred<Int> in Deferred() }
+        let outcomes: [(String, Deferred<Int>)] = [
+            ("then", Deferred.resolved(1).then { _ in never() }),
+            ("operation", ConcurrentDataSource(awaiting: never).request(on: queue)),
+            ("resolver", ConcurrentDataSource { (_: Resolver<Int>) in }.request(on: queue)),
+            ("operation queue", queue.deferredFollowing(never)),
+            ("dispatch queue", DispatchQueue.global().deferredFollowing(never)),
+            ("semaphore", DeferredSemaphore(1).run(never)), ("lock", DeferredLock().run(never)),
+            ("file lock", filesystemLock.run(never)), ("latest", latest.run(never)),
+            ("retry", Deferred.retry(attempts: 2, delay: .none, never)),
+            ("repeating", Deferred.repeating(every: .seconds(1), never).thenReturn(1)),
+            ("cache", cache.value(for: 1, never)),
+            ("list", DeferredList([1], limit: 1) { _ in never() }.values().thenReturn(1)),
+        ]
+        for (name, outcome) in outcomes {
+            await #expect(throws: DeferredError.abandoned, "\(name)") { try await outcome.value }
         }
         queue.finishAll()
-        var inProgress: [Int] = []
-        for change in changes.all { inProgress.append((inProgress.last ?? 0) + change) }
-        #expect(inProgress.count == 120 && inProgress.max()! <= 3)
+        try? FileManager.default.removeItem(at: lockFile)
     }
 }

@@ -18,6 +18,14 @@ struct Seeded: RandomNumberGenerator {
     mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
 }
 
+/// Returns the seeds of that many random cases, or that of the environment's `SEED` alone, and prints the first.
+func seeds(_ count: UInt64, _ test: String) -> Range<UInt64> {
+    let chosen = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) }
+    let first = chosen ?? .random(in: 0 ... .max / 2)
+    print("\(test) seed: \(first)")
+    return first..<first + (chosen == nil ? count : 1)
+}
+
 /// Performs the actions of a state machine without a server, tasks or threads, and notes what happened.
 struct Simulation: ~Copyable {
     typealias Machine = TransferStateMachine

@@ -19,9 +19,10 @@ final class TransferFixture: Sendable {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transfer-\(UUID())")
 
     /// Starts the server. Where it cannot be started, no test can run.
-    init() {
+    init(serving answer: Answer? = nil) {
         server = try! LoopbackServer()
         try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if let answer { server.route("/it", answer) }
     }
 
     deinit {
@@ -122,16 +123,11 @@ final class TransferFixture: Sendable {
         #expect(isPattern(byteCount, from: first) && names == ["it"], sourceLocation: sourceLocation)
     }
 
-    /// Leaves a part file, of a resource that breaks off after so many bytes.
-    func leavePart(
-        _ byteCount: Int = 400, of total: Int = 1000, etag: String? = "\"a\"", lastModified: String? = nil,
-        range: String? = nil
-    ) async {
+    /// Leaves a part file of 400 bytes.
+    func leavePart(of total: Int = 1000, range: String? = nil) async {
+        let breaking = Answer.resource(total, etag: "\"a\"", breakingOffAfter: 400)
         await expectFailure("truncated") {
-            try await download(
-                .resource(total, etag: etag, lastModified: lastModified, breakingOffAfter: byteCount),
-                range: range, .init(resumes: true)
-            ).value
+            try await download(breaking, range: range, .init(resumes: true)).value
         }
         #expect(names == ["it.part", "it.part.from"])
     }

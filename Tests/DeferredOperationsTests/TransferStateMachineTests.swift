@@ -267,17 +267,26 @@ struct TransferStateMachineTests {
         #expect(simulation.actions.filter { $0 == "accept" }.count == 1)
     }
 
-    @Test("O5: what a mirror sends is validated, also if it is the rest of a body")
-    func validatedMirror() {
+    @Test("O5: what a mirror sends is validated, and the rest after a pause is not, and is no head again")
+    func validatedRest() {
         var rest = request
         rest.setValue("bytes=1-", forHTTPHeaderField: "Range")
-        var simulation = Simulation.started(
-            request, validating, into: ScriptedSink(request, mirrors: [rest]))
-        simulation.handle(head(), .validated(nil))
-        simulation.flush()
-        simulation.handle(.completed(URLError(.networkConnectionLost)))
-        simulation.handle(head(206, ["Content-Range": "bytes 1-2/3"]))
-        #expect(simulation.phase == .staging)
+        let part = head(206, ["Content-Range": "bytes 1-2/3"])
+        let sink = ScriptedSink(rest, isEndless: true, mirrors: [rest])
+        var simulation = Simulation.started(rest, validating, into: sink)
+        for end in [URLError(.networkConnectionLost), nil] {
+            simulation.handle(part)
+            #expect(simulation.phase == .staging)
+            simulation.handle(.validated(nil))
+            simulation.flush()
+            sink.isFull = end == nil
+            if let end { simulation.handle(.completed(end)) }
+        }
+        for _ in 0..<3 {
+            simulation.handle(bytes("a"), .room, part)
+            #expect(simulation.phase == .receiving)
+        }
+        #expect(simulation.actions.filter { $0 == "accept" }.count == 2)
     }
 
     // MARK: Silence

@@ -95,16 +95,6 @@ struct CurlHabitsTests: ProgramSuite {
         for name in ["own", "a.txt"] { #expect(try #require(try modified(name)) > sent + 1e9 / 2, "\(name)") }
     }
 
-    @Test("--cacert and --insecure are named as impossible, before anything is fetched")
-    func certificates() async throws {
-        for options in [["--cacert", "ca.pem"], ["--insecure"], ["-k"]] {
-            try await fetch.run(
-                options + [url("/a.txt")], status: 2,
-                saying: " is not possible: Foundation checks certificates")
-        }
-        #expect(server.requests.isEmpty)
-    }
-
     @Test("http_proxy names a proxy, and no_proxy the hosts that are asked without it")
     func proxy() async throws {
         server.route("http://elsewhere.invalid/a.txt", .text("by proxy\n"))
