@@ -22,31 +22,28 @@ struct DataSourceManagerTests {
 
     let log = Observations<Int>()
 
-    private func wait(for count: Int) async { await log.wait(for: count) }
+    private func held(_ count: Int) -> [Held] { (0..<count).map { Held($0, log) } }
 
-    /// Waits until the condition is true.
-    private func wait(until isSo: () -> Bool) async {
-        while !isSo() { await Task.yield() }
-    }
+    private func wait(until isSo: () -> Bool) async { while !isSo() { await Task.yield() } }
 
     @Test("At most four are in progress, the others wait in a queue; the limit may change")
     func limit() async {
         let manager = DataSourceManager()
-        let sources = (0..<10).map { Held($0, log) }
+        let sources = held(10)
         let requests = sources.map { manager.request($0) }
-        await wait(for: 4)
+        await log.wait(for: 4)
         #expect(manager.underWay == 4 && manager.waiting == 6 && Set(log.all) == [0, 1, 2, 3])
         sources[0].end()
-        await wait(for: 5)
+        await log.wait(for: 5)
         #expect(log.all.last == 4 && manager.underWay == 4)
         manager.limit = 6
-        await wait(for: 7)
+        await log.wait(for: 7)
         manager.limit = 1
         for index in [1, 2, 3, 4, 5] { sources[index].end() }
         await wait { manager.underWay == 1 }
         #expect(log.all.count == 7 && manager.waiting == 3)
         for index in 6..<10 {
-            await wait(for: index + 1)
+            await log.wait(for: index + 1)
             sources[index].end()
         }
         for (index, request) in requests.enumerated() { #expect(try! await request.value == index) }
@@ -60,14 +57,14 @@ struct DataSourceManagerTests {
     )
     func order() async {
         let manager = DataSourceManager(limit: 1)
-        let sources = (0..<6).map { Held($0, log) }
+        let sources = held(6)
         sources[3].queuePriority = .high
         sources[1].queuePriority = .low
         sources[5].queuePriority = .high
         sources[5].addDependency(sources[1])
         let requests = sources.map { manager.request($0) }
         for (count, index) in [0, 3, 2, 4, 1, 5].enumerated() {
-            await wait(for: count + 1)
+            await log.wait(for: count + 1)
             sources[index].end()
         }
         for request in requests { _ = try! await request.value }
@@ -77,47 +74,37 @@ struct DataSourceManagerTests {
     @Test("O2: cancelled in line it ends at once, and its operation finishes without a place")
     func cancelled() async throws {
         let manager = DataSourceManager(limit: 1)
-        let sources = (0..<4).map { Held($0, log) }
+        let sources = held(4)
         sources[3].addDependency(sources[0])
         let requests = sources.map { manager.request($0) }
-        await wait(for: 1)
+        await log.wait(for: 1)
         requests[1].cancel()
         sources[3].cancel()
         try #require(manager.waiting == 1)
         for index in [1, 3] {
             await #expect(throws: CancellationError.self) { try await requests[index].value }
-            await finished(sources[index])
+            await wait { sources[index].isFinished }
         }
         #expect(manager.underWay == 1)
         sources[0].end()
-        await wait(for: 2)
+        await log.wait(for: 2)
         sources[2].end()
         #expect(try! await requests[2].value == 2)
         #expect(log.all == [0, 2])
     }
 
-    private func finished(_ operation: Operation) async {
-        let (deferred, resolver) = Deferred<Void>.withResolver()
-        let witness = BlockOperation { resolver.resolve() }
-        witness.addDependency(operation)
-        OperationQueue().addOperation(witness)
-        try? await deferred.value
-        #expect(operation.isFinished)
-    }
-
     @Test("A host has only so many places")
     func perHost() async throws {
-        let server = try LoopbackServer()
-        let gate = Gate()
-        server.route("/it", .held(by: gate, then: .text("x")))
+        let (fixture, gate) = (TransferFixture(), Gate())
+        fixture.server.route("/it", .held(by: gate, then: .text("x")))
         let manager = DataSourceManager(limit: 6, limitPerHost: 2)
         let requests = (0..<8).map { index in
             // Two names for this machine.
             let host = index < 4 ? "127.0.0.1" : "localhost"
-            return manager.request(
-                URLDataSource(URL(string: "http://\(host):\(server.port)/it")!, options: .patient))
+            let url = URL(string: "http://\(host):\(fixture.server.port)/it")!
+            return manager.request(URLDataSource(url, options: .patient))
         }
-        await server.waitForRequests(underWay: 4)
+        await fixture.server.waitForRequests(underWay: 4)
         #expect(manager.underWay == 4 && manager.waiting == 4)
         manager.limitPerHost = nil
         #expect(manager.underWay == 6)
@@ -126,7 +113,7 @@ struct DataSourceManagerTests {
         await wait { manager.underWay == 0 }
         // The places of the host are free again.
         manager.limitPerHost = 1
-        let last = manager.request(URLDataSource(URL(string: server.url("/it"))!, options: .patient))
+        let last = manager.request(URLDataSource(fixture.url(), options: .patient))
         try #require(manager.waiting == 0)
         _ = try await last.value
     }
@@ -136,11 +123,11 @@ struct DataSourceManagerTests {
         let manager = DataSourceManager(limit: 1)
         var uses = manager.networkUse.makeAsyncIterator()
         #expect(await uses.next() == false && !manager.isNetworkInUse)
-        let sources = (0..<3).map { Held($0, log) }
+        let sources = held(3)
         let requests = sources.map { manager.request($0) }
         #expect(await uses.next() == true && manager.isNetworkInUse)
         for index in 0..<3 {
-            await wait(for: index + 1)
+            await log.wait(for: index + 1)
             sources[index].end()
         }
         for request in requests { _ = try! await request.value }
@@ -162,10 +149,10 @@ struct DataSourceManagerTests {
     @Test("stop() cancels everything, fires when all has finished, and nothing more is taken")
     func stop() async {
         let manager = DataSourceManager(limit: 2)
-        let sources = (0..<5).map { Held($0, log) }
+        let sources = held(5)
         sources[4].addDependency(sources[3])
         let requests = sources.map { manager.request($0) }
-        await wait(for: 2)
+        await log.wait(for: 2)
         try! await manager.stop().value
         #expect(sources.allSatisfy { $0.isFinished && $0.isCancelled } && log.all.count == 2)
         for request in requests { await #expect(throws: CancellationError.self) { try await request.value } }

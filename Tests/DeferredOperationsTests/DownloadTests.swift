@@ -14,34 +14,35 @@ struct DownloadTests {
         fixture.download(answer, .init(existing: existing, resumes: resumes))
     }
 
-    private func contents(_ name: String = "it") -> Data? { fixture.contents(name) }
-
     @Test("O5: a download is whole, and nothing else is there", arguments: [0, 1, 5_000_000])
     func whole(_ byteCount: Int) async throws {
-        let file = try await download(.pattern(byteCount)).value
-        #expect(file.byteCount == byteCount && file.url == fixture.file("it"))
-        #expect(contents() == Data(Pattern.bytes(byteCount)))
-        #expect(fixture.names == ["it"])
+        try await fixture.expectDownload(of: byteCount, .pattern(byteCount), .init())
         #expect(fixture.server.requests[0][header: "Accept-Encoding"] == "identity")
     }
 
+    // MARK: What exists at the destination
+
     @Test("O5: what exists at the destination is kept, replaced or a failure, by choice")
     func existing() async throws {
-        try Data("old".utf8).write(to: fixture.file("it"))
+        try fixture.write("old")
         await #expect(throws: DataSourceError.self) { try await download(.text("new")).value }
-        let kept = try await download(.text("new"), existing: .skip).value
-        #expect(kept.wasKept && kept.byteCount == 3 && contents()?.text == "old")
-        #expect(fixture.server.requests.isEmpty)
+        let kept = try await download(existing: .skip).value
+        #expect(kept.wasKept && kept.byteCount == 3 && fixture.server.requests.isEmpty)
+        for answer in [Answer.truncated(after: 10, of: 100), .reset(after: 0, of: 10), .status(500)] {
+            await #expect(throws: DataSourceError.self) {
+                try await download(answer, existing: .replace).value
+            }
+            #expect(fixture.contents()?.text == "old" && fixture.names == ["it"])
+        }
         let replaced = try await download(.text("newer"), existing: .replace).value
-        #expect(!replaced.wasKept && replaced.byteCount == 5 && contents()?.text == "newer")
-        #expect(fixture.names == ["it"])
+        #expect(!replaced.wasKept && replaced.byteCount == 5)
+        #expect(fixture.contents()?.text == "newer" && fixture.names == ["it"])
     }
 
     @Test("O5: a symbolic link at the destination stays: what it leads to is kept or replaced")
     func link() async throws {
-        let (link, target) = (fixture.file("it"), fixture.file("target"))
-        try FileManager.default.createSymbolicLink(
-            atPath: link.path, withDestinationPath: "target")
+        let link = fixture.file()
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "target")
         for existing in [DownloadDataSource.Existing.replace, .skip] {
             await expectFailure(
                 "cannotWrite", "\(link.path): cannot be written: it is a symbolic link that leads nowhere"
@@ -49,115 +50,79 @@ struct DownloadTests {
                 try await download(.text("new"), existing: existing).value
             }
         }
-        try Data("old".utf8).write(to: target)
-        #expect(try await download(.text("new"), existing: .skip).value.byteCount == 3)
+        try fixture.write("old", to: "target")
+        #expect(try await download(existing: .skip).value.byteCount == 3)
         #expect(fixture.server.requests.isEmpty)
         let file = try await download(.text("newer"), existing: .replace).value
         #expect(file.url == link && file.byteCount == 5)
-        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
-        #expect(contents("target")?.text == "newer" && fixture.names == ["it", "target"])
         await #expect(throws: DataSourceError.self) {
             try await download(.truncated(after: 5, of: 10), existing: .replace).value
         }
-        #expect(contents("target")?.text == "newer" && fixture.names == ["it", "target"])
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
+        #expect(fixture.contents("target")?.text == "newer" && fixture.names == ["it", "target"])
     }
 
-    @Test("O5: what is no file is neither replaced nor taken for a download", arguments: ["folder", "pipe"])
-    func noFile(_ kind: String) async throws {
-        let path = fixture.file("it").path
-        if kind == "folder" {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        } else {
-            try #require(mkfifo(path, 0o600) == 0)
-        }
+    @Test("O5: what is no file is neither replaced nor taken for a download", arguments: [S_IFDIR, S_IFIFO])
+    func noFile(_ kind: mode_t) async throws {
+        let path = fixture.file().path
+        try #require((kind == S_IFDIR ? mkdir(path, 0o700) : mkfifo(path, 0o600)) == 0)
         for existing in [DownloadDataSource.Existing.replace, .skip] {
-            let reason = kind == "folder" ? "it is a directory" : "it is a pipe, a device or a socket"
+            let reason = kind == S_IFDIR ? "it is a directory" : "it is a pipe, a device or a socket"
             await expectFailure("cannotWrite", "\(path): cannot be written: \(reason)") {
                 try await download(.text("new"), existing: existing).value
             }
         }
         var status = stat()
-        #expect(
-            lstat(path, &status) == 0 && status.st_mode & S_IFMT == (kind == "folder" ? S_IFDIR : S_IFIFO))
+        #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == kind)
         #expect(fixture.server.requests.isEmpty && fixture.names == ["it"])
     }
 
-    @Test("O5: a file that appears at the destination during a download is not overwritten")
-    func appears() async throws {
+    @Test(
+        "O5: a file that appears at the destination during a download is not overwritten, and kept by .skip",
+        arguments: [DownloadDataSource.Existing.fail, .skip], [false, true])
+    func appears(_ existing: DownloadDataSource.Existing, _ resumes: Bool) async throws {
         let gate = Gate()
-        let request = download(.pattern(10, heldAfter: 5, by: gate))
+        let request = download(
+            .pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")]), existing: existing,
+            resumes: resumes)
         await fixture.server.waitForRequests(underWay: 1)
-        try Data("mine".utf8).write(to: fixture.file("it"))
+        try fixture.write("mine")
         gate.open()
-        await expectFailure("destinationExists") { try await request.value }
-        #expect(contents()?.text == "mine" && fixture.names == ["it"])
-    }
-
-    @Test("O5: a failure leaves what was at the destination, and nothing else")
-    func failureLeavesOld() async throws {
-        try Data("old".utf8).write(to: fixture.file("it"))
-        for answer in [Answer.truncated(after: 10, of: 100), .reset(after: 0, of: 10), .status(500)] {
-            await #expect(throws: DataSourceError.self) {
-                try await download(answer, existing: .replace).value
-            }
-            #expect(contents()?.text == "old" && fixture.names == ["it"])
+        if existing == .skip {
+            let file = try await request.value
+            #expect(file.wasKept && file.byteCount == 4 && fixture.names == ["it"])
+        } else {
+            await expectFailure("destinationExists") { try await request.value }
         }
-    }
-
-    @Test("O5: a destination that cannot be written is named, and the server is not asked")
-    func unwritable() async throws {
-        let path = fixture.file("no/such/folder/it").path
-        await expectFailure("cannotWrite", "\(path): cannot be written: No such file or directory") {
-            try await fixture.download(.text("x"), to: "no/such/folder/it").value
-        }
-        await expectFailure("cannotWrite", "it is a directory") {
-            try await fixture.download(.text("x"), to: "", .init(existing: .replace)).value
-        }
-        #expect(fixture.server.requests.isEmpty)
+        #expect(fixture.contents()?.text == "mine")
     }
 
     @Test(
-        "O5: a download continues where an earlier one ended, if the server has the same thing",
-        arguments: [
-            ["\"v1\"", nil], [nil, "Sat, 01 Jan 2022 00:00:00 GMT"],
-            ["W/\"weak\"", "Sat, 01 Jan 2022 00:00:00 GMT"],
-        ]
-            as [[String?]]
+        "O5: a destination that cannot be written is named, and the server is not asked; the longest name can be"
     )
-    func resume(_ validators: [String?]) async throws {
-        let (etag, lastModified) = (validators[0], validators[1])
-        await #expect(throws: DataSourceError.self) {
-            try await download(
-                .resource(1_000_000, etag: etag, lastModified: lastModified, breakingOffAfter: 400_000),
-                resumes: true
-            ).value
+    func unwritable() async throws {
+        for (name, words) in [
+            ("no/such/folder/it", "No such file or directory"), ("", "it is a directory"),
+            (String(repeating: "x", count: 256), ""),
+        ] {
+            await expectFailure("cannotWrite", "\(fixture.file(name).path): cannot be written: \(words)") {
+                try await fixture.download(.text("x"), to: name, .init(existing: .replace)).value
+            }
         }
-        #expect(fixture.names == ["it.part", "it.part.from"])
-        let file = try await download(
-            .resource(1_000_000, etag: etag, lastModified: lastModified), resumes: true
-        ).value
-        #expect(file.resumedAt == 400_000 && file.byteCount == 1_000_000)
-        #expect(contents() == Data(Pattern.bytes(1_000_000)) && fixture.names == ["it"])
+        #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
+        let name = String(repeating: "é", count: 127)
+        _ = try await fixture.download(to: name).value
+        #expect(fixture.names == [name])
     }
 
-    @Test(
-        "O5: a download starts again if the server has something else by now, or less than the part file",
-        arguments: [(500, "\"v2\""), (300, "\"v1\"")])
-    func changed(_ byteCount: Int, _ etag: String) async throws {
-        await #expect(throws: DataSourceError.self) {
-            try await download(.resource(1000, etag: "\"v1\"", breakingOffAfter: 400), resumes: true).value
+    @Test("O5: the folders of a destination are made where that was asked for")
+    func folders() async throws {
+        let file = try await fixture.download(.text("x"), to: "a/b/c/it", .init(createsFolders: true)).value
+        #expect(try Data(contentsOf: file.url).text == "x")
+        try fixture.write("", to: "file")
+        await expectFailure("cannotWrite") {
+            try await fixture.download(to: "file/it", .init(createsFolders: true)).value
         }
-        let file = try await download(.resource(byteCount, etag: etag), resumes: true).value
-        #expect(file.resumedAt == 0 && contents() == Data(Pattern.bytes(byteCount)))
-        #expect(fixture.names == ["it"])
-    }
-
-    @Test("O5: without a validator there is nothing to resume, and no part file stays")
-    func nothingToResume() async throws {
-        await #expect(throws: DataSourceError.self) {
-            try await download(.truncated(after: 10, of: 100), resumes: true).value
-        }
-        #expect(fixture.names.isEmpty)
     }
 
     @Test("O5: two downloads do not write one part file")
@@ -172,27 +137,15 @@ struct DownloadTests {
         #expect(fixture.names == ["it"])
     }
 
-    @Test("O6: a download that finds nothing new keeps what is there")
+    @Test("O6: a download that finds nothing new keeps what is there; with nothing there it is a failure")
     func notModified() async throws {
-        try Data("old".utf8).write(to: fixture.file("it"))
-        var options = TransferOptions.patient
-        options.ifNoneMatch = "\"a\""
-        let file = try await fixture.download(
-            .resource(10, etag: "\"a\""), .init(existing: .replace), transfer: options
-        ).value
-        #expect(
-            file.wasKept && file.byteCount == 3 && file.response?.statusCode == 304 && fixture.names == ["it"]
-        )
-    }
-
-    @Test("O5: the longest name that there can be is fine, a longer one an error before the server is asked")
-    func longNames() async throws {
-        await expectFailure("cannotWrite") {
-            try await fixture.download(.text("x"), to: String(repeating: "x", count: 256)).value
-        }
-        #expect(fixture.server.requests.isEmpty && fixture.names.isEmpty)
-        let name = String(repeating: "é", count: 127)
-        _ = try await fixture.download(.text("x"), to: name).value
-        #expect(fixture.names == [name])
+        let options = TransferOptions(silenceTimeout: .seconds(3600), ifNoneMatch: "\"a\"")
+        let answer = Answer.resource(10, etag: "\"a\"")
+        await expectFailure("status", "304") { try await fixture.download(answer, transfer: options).value }
+        #expect(fixture.names.isEmpty)
+        try fixture.write("old")
+        let file = try await fixture.download(.none, .init(existing: .replace), transfer: options).value
+        #expect(file.wasKept && file.byteCount == 3 && file.response?.statusCode == 304)
+        #expect(fixture.names == ["it"])
     }
 }

@@ -1,6 +1,5 @@
 import Deferred
 import DeferredOperations
-import DeferredTesting
 import Foundation
 import LoopbackServer
 import Testing
@@ -10,38 +9,32 @@ import Testing
 struct HandledFailureTests {
     let fixture = TransferFixture()
 
-    /// Refers to the source, so that a test can wait until it has been released.
-    ///
-    /// Sound as `@unchecked Sendable`: a test sets it before it waits.
-    private final class Released: @unchecked Sendable {
-        weak var source: StreamDataSource?
-    }
-
-    /// Collects what is reported while `body` uses a source, until that has been released.
+    /// Collects what is reported while `body` uses a source of `answer`, until that has been released.
     private func reports(
-        expected: Int = 0, _ body: @escaping @Sendable (StreamDataSource) async -> Void
+        of answer: Answer, expected: Int = 0, _ body: @escaping @Sendable (StreamDataSource) async -> Void
     ) async -> [String] {
-        let (reports, released, server) = (
-            Observations<String>(), Released(), fixture.url("/it").absoluteString
-        )
+        fixture.server.route("/it", answer)
+        let (reports, address) = (Observations<String>(), fixture.url().absoluteString)
         // Where the last reference is released is not known, so a handler for one task would miss it.
-        DeferredDiagnostics.setHandler { if "\($0)".contains(server) { reports.note("\($0)") } }
+        DeferredDiagnostics.setHandler { if "\($0)".contains(address) { reports.note("\($0)") } }
         defer { DeferredDiagnostics.setHandler(nil) }
+        weak var released: StreamDataSource?
         do {
-            let source = StreamDataSource(fixture.url("/it"), options: .patient)
-            released.source = source
+            let source = StreamDataSource(fixture.url(), options: .patient)
+            released = source
             await body(source)
         }
-        while released.source != nil { await Task.yield() }
+        while released != nil { await Task.yield() }
         await reports.wait(for: expected)
         return reports.all
     }
 
-    @Test("U1: a failure that the body throws to its reader is handled for the request")
+    private let breaking = Answer.truncated(after: 1000, of: 2000)
+
+    @Test("U1: a failure that the body throws to its reader is handled for the request, kept or dropped")
     func thrown() async {
-        for (answer, pieces) in [(Answer.status(404), 0), (.truncated(after: 1000, of: 2000), 1)] {
-            fixture.server.route("/it", answer)
-            let seen = await reports { [fixture] source in
+        for (answer, pieces) in [(Answer.status(404), 0), (breaking, 1)] {
+            let seen = await reports(of: answer) { [fixture] source in
                 let request = source.request(on: fixture.queue)
                 var count = 0
                 await #expect(throws: DataSourceError.self) {
@@ -50,19 +43,17 @@ struct HandledFailureTests {
                 #expect(count == pieces)
                 _ = request
             }
-            #expect(seen.isEmpty)
-            let dropped = await reports { [fixture] source in
+            let dropped = await reports(of: answer) { [fixture] source in
                 _ = source.request(on: fixture.queue, deliveringOn: .global())
                 await #expect(throws: DataSourceError.self) { for try await _ in source.body {} }
             }
-            #expect(dropped.isEmpty)
+            #expect(seen.isEmpty && dropped.isEmpty)
         }
     }
 
     @Test("U1: a failure that the reader receives after the request has failed and was released is handled")
     func readLate() async {
-        fixture.server.route("/it", .truncated(after: 1000, of: 2000))
-        let seen = await reports { [fixture] source in
+        let seen = await reports(of: breaking) { [fixture] source in
             let failed = Observations<Void>()
             source.request(on: fixture.queue).always { _ in failed.note(()) }.fail { _ in }
             await failed.wait(for: 1)
@@ -73,8 +64,7 @@ struct HandledFailureTests {
 
     @Test("U1: a failure that no reader receives is reported")
     func unread() async {
-        fixture.server.route("/it", .status(404))
-        let seen = await reports(expected: 1) { [fixture] source in
+        let seen = await reports(of: .status(404), expected: 1) { [fixture] source in
             _ = source.request(on: fixture.queue)
         }
         #expect(seen.count == 1)

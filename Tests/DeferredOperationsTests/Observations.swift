@@ -1,6 +1,5 @@
 import Foundation
 import LoopbackServer
-import Testing
 
 /// Collects elements in order, from any thread.
 final class Observations<Element: Sendable>: Sendable {
@@ -15,14 +14,6 @@ final class Observations<Element: Sendable>: Sendable {
 }
 
 extension OperationQueue {
-    /// Does what `waitUntilAllOperationsAreFinished` does. Where that never returns, the test fails.
-    func finishAll(sourceLocation: Testing.SourceLocation = #_sourceLocation) {
-        let hasReturned = DispatchSemaphore(value: 0)
-        Thread.detachNewThread { [self] in
-            waitUntilAllOperationsAreFinished()
-            hasReturned.signal()
-        }
-        let ending = hasReturned.wait(timeout: .now() + 200)
-        #expect(ending == .success, "an operation never finishes", sourceLocation: sourceLocation)
-    }
+    /// Waits until all operations have finished. Where that never happens, `.ownThreads` ends the test.
+    func finishAll() { waitUntilAllOperationsAreFinished() }
 }

@@ -13,15 +13,40 @@ struct OperationCancellingTests {
     enum Way: CaseIterable { case deferred, operation }
 
     private func cancel<Value>(_ operation: RequestOperation<Value>, _ request: Deferred<Value>, _ way: Way) {
-        switch way {
-        case .deferred: request.cancel()
-        case .operation: operation.cancel()
+        if way == .deferred { request.cancel() } else { operation.cancel() }
+    }
+
+    private func expectCancelled<Value>(
+        _ request: Deferred<Value>, sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) {
+        #expect(throws: CancellationError.self, sourceLocation: sourceLocation) {
+            try request.currentResult?.get()
         }
     }
 
-    private func expectCancelled<Value>(_ request: Deferred<Value>, _ comment: Comment) {
-        #expect(throws: CancellationError.self, comment) { try request.currentResult?.get() }
+    /// Notes what is called, around what a test does then.
+    private final class Noting: ConcurrentDataSource<Int>, @unchecked Sendable {
+        let calls = Observations<String>()
+        private let onExecute: @Sendable (Noting) -> Void
+        private let onStop: @Sendable () -> Void
+        init(
+            onStop: @escaping @Sendable () -> Void = {}, onExecute: @escaping @Sendable (Noting) -> Void
+        ) {
+            (self.onExecute, self.onStop) = (onExecute, onStop)
+            super.init()
+        }
+        override func execute() throws {
+            calls.note("execute")
+            onExecute(self)
+            calls.note("executed")
+        }
+        override func stop() {
+            onStop()
+            calls.note("stop, finished: \(isFinished)")
+        }
     }
+
+    // MARK: Before it has started
 
     @Test("O2: cancelled in a suspended queue", arguments: Way.allCases)
     func suspended(_ way: Way) {
@@ -30,7 +55,7 @@ struct OperationCancellingTests {
         let source = DataSource { _ in work.note(1) }
         let request = source.request(on: queue)
         cancel(source, request, way)
-        expectCancelled(request, "before the queue has seen it")
+        expectCancelled(request)
         #expect(source.isCancelled && !source.isFinished)
         queue.isSuspended = false
         queue.finishAll()
@@ -39,16 +64,15 @@ struct OperationCancellingTests {
 
     @Test("O2: cancelled while waiting for a dependency", arguments: Way.allCases)
     func dependent(_ way: Way) {
-        let held = Deferred<Int>()
+        let (held, work) = (Deferred<Int>(), Observations<Int>())
         let first = ConcurrentDataSource(awaiting: { held })
         let firstRequest = first.request(on: queue)
-        let work = Observations<Int>()
         do {
             let source = DataSource { _ in work.note(1) }
             source.addDependency(first)
             let request = source.request(on: queue)
             cancel(source, request, way)
-            expectCancelled(request, "before its dependency")
+            expectCancelled(request)
             source.waitUntilFinished()
         }
         // Its consumers were released; finishing must not access them.
@@ -73,21 +97,21 @@ struct OperationCancellingTests {
     @Test("O2: cancelled before it is requested it ends at once, and operations that depend on it start")
     func beforeRequest() {
         queue.isSuspended = true
-        let source = DataSource { _ in 1 }
+        let (source, next) = (DataSource { _ in 1 }, DataSource { _ in 2 })
         source.cancel()
-        let next = DataSource { _ in 2 }
         next.addDependency(source)
         let nextRequest = next.request(on: queue)
-        expectCancelled(source.request(on: queue), "already cancelled")
+        expectCancelled(source.request(on: queue))
         queue.isSuspended = false
         queue.finishAll()
         #expect(try! nextRequest.currentResult?.get() == 2)
     }
 
+    // MARK: While it runs
+
     @Test("O2: cancelled while load() runs: the operation ends later", arguments: Way.allCases)
     func loading(_ way: Way) {
-        let started = DispatchSemaphore(value: 0)
-        let mayReturn = DispatchSemaphore(value: 0)
+        let (started, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let source = DataSource { source in
             started.signal()
             mayReturn.wait()
@@ -96,87 +120,80 @@ struct OperationCancellingTests {
         let request = source.request(on: queue)
         started.wait()
         cancel(source, request, way)
-        expectCancelled(request, "while load() runs")
+        expectCancelled(request)
         #expect(!source.isFinished)
         mayReturn.signal()
         queue.finishAll()
-        expectCancelled(request, "after load() has returned")
+        expectCancelled(request)
     }
 
     @Test("O2: cancelled while executing, stop() is called once", arguments: Way.allCases)
     func executing(_ way: Way) {
-        final class Endless: ConcurrentDataSource<Int>, @unchecked Sendable {
-            let started = DispatchSemaphore(value: 0)
-            let calls = Observations<String>()
-            override func execute() throws {
-                calls.note("execute")
-                started.signal()
-            }
-            override func stop() { calls.note("stop") }
-        }
-        let source = Endless()
+        let started = DispatchSemaphore(value: 0)
+        let source = Noting { _ in started.signal() }
         let request = source.request(on: queue)
-        source.started.wait()
+        started.wait()
         cancel(source, request, way)
-        expectCancelled(request, "while executing")
+        expectCancelled(request)
         queue.finishAll()
         #expect(source.finish(with: .success(1)) == false)
         source.cancel()
         request.cancel()
-        #expect(source.calls.all == ["execute", "stop"])
-        expectCancelled(request, "after a late result")
+        #expect(source.calls.all == ["execute", "executed", "stop, finished: false"])
+        expectCancelled(request)
     }
 
     @Test("O2: a cancel that comes while execute() runs calls stop() after it has returned")
     func whileStarting() {
-        final class Slow: ConcurrentDataSource<Int>, @unchecked Sendable {
-            let calls = Observations<String>()
-            override func execute() throws {
-                calls.note("execute")
-                cancel()
-                calls.note("executed")
-            }
-            override func stop() { calls.note("stop") }
-        }
-        let source = Slow()
+        let source = Noting { $0.cancel() }
         let request = source.request(on: queue)
         queue.finishAll()
-        expectCancelled(request, "cancelled from inside")
-        #expect(source.calls.all == ["execute", "executed", "stop"])
+        expectCancelled(request)
+        #expect(source.calls.all == ["execute", "executed", "stop, finished: false"])
     }
 
     @Test("O2: cancelled while execute() runs, the operation does not finish before stop() has returned")
     func finishedAfterStop() {
-        final class Observed: ConcurrentDataSource<Int>, @unchecked Sendable {
-            let started = DispatchSemaphore(value: 0)
-            let wasCancelled = DispatchSemaphore(value: 0)
-            let stopping = DispatchSemaphore(value: 0)
-            let cancelHasReturned = DispatchSemaphore(value: 0)
-            let finished = Observations<Bool>()
-            override func execute() throws {
-                started.signal()
-                wasCancelled.wait()
-            }
-            override func stop() {
-                stopping.signal()
-                cancelHasReturned.wait()
-                finished.note(isFinished)
-            }
+        let (started, wasCancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (stopping, cancelHasReturned) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let source = Noting(onStop: {
+            stopping.signal()
+            cancelHasReturned.wait()
+        }) { _ in
+            started.signal()
+            wasCancelled.wait()
         }
-        let source = Observed()
         let request = source.request(on: queue).recover { _ -> Int in
             // The cancel settles the Deferred, and then returns, while the queue's thread is in `stop()`.
-            source.wasCancelled.signal()
-            source.stopping.wait()
+            wasCancelled.signal()
+            stopping.wait()
             return 1
         }
-        source.started.wait()
+        started.wait()
         source.cancel()
-        source.cancelHasReturned.signal()
+        cancelHasReturned.signal()
         queue.finishAll()
-        #expect(source.finished.all == [false])
+        #expect(source.calls.all == ["execute", "executed", "stop, finished: false"])
         #expect(try! request.currentResult?.get() == 1)
     }
+
+    @Test("O2: the closure form's stop is called, and the resolver knows")
+    func closureStop() {
+        let (calls, kept) = (Observations<String>(), Observations<Resolver<Int>>())
+        let started = DispatchSemaphore(value: 0)
+        let source = ConcurrentDataSource<Int>(stop: { calls.note("stop") }) { resolver in
+            kept.note(resolver)
+            started.signal()
+        }
+        let request = source.request(on: queue)
+        started.wait()
+        request.cancel()
+        queue.finishAll()
+        #expect(calls.all == ["stop"] && kept.all[0].isCancelled)
+        expectCancelled(request)
+    }
+
+    // MARK: After its outcome
 
     @Test("O2: cancelled when it has finished nothing changes", arguments: Way.allCases)
     func finished(_ way: Way) {
@@ -201,43 +218,5 @@ struct OperationCancellingTests {
         while dispatcher.runNext() {}
         queue.isSuspended = false
         #expect(try request.currentResult?.get() == 7)
-    }
-
-    @Test("O2: the closure form's stop is called, and the resolver knows")
-    func closureStop() {
-        let calls = Observations<String>()
-        let started = DispatchSemaphore(value: 0)
-        let kept = Observations<Resolver<Int>>()
-        let source = ConcurrentDataSource<Int>(stop: { calls.note("stop") }) { resolver in
-            kept.note(resolver)
-            started.signal()
-        }
-        let request = source.request(on: queue)
-        started.wait()
-        request.cancel()
-        queue.finishAll()
-        #expect(calls.all == ["stop"] && kept.all[0].isCancelled)
-        expectCancelled(request, "closure form")
-    }
-
-    @Test("O2: cancelAllOperations ends every Deferred, whatever its operation was doing")
-    func cancelAll() {
-        queue.maxConcurrentOperationCount = 2
-        let started = DispatchSemaphore(value: 0)
-        let never = Deferred<Int>()
-        let sources = (0..<20).map { _ in
-            ConcurrentDataSource<Int>(awaiting: {
-                started.signal()
-                return never.shielded()
-            })
-        }
-        let requests = sources.map { $0.request(on: queue) }
-        started.wait()
-        started.wait()
-        queue.cancelAllOperations()
-        for request in requests { expectCancelled(request, "all cancelled") }
-        queue.finishAll()
-        #expect(sources.allSatisfy { $0.isFinished })
-        never.resolve(0)
     }
 }

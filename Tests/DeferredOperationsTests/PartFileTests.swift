@@ -10,63 +10,56 @@ struct PartFileTests {
     let fixture = TransferFixture()
 
     private func download(
-        _ answer: Answer, path: String = "/it", existing: DownloadDataSource.Existing = .fail,
-        resumes: Bool = true, transfer: TransferOptions = .patient
+        _ answer: Answer = .resource(10, etag: "\"a\""), path: String = "/it"
     ) -> Deferred<DownloadDataSource.File> {
-        fixture.download(answer, path: path, .init(existing: existing, resumes: resumes), transfer: transfer)
+        fixture.download(answer, path: path, .init(resumes: true))
     }
-
-    private func contents(_ name: String) -> String? { fixture.contents(name)?.text }
 
     private func mode(_ name: String) -> mode_t? {
         var status = stat()
         return lstat(fixture.file(name).path, &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
-    private func expectCannotWrite(_ request: Deferred<DownloadDataSource.File>) async {
-        await expectFailure("cannotWrite") { try await request.value }
+    private func target(of name: String) throws -> String {
+        try FileManager.default.destinationOfSymbolicLink(atPath: fixture.file(name).path)
     }
 
-    /// Leaves a part file of 400 bytes.
-    private func leavePart() async {
-        await expectFailure("truncated") {
-            try await download(.resource(1000, etag: "\"a\"", breakingOffAfter: 400)).value
-        }
+    private func link(_ name: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.file(name).path, withDestinationPath: "target")
     }
 
     @Test("O5: no link or pipe at the part file is used", arguments: ["it.part", "it.part.from"])
     func noFile(_ name: String) async throws {
-        let path = fixture.file(name).path
-        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "target")
-        await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
+        try link(name)
+        await expectFailure("cannotWrite") { try await download().value }
         #expect(fixture.names == [name])
-        try Data("mine".utf8).write(to: fixture.file("target"))
-        await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
-        #expect(contents("target") == "mine" && fixture.names == [name, "target"])
-        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == "target")
-        try FileManager.default.removeItem(atPath: path)
-        try #require(mkfifo(path, 0o600) == 0)
-        await expectCannotWrite(download(.resource(10, etag: "\"a\"")))
+        try fixture.write("mine", to: "target")
+        await expectFailure("cannotWrite") { try await download().value }
+        #expect(fixture.contents("target")?.text == "mine" && fixture.names == [name, "target"])
+        #expect(try target(of: name) == "target")
+        try FileManager.default.removeItem(at: fixture.file(name))
+        try #require(mkfifo(fixture.file(name).path, 0o600) == 0)
+        await expectFailure("cannotWrite") { try await download().value }
         #expect(fixture.names == [name, "target"])
     }
 
     @Test("O5: a file of the user's at the part file stays", arguments: ["it.part", "it.part.from"])
     func foreign(_ name: String) async throws {
-        try Data("mine".utf8).write(to: fixture.file(name))
-        #expect(try await download(.resource(10, etag: "\"a\"")).value.byteCount == 10)
-        #expect(contents(name) == "mine" && fixture.names == ["it", name])
-        try FileManager.default.removeItem(at: fixture.file("it"))
-        await #expect(throws: DataSourceError.self) { try await download(.truncated(after: 5, of: 10)).value }
-        #expect(contents(name) == "mine" && fixture.names == [name])
+        try fixture.write("mine", to: name)
+        #expect(try await download().value.byteCount == 10)
+        #expect(fixture.contents(name)?.text == "mine" && fixture.names == ["it", name])
+        try FileManager.default.removeItem(at: fixture.file())
+        await expectFailure("truncated") { try await download(.truncated(after: 5, of: 10)).value }
+        #expect(fixture.contents(name)?.text == "mine" && fixture.names == [name])
     }
 
     @Test("O5: a part file with another name, a hard link, is not written")
     func hardLink() async throws {
-        await leavePart()
+        await fixture.leavePart()
         try FileManager.default.linkItem(at: fixture.file("it.part"), to: fixture.file("other"))
         #expect(try await download(.resource(1000, etag: "\"a\"")).value.byteCount == 1000)
-        #expect(contents("other")?.utf8.count == contents("it.part")?.utf8.count)
-        #expect(fixture.contents("other") == Data(Pattern.bytes(400)))
+        #expect(fixture.isPattern(400, "other") && fixture.isPattern(400, "it.part"))
     }
 
     @Test("O5: what replaces the part file meanwhile stays", arguments: ["success", "cancel"])
@@ -74,34 +67,31 @@ struct PartFileTests {
         let gate = Gate()
         let request = download(.pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")]))
         await fixture.server.waitForRequests(underWay: 1)
-        try Data("mine".utf8).write(to: fixture.file("target"))
+        try fixture.write("mine", to: "target")
         try FileManager.default.removeItem(at: fixture.file("it.part"))
-        try FileManager.default.createSymbolicLink(
-            atPath: fixture.file("it.part").path, withDestinationPath: "target")
+        try link("it.part")
         if ending == "cancel" {
             request.cancel()
             await #expect(throws: CancellationError.self) { try await request.value }
         } else {
             gate.open()
-            await expectCannotWrite(request)
+            await expectFailure("cannotWrite") { try await request.value }
         }
         gate.open()
-        #expect(contents("target") == "mine" && !fixture.names.contains("it"))
-        #expect(
-            try FileManager.default.destinationOfSymbolicLink(atPath: fixture.file("it.part").path)
-                == "target")
+        #expect(fixture.contents("target")?.text == "mine" && !fixture.names.contains("it"))
+        #expect(try target(of: "it.part") == "target")
     }
 
     @Test("O5: part files and their records are readable by their owner only")
     func permissions() async throws {
-        await leavePart()
+        await fixture.leavePart()
         #expect(mode("it.part") == 0o600 && mode("it.part.from") == 0o600)
         // Also where somebody has changed that.
         try #require(chmod(fixture.file("it.part").path, 0o644) == 0)
-        await leavePart()
+        await fixture.leavePart()
         #expect(mode("it.part") == 0o600)
         _ = try await download(.resource(1000, etag: "\"a\"")).value
-        try Data().write(to: fixture.file("other"))
+        try fixture.write("", to: "other")
         #expect(mode("it") == mode("other"))
     }
 
@@ -111,65 +101,75 @@ struct PartFileTests {
             ("it.12345678.part", 0o600), ("it.23456781.part", 0o644), ("it.34567812.part", 0o600),
         ]
         for (name, mode) in modes {
-            try Data("some".utf8).write(to: fixture.file(name))
+            try fixture.write("some", to: name)
             try #require(chmod(fixture.file(name).path, mode) == 0)
         }
         try FileManager.default.linkItem(at: fixture.file(modes[2].name), to: fixture.file("other"))
-        DownloadDataSource.removeAbandonedPartFiles(for: [fixture.file("it")])
+        DownloadDataSource.removeAbandonedPartFiles(for: [fixture.file()])
         #expect(fixture.names == [modes[1].name, modes[2].name, "other"])
     }
 
     @Test("O5: a file that is replaced keeps its mode", arguments: [0o600, 0o640, 0o755] as [mode_t])
     func keptMode(_ wanted: mode_t) async throws {
-        try Data("old".utf8).write(to: fixture.file("it"))
-        try #require(chmod(fixture.file("it").path, wanted) == 0)
-        _ = try await download(.text("new"), existing: .replace, resumes: false).value
-        #expect(mode("it") == wanted && contents("it") == "new")
+        try fixture.write("old")
+        try #require(chmod(fixture.file().path, wanted) == 0)
+        _ = try await fixture.download(.text("new"), .init(existing: .replace)).value
+        #expect(mode("it") == wanted && fixture.contents()?.text == "new")
     }
 
     @Test("O5: a request for something else does not continue a part file, which stays if that fails")
     func otherRequest() async throws {
-        await leavePart()
-        await #expect(throws: DataSourceError.self) { try await download(.status(404), path: "/other").value }
+        await fixture.leavePart()
+        await expectFailure("status") { try await download(.status(404), path: "/other").value }
         #expect(fixture.names == ["it.part", "it.part.from"])
         let other = try await download(.resource(500, etag: "\"a\""), path: "/other").value
         #expect(other.resumedAt == 0 && other.byteCount == 500 && fixture.names == ["it"])
     }
 
-    @Test("O5: what appears at the destination is kept by .skip", arguments: [false, true])
-    func appearsWhileSkipping(_ resumes: Bool) async throws {
-        let gate = Gate()
-        let answer = Answer.pattern(10, heldAfter: 5, by: gate, headers: [("ETag", "\"a\"")])
-        let request = download(answer, existing: .skip, resumes: resumes)
-        await fixture.server.waitForRequests(underWay: 1)
-        try Data("mine".utf8).write(to: fixture.file("it"))
-        gate.open()
-        let file = try await request.value
-        #expect(file.wasKept && file.byteCount == 4 && contents("it") == "mine" && fixture.names == ["it"])
+    // MARK: An incomplete file of another program, as the beginning of a download
+
+    private func begin(
+        _ name: String = "it", validator: String = "\"a\"",
+        unless isCancelled: @Sendable () -> Bool = { false }
+    ) throws -> Bool {
+        try DownloadDataSource.beginPartFile(
+            for: fixture.file(name), with: URLRequest(url: fixture.url()), validator: validator,
+            unless: isCancelled)
     }
 
-    @Test("O5: a 304 with nothing at the destination is a failure")
-    func notModifiedWithoutFile() async throws {
-        await expectFailure("status", "304") {
-            try await download(
-                .resource(10, etag: "\"a\""), resumes: false,
-                transfer: .init(silenceTimeout: .seconds(3600), ifNoneMatch: "\"a\"")
-            ).value
-        }
-        #expect(fixture.names.isEmpty)
+    @Test(
+        "O5: only the rest of a file is transferred, if the server still has the same thing",
+        arguments: [("\"a\"", 2_000_000), ("\"old\"", 0)])
+    func beginning(_ validator: String, _ resumedAt: Int64) async throws {
+        try Data(Pattern.bytes(2_000_000)).write(to: fixture.file())
+        #expect(try begin(validator: validator))
+        #expect(fixture.names == ["it", "it.part", "it.part.from"])
+        try await fixture.expectDownload(
+            of: 3_000_000, resumedAt: resumedAt, .resource(3_000_000, etag: "\"a\""),
+            .init(existing: .replace, resumes: true))
+        #expect(fixture.ranges == ["bytes=2000000-"])
+        #expect(fixture.server.requests[0][header: "If-Range"] == validator)
     }
 
-    @Test("O9: a password in a URL is not in the record of a part file")
-    func password() async throws {
-        let address = fixture.url("/it").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")
-        fixture.server.route("/it", .resource(1000, etag: "\"a\"", breakingOffAfter: 400))
-        let error = await #expect(throws: DataSourceError.self) {
-            try await DownloadDataSource(
-                URL(string: address)!, to: fixture.file("it"), options: .init(resumes: true),
-                transfer: .patient
-            ).request(on: fixture.queue).value
-        }
-        #expect(!(String(reflecting: error) + error!.localizedDescription).contains("secret"))
-        #expect(contents("it.part.from")?.contains("secret") == false)
+    @Test("O5: a part file that exists stays, and so does a file of the user's with its name")
+    func notBegun() throws {
+        try fixture.write("beginning")
+        #expect(try begin())
+        try fixture.write("other")
+        #expect(try !begin(validator: "\"b\""))
+        #expect(fixture.contents("it.part")?.text == "beginning")
+
+        try fixture.write("mine", to: "other.part")
+        try fixture.write("beginning", to: "other")
+        #expect(try !begin("other"))
+        #expect(fixture.contents("other.part")?.text == "mine")
+    }
+
+    @Test("O5: a cancelled copy, and one of a file that cannot be read, leave nothing")
+    func cancelledBeginning() throws {
+        #expect(throws: (any Error).self) { try begin() }
+        try fixture.write("beginning")
+        #expect(throws: CancellationError.self) { try begin(unless: { true }) }
+        #expect(fixture.names == ["it"])
     }
 }

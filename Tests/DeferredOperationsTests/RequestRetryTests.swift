@@ -13,13 +13,10 @@ struct RequestRetryTests {
     private func retrying(_ method: String, on clock: ManualClock) -> Deferred<URLDataSource.Response> {
         var request = URLRequest(url: fixture.url("/it"))
         request.httpMethod = method
-        let (prepared, queue) = (request, fixture.queue)
         return Deferred.retry(
             attempts: 4, delay: .retryAfter(random: { 0 }), on: clock,
-            when: DataSourceError.isWorthRepeating(prepared)
-        ) {
-            URLDataSource(prepared, options: .patient).request(on: queue)
-        }
+            when: DataSourceError.isWorthRepeating(request)
+        ) { [fixture, request] in fixture.request { prepared, _ in prepared = request } }
     }
 
     @Test("O6: what may pass is asked again, after as long as the server wants, or twice as long each time")

@@ -19,6 +19,14 @@ struct Seeded: RandomNumberGenerator {
     mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
 }
 
+/// Returns the seeds of that many random cases, or that of the environment's `SEED` alone, and prints the first.
+func seeds(_ count: UInt64, _ test: String) -> Range<UInt64> {
+    let chosen = ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) }
+    let first = chosen ?? .random(in: 0 ... .max / 2)
+    print("\(test) seed: \(first)")
+    return first..<first + (chosen == nil ? count : 1)
+}
+
 /// Performs the actions of a state machine without a server, tasks or threads, and notes what happened.
 struct Simulation: ~Copyable {
     typealias Machine = TransferStateMachine
@@ -48,20 +56,26 @@ struct Simulation: ~Copyable {
 
     var phase: Machine.Phases { machine.phase }
 
-    /// Has the machine handle an event of the present round.
-    mutating func handle(_ event: Machine.Event) { handle(event, of: machine.round) }
+    /// Has the machine handle events, each of the round that is then the present one.
+    mutating func handle(_ events: Machine.Event...) {
+        for event in events { handle(event, of: machine.round) }
+    }
 
-    mutating func handle(_ event: Machine.Event, of round: Int?) {
-        let hadEnded = machine.hasEnded
-        for action in machine.handle(event, of: round) {
-            let name = Self.name(of: action)
-            actions.append(name)
-            if hadEnded, !["drop", "close", "discard"].contains(name) {
-                faults.append("\(name) after the end")
+    mutating func handle(_ events: Machine.Event..., of round: Int?) {
+        for event in events {
+            let hadEnded = machine.hasEnded
+            for action in machine.handle(event, of: round) {
+                let name = Self.name(of: action)
+                actions.append(name)
+                if hadEnded, !["drop", "close", "discard"].contains(name) {
+                    faults.append("\(name) after the end")
+                }
+                perform(action)
             }
-            perform(action)
         }
     }
+
+    mutating func tick(_ count: Int) { for _ in 0..<count { handle(.tick(isHeldUp: false)) } }
 
     private mutating func perform(_ action: Machine.Action) {
         switch action {
@@ -101,17 +115,17 @@ struct Simulation: ~Copyable {
         }
     }
 
-    /// Passes the next staged piece to the sink, or says that there is none.
-    mutating func flush() {
-        guard !stage.isEmpty else { return handle(.flushed) }
-        let piece = stage.removeFirst()
-        delivered.append(piece)
-        do { _ = try sink.receive(piece) } catch { handle(.failed(error, .transfer)) }
-    }
-
-    mutating func start() {
-        handle(.start)
-        handle(.prepared)
+    /// Passes the next staged piece to the sink, or says that there is none, so many times.
+    mutating func flush(_ times: Int = 1) {
+        for _ in 0..<times {
+            guard !stage.isEmpty else {
+                handle(.flushed)
+                continue
+            }
+            let piece = stage.removeFirst()
+            delivered.append(piece)
+            do { _ = try sink.receive(piece) } catch { handle(.failed(error, .transfer)) }
+        }
     }
 
     /// Returns a simulation that has sent its first request.
@@ -120,7 +134,7 @@ struct Simulation: ~Copyable {
         suspendsTasks: Bool = false
     ) -> Simulation {
         var simulation = Simulation(request, options, into: sink, suspendsTasks: suspendsTasks)
-        simulation.start()
+        simulation.handle(.start, .prepared)
         return simulation
     }
 

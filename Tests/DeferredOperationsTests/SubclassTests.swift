@@ -37,10 +37,8 @@ struct SubclassTests {
     @Test("O10: a subclass finishes with a result of its own, without a transfer")
     func ownResults() async throws {
         #expect(try await Kept(fixture.url("/it")).request(on: fixture.queue).value.byteCount == 3)
-        let response = HTTPURLResponse(
-            url: fixture.url("/it"), statusCode: 304, httpVersion: nil, headerFields: nil)!
-        #expect(URLDataSource.Response(data: Data(), response: response).isNotModified)
-        #expect(DownloadDataSource.File(url: fixture.file("it"), byteCount: 2).wasKept)
+        #expect(URLDataSource.Response(data: Data(), response: .of("http://a", 304)).isNotModified)
+        #expect(DownloadDataSource.File(url: fixture.file(), byteCount: 2).wasKept)
         #expect(fixture.server.requests.isEmpty)
     }
 }

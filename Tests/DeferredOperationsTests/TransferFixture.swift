@@ -11,14 +11,18 @@ import Testing
 
 /// A server, a queue and a folder for one test.
 final class TransferFixture: Sendable {
+    /// Changes the request and the options that a test would have without it.
+    typealias Change = (inout URLRequest, inout TransferOptions) -> Void
+
     let server: LoopbackServer
     let queue = OperationQueue()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transfer-\(UUID())")
 
     /// Starts the server. Where it cannot be started, no test can run.
-    init() {
+    init(serving answer: Answer? = nil) {
         server = try! LoopbackServer()
         try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        if let answer { server.route("/it", answer) }
     }
 
     deinit {
@@ -26,37 +30,72 @@ final class TransferFixture: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    func url(_ path: String) -> URL { URL(string: server.url(path))! }
+    func url(_ path: String = "/it") -> URL { URL(string: server.url(path))! }
 
-    func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+    /// The `Range` headers of the requests so far.
+    var ranges: [String?] { server.requests.map { $0[header: "Range"] } }
+
+    /// Waits until a request has been answered, or its transfer has paused: its connection is closed then.
+    func untilServed() async {
+        await server.waitForRequests(seen: 1)
+        await server.waitUntilIdle()
+    }
+
+    // MARK: Loads
+
+    /// Answers one path, and loads it.
+    func request(
+        _ answer: Answer? = nil, path: String = "/it", _ change: Change = { _, _ in }
+    ) -> Deferred<URLDataSource.Response> {
+        if let answer { server.route(path, answer) }
+        var (request, options) = (URLRequest(url: url(path)), TransferOptions.patient)
+        change(&request, &options)
+        return URLDataSource(request, options: options).request(on: queue)
+    }
+
+    func load(_ answer: Answer, _ change: Change = { _, _ in }) async throws -> URLDataSource.Response {
+        try await request(answer, change).value
+    }
+
+    /// Answers one path, loads it, and returns the error.
+    func failure(of answer: Answer, _ change: Change = { _, _ in }) async -> any Error {
+        switch await request(answer, change).result {
+        case .success(let response):
+            Unexpected(status: response.response.statusCode, body: response.data)
+        case .failure(let error): error
+        }
+    }
+
+    struct Unexpected: Error {
+        let status: Int
+        let body: Data
+    }
+
+    /// Answers one path, loads it, and returns the status failure that this ends in.
+    func refusal(of answer: Answer, _ change: Change = { _, _ in }) async throws
+        -> DataSourceError.StatusFailure
+    {
+        let error = await failure(of: answer, change)
+        guard case DataSourceError.status(let failure) = error else { throw error }
+        return failure
+    }
+
+    // MARK: Downloads
+
+    func file(_ name: String = "it") -> URL { folder.appendingPathComponent(name) }
 
     /// The names in the folder, sorted.
     var names: [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? ["?"]
     }
 
-    /// Answers one path, loads it, and returns the error.
-    func failure(
-        of answer: Answer, _ change: (inout URLRequest, inout TransferOptions) -> Void = { _, _ in }
-    ) async -> any Error {
-        server.route("/it", answer)
-        var request = URLRequest(url: url("/it"))
-        var options = TransferOptions.patient
-        change(&request, &options)
-        switch await URLDataSource(request, options: options).request(on: queue).result {
-        case .success(let response):
-            return Unexpected(status: response.response.statusCode, body: response.data)
-        case .failure(let error): return error
-        }
-    }
+    func contents(_ name: String = "it") -> Data? { FileManager.default.contents(atPath: file(name).path) }
 
-    /// Answers one path, loads it, and returns the status failure that this ends in.
-    func refusal(
-        of answer: Answer, _ change: (inout URLRequest, inout TransferOptions) -> Void = { _, _ in }
-    ) async throws -> DataSourceError.StatusFailure {
-        let error = await failure(of: answer, change)
-        guard case DataSourceError.status(let failure) = error else { throw error }
-        return failure
+    func write(_ text: String, to name: String = "it") throws { try Data(text.utf8).write(to: file(name)) }
+
+    /// Whether a file is so many bytes of the pattern.
+    func isPattern(_ byteCount: Int, from first: Int = 0, _ name: String = "it") -> Bool {
+        contents(name) == Data(Pattern.bytes(byteCount, from: first))
     }
 
     /// Answers one path, and downloads it.
@@ -71,30 +110,26 @@ final class TransferFixture: Sendable {
             .request(on: queue)
     }
 
-    /// Waits until a request has been answered, or its transfer has paused: its connection is closed then.
-    func untilServed() async {
-        await server.waitForRequests(seen: 1)
-        await server.waitUntilIdle()
+    /// Downloads, and expects so many bytes of the pattern at the destination, continued there, and nothing else.
+    func expectDownload(
+        of byteCount: Int, from first: Int = 0, resumedAt: Int64 = 0, _ answer: Answer? = nil,
+        range: String? = nil, _ options: DownloadOptions = .init(resumes: true),
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async throws {
+        let file = try await download(answer, range: range, options).value
+        #expect(
+            file.byteCount == byteCount && file.resumedAt == resumedAt && file.url == self.file(),
+            sourceLocation: sourceLocation)
+        #expect(isPattern(byteCount, from: first) && names == ["it"], sourceLocation: sourceLocation)
     }
 
-    func contents(_ name: String = "it") -> Data? { FileManager.default.contents(atPath: file(name).path) }
-
-    /// The `Range` headers of the requests so far.
-    var ranges: [String?] { server.requests.map { $0[header: "Range"] } }
-
-    struct Unexpected: Error {
-        let status: Int
-        let body: Data
-    }
-
-    func load(
-        _ answer: Answer, _ change: (inout URLRequest, inout TransferOptions) -> Void = { _, _ in }
-    ) async throws -> URLDataSource.Response {
-        server.route("/it", answer)
-        var request = URLRequest(url: url("/it"))
-        var options = TransferOptions.patient
-        change(&request, &options)
-        return try await URLDataSource(request, options: options).request(on: queue).value
+    /// Leaves a part file of 400 bytes.
+    func leavePart(of total: Int = 1000, range: String? = nil) async {
+        let breaking = Answer.resource(total, etag: "\"a\"", breakingOffAfter: 400)
+        await expectFailure("truncated") {
+            try await download(breaking, range: range, .init(resumes: true)).value
+        }
+        #expect(names == ["it.part", "it.part.from"])
     }
 }
 
@@ -114,10 +149,7 @@ func expectFailure<Value>(
 
 extension TransferOptions {
     /// For tests that are not about time, on busy machines: nothing times out.
-    static var patient: TransferOptions {
-        let options = TransferOptions(silenceTimeout: .seconds(3600))
-        return options
-    }
+    static var patient: TransferOptions { TransferOptions(silenceTimeout: .seconds(3600)) }
 }
 
 extension Data {

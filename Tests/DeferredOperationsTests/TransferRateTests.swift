@@ -5,43 +5,22 @@ import Foundation
 import LoopbackServer
 import Testing
 
-/// The limit of a session. Only lower bounds are checked: a busy machine may take any time.
-///
-/// Each test is a process of its own: off Darwin a delay is one of all transfers of the process.
+/// The limit of a session. That it holds, and that a cancel does not wait for it, is tested with `fetch --limit-rate`.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferRateTests {
-    @Test("The limit of a session is for all its transfers together")
-    func limit() async {
-        await #expect(processExitsWith: .success) {
-            let fixture = TransferFixture()
-            fixture.server.route("/it", .pattern(100_000))
-            let session = TransferSession(bytesPerSecond: 400_000)
-            let start = ContinuousClock.now
-            let loads = (0..<2).map { _ in
-                URLDataSource(fixture.url("/it"), options: .patient, session: session).request(
-                    on: fixture.queue)
-            }
-            let responses = try await DeferredList(loads).values().value
-            #expect(ContinuousClock.now - start >= .milliseconds(499))
-            #expect(responses.allSatisfy { Pattern.matches($0.data, at: 0) && $0.data.count == 100_000 })
-        }
-    }
-
     @Test("A transfer that the limit of a session delays is not silent, whichever session delays it")
     func silence() async {
+        // A process of its own: off Darwin a delay is one of all transfers of the process.
         await #expect(processExitsWith: .success) {
-            let fixture = TransferFixture()
-            fixture.server.route("/it", .pattern(100_000))
-            fixture.server.route("/other", .stalled)
-            let clock = ManualClock()
-            let received = Observations<Int64>()
+            let fixture = TransferFixture(serving: .pattern(100_000))
+            let (clock, received) = (ManualClock(), Observations<Int64>())
             var options = TransferOptions(silenceTimeout: .seconds(8), timer: clock)
-            let other = URLDataSource(fixture.url("/other"), options: options).request(on: fixture.queue)
+            let other = fixture.request(.stalled, path: "/other") { [options] in $1 = options }
             await fixture.server.waitForRequests(seen: 1)
             options.onProgress = { if $0.received > 0 { received.note($0.received) } }
             // The first piece takes hours.
             let delayed = URLDataSource(
-                fixture.url("/it"), options: options, session: TransferSession(bytesPerSecond: 1)
+                fixture.url(), options: options, session: TransferSession(bytesPerSecond: 1)
             )
             .request(on: fixture.queue)
             await received.wait(for: 1)
@@ -62,33 +41,13 @@ struct TransferRateTests {
         }
     }
 
-    @Test("A cancellation does not wait for the limit")
-    func cancelled() async {
-        await #expect(processExitsWith: .success) {
-            let fixture = TransferFixture()
-            fixture.server.route("/it", .pattern(100_000))
-            let session = TransferSession(bytesPerSecond: 1)
-            let file = fixture.file("it")
-            let (received, resolver) = Deferred<Void>.withResolver()
-            var options = TransferOptions.patient
-            options.onProgress = { if $0.received > 0 { resolver.resolve(()) } }
-            let load = DownloadDataSource(fixture.url("/it"), to: file, transfer: options, session: session)
-                .request(on: fixture.queue)
-            try await received.value
-            load.cancel()
-            await #expect(throws: CancellationError.self) { try await load.value }
-            await fixture.server.waitUntilIdle()
-            #expect(fixture.names.isEmpty)
-        }
-    }
-
     @Test("A limit under 1 byte per second is an error", arguments: [0, -1, Int64.min])
     func invalidLimit(_ bytesPerSecond: Int64) async throws {
         let fixture = TransferFixture()
         let session = TransferSession(bytesPerSecond: bytesPerSecond)
-        let words = "\(fixture.url("/it")): bytesPerSecond must be 1 or more, is \(bytesPerSecond)"
+        let words = "\(fixture.url()): bytesPerSecond must be 1 or more, is \(bytesPerSecond)"
         await expectFailure("invalidRequest", words) {
-            try await URLDataSource(fixture.url("/it"), session: session).request(on: fixture.queue).value
+            try await URLDataSource(fixture.url(), session: session).request(on: fixture.queue).value
         }
         #expect(fixture.server.requests.isEmpty)
     }

@@ -1,4 +1,3 @@
-import Deferred
 import Foundation
 import Testing
 

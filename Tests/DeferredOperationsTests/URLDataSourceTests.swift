@@ -20,12 +20,10 @@ struct URLDataSourceTests {
 
     @Test("The case of a scheme does not matter, in a redirect neither", arguments: ["HTTP", "Http"])
     func scheme(_ scheme: String) async throws {
-        let address = fixture.url("/it").absoluteString.replacingOccurrences(of: "http", with: scheme)
-        let url = try #require(URL(string: address))
-        fixture.server.route("/it", .text("hello"))
-        fixture.server.route("/from", .redirect(to: address))
-        for url in [url, fixture.url("/from")] {
-            let page = try await URLDataSource(url, options: .patient).request(on: fixture.queue).value
+        let address = fixture.url("/target").absoluteString.replacingOccurrences(of: "http", with: scheme)
+        fixture.server.route("/target", .text("hello"))
+        for url in [URL(string: address), fixture.url()] {
+            let page = try await fixture.load(.redirect(to: address)) { request, _ in request.url = url }
             #expect(page.data.text == "hello")
         }
     }
@@ -35,20 +33,16 @@ struct URLDataSourceTests {
         guard let server = try? LoopbackServer(family: .ipv6) else { return }
         server.route("/it", .echo)
         server.route("/from", .redirect(to: "/it"))
-        let url = try #require(URL(string: server.url("/it")))
+        func load(_ path: String) -> Deferred<URLDataSource.Response> {
+            fixture.request { request, _ in request.url = URL(string: server.url(path)) }
+        }
         for path in ["/it", "/from"] {
-            let page = try await URLDataSource(
-                URL(string: server.url(path))!, options: .patient
-            ).request(on: fixture.queue).value
+            let page = try await load(path).value
             #expect(page.data.text.contains("\r\nHost: [::1]:\(server.port)\r\n"))
-            #expect(page.response.url == url && page.response.statusCode == 200)
+            #expect(page.response.url == URL(string: server.url("/it")) && page.response.statusCode == 200)
             #expect(page.response.value(forHTTPHeaderField: "content-type") == "text/plain")
         }
-        let error = await #expect(throws: DataSourceError.self) {
-            try await URLDataSource(URL(string: server.url("/none"))!, options: .patient)
-                .request(on: fixture.queue).value
-        }
-        #expect(error?.description.hasPrefix(server.url("/none") + ": 404") == true)
+        await expectFailure("status", server.url("/none") + ": 404") { try await load("/none").value }
     }
 
     @Test("Method, headers and body arrive as they were given", arguments: ["POST", "PUT", "DELETE"])
@@ -69,23 +63,8 @@ struct URLDataSourceTests {
         #expect(page.data.isEmpty && page.response.value(forHTTPHeaderField: "Content-Length") == "100000")
     }
 
-    @Test("A file is uploaded as the body, whatever its size", arguments: [0, 1, 100_000, 3_000_000])
-    func upload(_ byteCount: Int) async throws {
-        let file = fixture.file("upload")
-        try Data(Pattern.bytes(byteCount)).write(to: file)
-        let page = try await fixture.load(.text("thanks")) { request, options in
-            request.httpMethod = "PUT"
-            options.uploadFile = file
-        }
-        #expect(page.data.text == "thanks")
-        let request = try #require(fixture.server.requests.first)
-        #expect(request.method == "PUT" && request.bodyByteCount == byteCount && request.bodyIsPattern)
-    }
-
-    @Test("Chunked bodies, bodies that end with the connection, and compressed ones arrive whole")
+    @Test("A compressed body is unpacked, and no body at all is one of 0 bytes")
     func framings() async throws {
-        #expect(try await fixture.load(.chunked([[104], [105]])).data.text == "hi")
-        #expect(try await fixture.load(.untilClose([104, 105])).data.text == "hi")
         let compressed: [UInt8] = [
             31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 203, 200, 4, 0, 172, 42, 147, 216, 2, 0, 0, 0,
         ]
@@ -138,8 +117,7 @@ struct URLDataSourceTests {
         #expect(seen.isEmpty)
         await drainMainActor()
         #expect(seen == [TransferProgress(received: 3)])
-        fixture.server.route("/it", .pattern(3_000_000))
-        _ = try await URLDataSource(fixture.url("/it"), options: options).request(on: fixture.queue).value
+        _ = try await fixture.request(.pattern(3_000_000)) { $1 = options }.value
         await drainMainActor()
         #expect(seen.last == TransferProgress(received: 3_000_000, expected: 3_000_000))
     }
@@ -155,5 +133,36 @@ struct URLDataSourceTests {
         #expect(times.compactMap { $0 }.count == 5)
         #expect(times.compactMap { $0 } == times.compactMap { $0 }.sorted())
         #expect(metrics.requestCount == 2 && metrics.received == 1)
+    }
+
+    // MARK: JSON
+
+    struct Item: Decodable, Equatable, Sendable {
+        let name: String
+        let count: Int
+    }
+
+    private func loadItems(_ body: String) -> Deferred<[Item]> {
+        fixture.server.route("/it", .json(body))
+        return JSONDataSource<[Item]>(fixture.url(), options: .patient).request(on: fixture.queue)
+    }
+
+    @Test("A JSON document is decoded, and asked for as JSON")
+    func decoded() async throws {
+        #expect(try await loadItems("[{\"name\": \"a\", \"count\": 3}]").value == [Item(name: "a", count: 3)])
+        #expect(fixture.server.requests[0][header: "Accept"] == "application/json")
+    }
+
+    @Test(
+        "O4: what isn't JSON, or not what is wanted, is named with its place",
+        arguments: [
+            ("[{\"name\": \"a\", \"count\": \"x\"}]", "[0].count: "),
+            ("[{\"name\": \"a\"}]", "there is no \"count\""),
+            ("[{\"name\": null, \"count\": 1}]", "[0].name: "), ("{}", "unexpected JSON"),
+            ("<html>", "unexpected JSON"),
+            ("", "unexpected JSON"), ("[{\"name\": \"a\", \"cou", "unexpected JSON"),
+        ])
+    func malformedJSON(_ body: String, _ words: String) async {
+        await expectFailure("malformedJSON", words) { try await loadItems(body).value }
     }
 }

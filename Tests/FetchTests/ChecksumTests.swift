@@ -16,44 +16,32 @@ struct ChecksumTests {
         return Checksum(bytes: hash.finalized()).digits
     }
 
+    /// Messages: a beginning, repeated so often.
     @Test(
-        "SHA-256: the examples of FIPS 180-4",
+        "SHA-256: the examples of FIPS 180-4, and NIST's, with lengths about the ends of blocks and a million bytes",
         arguments: [
-            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            ("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
             (
-                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
                 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
             ),
             (
                 "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
-                    + "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+                    + "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu", 1,
                 "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"
             ),
+            ("\0", 55, "02779466cdec163811d078815c633f21901413081449002f24aa3e80f0b88ef7"),
+            ("\0", 56, "d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb"),
+            ("\0", 57, "65a16cb7861335d5ace3c60718b5052e44660726da4cd13bb745381b235a1785"),
+            ("\0", 64, "f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a92759fb4b"),
+            ("\0", 1000, "541b3e9daa09b20bf85fa273e5cbd3e80185aa4ec298e765db87742b70138a53"),
+            ("A", 1000, "c2e686823489ced2017f6059b8b239318b6364f6dcd835d0a519105a1eadd6e4"),
+            ("U", 1005, "f4d62ddec0f3dd90ea1380fa16a5ff8dc4c54b21740650f24afc4120903552b0"),
+            ("a", 1_000_000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
         ])
-    func examples(message: String, expected: String) {
-        #expect(hash(Array(message.utf8)) == expected)
-    }
-
-    @Test(
-        "SHA-256: NIST's additional vectors, with lengths about the ends of blocks and a million bytes",
-        arguments: [
-            ([0xBD], 1, "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b"),
-            (
-                [0xC9, 0x8C, 0x8E, 0x55], 1,
-                "7abc22c0ae5af26ce93dbb94433a0e0b2e119d014f8e7f65bd56c61ccccd9504"
-            ),
-            ([0], 55, "02779466cdec163811d078815c633f21901413081449002f24aa3e80f0b88ef7"),
-            ([0], 56, "d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb"),
-            ([0], 57, "65a16cb7861335d5ace3c60718b5052e44660726da4cd13bb745381b235a1785"),
-            ([0], 64, "f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a92759fb4b"),
-            ([0], 1000, "541b3e9daa09b20bf85fa273e5cbd3e80185aa4ec298e765db87742b70138a53"),
-            ([0x41], 1000, "c2e686823489ced2017f6059b8b239318b6364f6dcd835d0a519105a1eadd6e4"),
-            ([0x55], 1005, "f4d62ddec0f3dd90ea1380fa16a5ff8dc4c54b21740650f24afc4120903552b0"),
-            ([0x61], 1_000_000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
-        ] as [([UInt8], Int, String)])
-    func vectors(bytes: [UInt8], count: Int, expected: String) {
-        #expect(hash((0..<count).flatMap { _ in bytes }) == expected)
+    func examples(message: String, count: Int, expected: String) {
+        #expect(hash((0..<count).flatMap { _ in Array(message.utf8) }) == expected)
     }
 
     @Test("SHA-256: the hash is the same in whatever pieces the message comes")
@@ -65,20 +53,17 @@ struct ChecksumTests {
         }
     }
 
-    @Test("A file is hashed in pieces, and a wrong sum names both")
+    @Test("A file is hashed in pieces, until that is cancelled")
     func file() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("ChecksumTests-\(UUID())")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(repeating: 0x61, count: 1_000_000).write(to: file)
         let sum = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
-        let right = try #require(Checksum(parsing: "sha256=\(sum)"))
-        try right.check(file)
-        let wrong = try #require(Checksum(parsing: "SHA-256=" + String(repeating: "Ab", count: 32)))
-        let error = #expect(throws: Checksum.Mismatch.self) { try wrong.check(file) }
-        #expect(
-            error?.description
-                == "wrong checksum: sha256 is \(sum), expected \(String(repeating: "ab", count: 32))")
-        #expect(throws: CancellationError.self) { try right.check(file, unless: { true }) }
+        for prefix in ["sha256=", "SHA-256="] {
+            try #require(Checksum(parsing: prefix + sum)).check(file)
+        }
+        let checksum = try #require(Checksum(parsing: "sha256=" + sum))
+        #expect(throws: CancellationError.self) { try checksum.check(file, unless: { true }) }
     }
 
     @Test(

@@ -34,8 +34,10 @@ struct ProgressTests {
             busyState(), at: .seconds(4))
     }
 
-    @Test("At 80 columns a line has name, bar, bytes, rate and time left, and the last line has the totals")
-    func eighty() {
+    @Test(
+        "A line has name, bar, bytes, rate and time left, shorter at 40 columns; the last line has the totals"
+    )
+    func columns() {
         #expect(
             render(80) == [
                 "archive-wit…1-21.tar.gz  ━━━━━━                      40.0 MB   10.0 MB/s   0:12",
@@ -45,10 +47,6 @@ struct ProgressTests {
                 "日本語のファイル.txt     ━━━━━━━━━━━━━━━━━━━━━━━━━    1.0 kB     250 B/s   0:00",
                 "1 of 12 fetched; 1 failed  ━━━╸                      40.0 MB   10.0 MB/s       ",
             ])
-    }
-
-    @Test("At 40 columns a line has the same, shorter")
-    func forty() {
         #expect(
             render(40) == [
                 "arch…r.gz ━━        40.0M 10.0M/s  0:12",

@@ -3,23 +3,17 @@ import Testing
 @testable import fetch
 
 struct TerminalTests {
-    @Test("Live lines are drawn over the last ones, without clearing them first")
+    @Test(
+        "Live lines are drawn over the last ones, without clearing them first; a line that stays is above them"
+    )
     func redraw() {
         var liveLines = LiveLines()
         #expect(liveLines.redraw(["one", "two"], columns: 80) == "one\u{1B}[K\ntwo\u{1B}[K\n")
         #expect(liveLines.redraw(["ONE"], columns: 80) == "\r\u{1B}[2AONE\u{1B}[K\n\u{1B}[J")
-        #expect(liveLines.redraw([], columns: 80) == "\r\u{1B}[1A\u{1B}[J")
-        #expect(!liveLines.isShown)
+        let below = liveLines.redraw(["bar"], above: "done\n", columns: 80)
+        #expect(below == "\r\u{1B}[1A\u{1B}[Jdone\nbar\u{1B}[K\n")
+        #expect(liveLines.redraw([], columns: 80) == "\r\u{1B}[1A\u{1B}[J" && !liveLines.isShown)
         #expect(liveLines.redraw([], columns: 80) == "")
-    }
-
-    @Test("A line that stays is written above the live lines")
-    func above() {
-        var liveLines = LiveLines()
-        _ = liveLines.redraw(["bar"], columns: 80)
-        #expect(
-            liveLines.redraw(["bar"], above: "done\n", columns: 80)
-                == "\r\u{1B}[1A\u{1B}[Jdone\nbar\u{1B}[K\n")
     }
 
     @Test("Bars that a narrower terminal has wrapped are removed", arguments: [7, 20, 40, 99, 100])
@@ -53,12 +47,13 @@ struct TerminalTests {
 
     @Test("A text that is too wide is cut in the middle, and wide characters count as two columns")
     func cutting() {
-        #expect("abcdefghij".cut(to: 10, ellipsis: "…") == "abcdefghij")
-        #expect("abcdefghij".cut(to: 6, ellipsis: "…") == "abc…ij")
-        #expect("日本語日本語".cut(to: 6, ellipsis: "…") == "日…語")
-        #expect("日本語".columnCount == 6)
-        #expect("e\u{301}👩‍👩‍👧x".columnCount == 4)
-        #expect("abc".cut(to: 0, ellipsis: "…") == "")
+        for (text, columns, expected) in [
+            ("abcdefghij", 10, "abcdefghij"), ("abcdefghij", 6, "abc…ij"), ("日本語日本語", 6, "日…語"),
+            ("abc", 0, ""),
+        ] {
+            #expect(text.cut(to: columns, ellipsis: "…") == expected)
+        }
+        #expect("日本語".columnCount == 6 && "e\u{301}👩‍👩‍👧x".columnCount == 4)
         #expect("a\u{1B}[2Jb\u{9B}c".printable == "a?[2Jb?c")
     }
 

@@ -6,9 +6,8 @@ import Glibc
 import Musl
 #endif
 
-/// A minimal client: sends bytes and reads bytes, so that the server is tested byte by
-/// byte.
-struct RawClient: ~Copyable {
+/// A minimal client: sends bytes and reads bytes, so that the server is tested byte by byte.
+final class RawClient {
     private let descriptor: CInt
 
     init(_ port: UInt16) {
@@ -29,9 +28,7 @@ struct RawClient: ~Copyable {
         precondition(status == 0, "cannot connect: \(String(cString: strerror(errno)))")
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     func send(_ text: String) {
         let bytes = Array(text.utf8)
@@ -64,9 +61,16 @@ struct RawClient: ~Copyable {
 
     /// Sends a request that asks for the connection to be closed, and returns the whole answer.
     func get(_ path: String, headers: String = "") -> String {
-        send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(headers)\r\n")
-        return String(decoding: receiveAll().bytes, as: UTF8.self)
+        request("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(headers)\r\n")
     }
+
+    /// Sends a request, and returns everything up to the end of the connection.
+    func request(_ text: String) -> String {
+        send(text)
+        return receiveText()
+    }
+
+    func receiveText() -> String { String(decoding: receiveAll().bytes, as: UTF8.self) }
 
     /// Reads up to `end`, inclusive.
     func receive(upTo end: String) -> String {

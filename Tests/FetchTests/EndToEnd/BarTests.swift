@@ -4,28 +4,22 @@ import Testing
 
 /// The bars on a terminal.
 @Suite(.timeLimit(.minutes(5)))
-struct BarTests {
-    let server: LoopbackServer
-    let fetch: FetchProgram
+struct BarTests: ProgramSuite {
+    let fetch = FetchProgram(serving: ["/small.txt": .text("small")])
     let gate = Gate()
-    private let unicode = ["TERM": "xterm", "LANG": "C.UTF-8"]
 
-    init() throws {
-        server = try LoopbackServer()
-        fetch = try FetchProgram()
+    init() {
         server.route("/half.bin", .pattern(2_000_000, heldAfter: 1_000_000, by: gate))
         server.route("/unknown.bin", .held(by: gate, then: .untilClose(Array("no length".utf8))))
-        server.route("/small.txt", .text("small"))
     }
 
     private func start(
-        _ arguments: [String], columns: Int, rows: Int = 24, environment: [String: String]? = nil
-    ) throws
-        -> (program: RunningProgram, terminal: PseudoTerminal)
-    {
+        _ arguments: [String], columns: Int, rows: Int = 24, environment: [String: String] = [:]
+    ) throws -> (program: RunningProgram, terminal: PseudoTerminal) {
         let terminal = try PseudoTerminal(columns: columns, rows: rows)
+        let unicode = ["TERM": "xterm", "LANG": "C.UTF-8"]
         let program = try fetch.start(
-            arguments, errors: .terminal(terminal), environment: environment ?? unicode)
+            arguments, errors: .terminal(terminal), environment: unicode.merging(environment) { $1 })
         return (program, terminal)
     }
 
@@ -50,7 +44,7 @@ struct BarTests {
         "On a terminal each running download has a bar, below the lines of those that have ended, and the bars are removed at the end",
         arguments: [40, 80, 200])
     func bars(columns: Int) async throws {
-        let urls = ["/half.bin", "/unknown.bin", "/small.txt"].map { server.url($0) }
+        let urls = urls("/half.bin", "/unknown.bin", "/small.txt")
         let (program, _) = try start(urls, columns: columns)
         // With a space, as "1.0 MB/s" may be shown before.
         let bytes = columns == 40 ? "1.0M " : "1.0 MB "
@@ -80,7 +74,7 @@ struct BarTests {
     func many() async throws {
         for index in 0..<64 { server.route("/\(index)", .pattern(2000, heldAfter: 1000, by: gate)) }
         let (program, _) = try start(
-            ["-j", "64"] + (0..<64).map { server.url("/\($0)") }, columns: 80, rows: 12)
+            ["-j", "64"] + (0..<64).map { url("/\($0)") }, columns: 80, rows: 12)
         let busy = await screen(of: program, columns: 80) { text in
             text.contains("and 55 more") && !text.contains { $0.contains("waiting") }
                 && text.last?.hasPrefix("0 of 64 fetched") == true
@@ -94,8 +88,7 @@ struct BarTests {
 
     @Test("After the terminal has become narrower, the bars have its new width")
     func resized() async throws {
-        let (program, terminal) = try start(
-            [server.url("/half.bin"), server.url("/small.txt")], columns: 100)
+        let (program, terminal) = try start(urls("/half.bin", "/small.txt"), columns: 100)
         _ = await screen(of: program, columns: 100) {
             $0.contains { $0.hasPrefix("half.bin") && $0.contains("1.0 MB ") }
         }
@@ -103,19 +96,16 @@ struct BarTests {
         await program.waitForErrors(containing: " 1.0M ")
         gate.open()
         let outcome = await program.outcome
-        #expect(outcome.status == 0)
-        #expect(outcome.errors.contains(" 1.0M "))
+        #expect(outcome.status == 0 && outcome.errors.contains(" 1.0M "))
     }
 
     @Test("With NO_COLOR there are bars without colour, without it bars with colour")
     func colour() async throws {
-        let urls = ["/half.bin", "/small.txt"].map { server.url($0) }
-        let (plain, _) = try start(urls, columns: 80, environment: unicode.merging(["NO_COLOR": "1"]) { $1 })
+        let urls = urls("/half.bin", "/small.txt")
+        let (plain, _) = try start(urls, columns: 80, environment: ["NO_COLOR": "1"])
         await plain.waitForErrors(containing: "━")
         gate.open()
-        let withoutColour = await plain.outcome.errors
-        #expect(withoutColour.contains("━"))
-        #expect(!withoutColour.contains(/\u{1B}\[[0-9;]*m/))
+        #expect(!(await plain.outcome.errors).contains(/\u{1B}\[[0-9;]*m/))
         let again = Gate()
         server.route("/half.bin", .pattern(2_000_000, heldAfter: 1_000_000, by: again))
         let (painted, _) = try start(urls + ["--overwrite"], columns: 80)
@@ -128,8 +118,8 @@ struct BarTests {
     func noBars(isQuiet: Bool) async throws {
         gate.open()
         let (program, _) = try start(
-            [server.url("/half.bin")] + (isQuiet ? ["-q"] : []), columns: 80,
-            environment: isQuiet ? nil : ["TERM": "dumb"])
+            [url("/half.bin")] + (isQuiet ? ["-q"] : []), columns: 80,
+            environment: isQuiet ? [:] : ["TERM": "dumb"])
         let outcome = await program.outcome
         #expect(outcome.status == 0)
         #expect(!outcome.errors.contains("\u{1B}"))

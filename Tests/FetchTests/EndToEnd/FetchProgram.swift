@@ -1,10 +1,34 @@
 import Foundation
+import LoopbackServer
 import Testing
 
-/// The built `fetch`, run as users run it, in a folder of its own.
+/// A suite of tests that run the program, each against a server and in a folder of its own.
+protocol ProgramSuite {
+    var fetch: FetchProgram { get }
+}
+
+extension ProgramSuite {
+    var server: LoopbackServer { fetch.server }
+
+    func url(_ path: String) -> String { server.url(path) }
+    func urls(_ paths: String...) -> [String] { paths.map(url) }
+}
+
+/// The built `fetch`, run as users run it, in a folder of its own, and a server to fetch from.
 final class FetchProgram: Sendable {
     /// The outcome of a run.
     struct Outcome: Sendable {
+        /// An object of `--json`.
+        struct Object: Decodable {
+            let url: String
+            let status: Int?
+            let bytes: Int
+            let file: String?
+            let seconds: Double
+            let attempts: Int
+            let error: String?
+        }
+
         let status: Int32
         /// Whether a signal ended it; `status` is then its number.
         let wasKilled: Bool
@@ -14,23 +38,27 @@ final class FetchProgram: Sendable {
         var text: String { String(decoding: output, as: UTF8.self) }
         var errorLines: [String] { errors.split(whereSeparator: \.isNewline).map(String.init) }
         /// The objects of `--json`, by URL.
-        var objects: [String: [String: Any]] {
+        var objects: [String: Object] {
             let parsed = text.split(separator: "\n").compactMap {
-                try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+                try? JSONDecoder().decode(Object.self, from: Data($0.utf8))
             }
-            return Dictionary(parsed.map { ($0["url"] as? String ?? "", $0) }) { first, _ in first }
+            return Dictionary(parsed.map { ($0.url, $0) }) { first, _ in first }
         }
     }
 
+    let server: LoopbackServer
     /// The folder in which it runs. It is removed with this object.
-    let folder: URL
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("FetchTests-\(UUID())")
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("FetchTests-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    /// Starts the server. Where it cannot be started, no test can run.
+    init(serving answers: [String: Answer] = [:]) {
+        server = try! LoopbackServer()
+        try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        for (path, answer) in answers { server.route(path, answer) }
     }
 
     deinit {
+        server.stop()
         try? FileManager.default.removeItem(at: folder)
     }
 
@@ -56,12 +84,13 @@ final class FetchProgram: Sendable {
     /// Whether this process, and therefore the program, was built with a sanitizer.
     static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
 
-    /// Runs the program to its end, and checks its exit status, if one is expected, and that its errors
-    /// contain `words`.
+    /// Runs the program to its end, and checks what is expected: its exit status, words in its errors, and the names
+    /// of the files that are then in its folder.
     @discardableResult
     func run(
         _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
         preparation: String = ":", status: Int32? = nil, saying words: String = "",
+        leaving names: [String]? = nil,
         sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) async throws -> Outcome {
         let outcome = try await start(
@@ -71,16 +100,18 @@ final class FetchProgram: Sendable {
         #expect(isRight, "\(outcome.status): \(outcome.errors)", sourceLocation: sourceLocation)
         let saysSo = words.isEmpty || outcome.errors.contains(words)
         #expect(saysSo, "\(words)?: \(outcome.errors)", sourceLocation: sourceLocation)
+        if let names { #expect(files() == names, sourceLocation: sourceLocation) }
         return outcome
     }
 
     @discardableResult
     func run(
         _ arguments: String..., input: String? = nil, status: Int32? = nil, saying words: String = "",
-        sourceLocation: Testing.SourceLocation = #_sourceLocation
+        leaving names: [String]? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) async throws -> Outcome {
         try await run(
-            arguments, input: input, status: status, saying: words, sourceLocation: sourceLocation)
+            arguments, input: input, status: status, saying: words, leaving: names,
+            sourceLocation: sourceLocation)
     }
 
     /// Starts the program.
@@ -98,8 +129,7 @@ final class FetchProgram: Sendable {
         let inherited = ProcessInfo.processInfo.environment.filter {
             !dropped.contains($0.key) && !$0.key.hasSuffix("_proxy")
         }
-        // The default timeout is for networks: here it may have to wait for a test that gets no processor
-        // time.
+        // The default timeout is for networks: here it may have to wait for a test that gets no processor time.
         let fetches = arguments.contains { $0 == "--input" || $0.hasPrefix("http:") }
         let patience = fetches && !arguments.contains("--timeout") ? ["--timeout", "1000"] : []
         return try RunningProgram(
@@ -108,21 +138,35 @@ final class FetchProgram: Sendable {
             preparation: preparation)
     }
 
+    func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
+
     /// The names of the files in the folder, or in one inside it, sorted.
     func files(_ path: String = "") -> [String] {
-        let folder = path.isEmpty ? folder : folder.appendingPathComponent(path)
+        let folder = path.isEmpty ? folder : file(path)
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }
 
     func contents(_ name: String) -> [UInt8]? {
-        FileManager.default.contents(atPath: folder.appendingPathComponent(name).path).map(Array.init)
+        FileManager.default.contents(atPath: file(name).path).map(Array.init)
     }
 
-    func text(_ name: String) -> String? {
-        contents(name).map { String(decoding: $0, as: UTF8.self) }
+    func text(_ name: String) -> String? { contents(name).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// Whether a file is the beginning of the pattern, of that length.
+    func isPattern(_ name: String, _ byteCount: Int) -> Bool {
+        contents(name).map { $0.count == byteCount && Pattern.matches($0, at: 0) } == true
     }
 
-    func write(_ text: String, to name: String) throws {
-        try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: file(name)) }
+
+    func makeFolder(_ name: String) throws {
+        try FileManager.default.createDirectory(at: file(name), withIntermediateDirectories: false)
     }
+
+    func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: file(name).path, withDestinationPath: target)
+    }
+
+    /// Makes a named pipe.
+    func makePipe(_ name: String) throws { try #require(mkfifo(file(name).path, 0o600) == 0) }
 }

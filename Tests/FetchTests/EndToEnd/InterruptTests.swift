@@ -4,18 +4,11 @@ import Testing
 
 /// Ctrl-C, pipes that are closed, and disks that are full.
 @Suite(.timeLimit(.minutes(5)))
-struct InterruptTests {
-    let server: LoopbackServer
-    let fetch: FetchProgram
-
-    init() throws {
-        server = try LoopbackServer()
-        fetch = try FetchProgram()
-        server.route("/stalls", .stalled(after: 100_000, of: 200_000))
-        server.route("/silent", .stalled)
-        server.route("/a.txt", .text("first\n"))
-        server.route("/big.bin", .pattern(3_000_000))
-    }
+struct InterruptTests: ProgramSuite {
+    let fetch = FetchProgram(serving: [
+        "/stalls": .stalled(after: 100_000, of: 200_000), "/silent": .stalled,
+        "/a.txt": .text("first\n"), "/big.bin": .pattern(3_000_000),
+    ])
 
     @Test(
         "The first signal cancels everything: no half file is left, every URL is reported, and the exit status is 128 plus the signal's number",
@@ -29,7 +22,7 @@ struct InterruptTests {
         #expect(!outcome.wasKilled)
         #expect(outcome.status == status)
         #expect(fetch.files().isEmpty)
-        for url in urls { #expect(outcome.objects[url]?["error"] as? String == "cancelled: interrupted") }
+        for url in urls { #expect(outcome.objects[url]?.error == "cancelled: interrupted") }
         #expect(outcome.errors.hasPrefix("interrupted: 0 of 3 fetched"), "\(outcome.errors)")
         await server.waitUntilDisconnected()
     }
