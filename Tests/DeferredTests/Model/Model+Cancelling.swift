@@ -73,6 +73,8 @@ extension Model {
                 if isNested, mayComeLater(root, in: loop) { return loop.roots.append((root, false)) }
                 _ = retain(node, in: loop)
                 return cancelSource(node, root, in: loop)
+            case .waiting where node !== root && mayLeave(to: node):
+                return leave(root, in: node)
             case .waiting(let upstream):
                 if case .adopt = node.work, !node.isShield { (isNested, node.cancelsNested) = (true, true) }
                 if retain(upstream, in: loop) {
@@ -106,6 +108,12 @@ extension Model {
         }
     }
 
+    /// As with a source that follows, a cancel may leave a nested wait to another thread that is cancelling it.
+    private func mayLeave(to node: Node) -> Bool {
+        guard case .adopt = node.work, !node.isShield else { return false }
+        return hasThreads && node.isCancelRequested && choose(2) == 1
+    }
+
     /// Of several that are cancelled as one, C7 leaves open whether one that waits for a nested Deferred comes last.
     private func mayComeLater(_ root: Node, in loop: DrainLoop) -> Bool {
         guard loop.cancelsSeveral, !root.cameLater, !loop.roots.isEmpty else { return false }
@@ -116,15 +124,21 @@ extension Model {
         return root.cameLater
     }
 
-    /// A1 does not say whether a cancel in progress retains a source that it has reached. Returns whether this does.
+    /// Returns whether a cancel in progress retains what it has reached.
     private func retain(_ node: Node, in loop: DrainLoop) -> Bool {
-        guard !loop.retained.contains(where: { $0 === node }), mayRetain(node) else { return false }
-        node.completers += 1
+        guard !loop.retained.contains(where: { $0 === node }), retainsMeanwhile(node) else { return false }
         loop.retained.append(node)
         return true
     }
 
-    func mayRetain(_ node: Node) -> Bool { releasesHandles && node.completers > 0 && choose(2) == 1 }
+    /// A1 and P1 do not say whether a call in progress retains what could complete or unpause a Deferred. Returns
+    /// whether this one does, until `release`.
+    func retainsMeanwhile(_ node: Node) -> Bool {
+        guard releasesHandles, node.completers > 0 || node.pauses > 0, choose(2) == 1 else { return false }
+        node.completers += 1
+        node.handles += 1
+        return true
+    }
 
     /// C5: a link that has not been dequeued receives the error when it is, or at once.
     private func failBeforeDequeued(_ node: Node, _ upstream: Node, in loop: DrainLoop) {

@@ -44,8 +44,7 @@ extension Model {
             return cancel(following, in: loop)
         }
         // Until then they count as consumers, and what they wait for may be retained.
-        let sources = following.compactMap(\.upstream).filter { mayRetain($0) }
-        for source in sources { source.completers += 1 }
+        let sources = following.compactMap(\.upstream).filter { retainsMeanwhile($0) }
         pass()
         for follower in following { detach(follower) }
         for source in sources { release(source) }
@@ -145,6 +144,8 @@ extension Model {
             consumer.state = .settled
             return false
         case .adopt:
+            // What was left to the cancel of this one has been answered with it.
+            endRequests(in: consumer)
             settle(consumer, outcome, scopes, from: upstream, in: loop)
             return true
         case .resume(let resumed):
@@ -205,7 +206,7 @@ extension Model {
             // The link retains the dispatcher until its work is submitted.
             dispatcherReferences += 1
             pass()
-            releaseDispatcher()
+            releaseDispatcher(after: work, in: loop)
         case .manual:
             work.node.state = .dispatched
             work.node.cancelIsPending = work.outcome.isCancelled
@@ -257,7 +258,10 @@ extension Model {
     }
 
     /// F4: released with its work, a dispatcher releases that.
-    private func releaseDispatcher() {
+    ///
+    /// - Parameter submitted: The work whose submission ends: what follows from its release comes after the other
+    ///   callbacks of the same Deferred.
+    private func releaseDispatcher(after submitted: Work? = nil, in loop: DrainLoop? = nil) {
         dispatcherReferences -= 1
         let isNeeded = nodes.contains {
             if case .callback(let callback, _) = $0.work { callback.dispatcher == .released } else { false }
@@ -266,7 +270,11 @@ extension Model {
         while !releasedWorks.isEmpty {
             let work = releasedWorks.removeFirst()
             pass()
-            inDrainLoop { drop(work, in: $0) }
+            if let loop, work.node === submitted?.node {
+                drop(work, in: loop)
+            } else {
+                inDrainLoop { drop(work, in: $0) }
+            }
             releaseCallback(of: work.node)
         }
     }

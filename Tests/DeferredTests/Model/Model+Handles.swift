@@ -67,6 +67,7 @@ extension Model {
     /// Ends what has retained a source meanwhile.
     func release(_ node: Node) {
         node.completers -= 1
+        node.handles -= 1
         handleWasReleased(node)
     }
 
@@ -100,6 +101,19 @@ extension Model {
     }
 
     func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
+        using(resolver) { fireNow(resolver, outcome, at: site) }
+    }
+
+    /// Calls `body` as a call in progress does, which may retain a paused Deferred (P1).
+    private func using(_ resolver: Trigger, _ body: () -> Bool) -> Bool {
+        let node = resolver.node
+        guard pauses, node.isSource, retainsMeanwhile(node) else { return body() }
+        pass()
+        defer { release(node) }
+        return body()
+    }
+
+    private func fireNow(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
         let first = resolver.counts ? site : Comparison.anySite
         // Completed by this thread, it is settled next. Another completion comes too late, and a cancel does.
         guard resolver.node.isSource else {
@@ -129,7 +143,7 @@ extension Model {
         return true
     }
 
-    func isCancelled(_ resolver: Trigger) -> Bool { resolver.node.isCancelled }
+    func isCancelled(_ resolver: Trigger) -> Bool { using(resolver) { resolver.node.isCancelled } }
 
     func follow(_ handle: Handle, _ other: Handle, at site: Int) {
         guard handle.isFireable else {

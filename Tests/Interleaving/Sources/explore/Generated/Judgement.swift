@@ -43,12 +43,13 @@ private struct ProgramJudge {
             for bound in [1, 2, 4, 100] where seen[observation] != nil {
                 isComplete = runModel(bound, towards: observation, atMost: 100_000)
             }
-            guard let schedules = seen.removeValue(forKey: observation)?.values, !isUndetermined else {
+            guard let schedules = seen.removeValue(forKey: observation), !isUndetermined else {
                 continue
             }
             if isComplete {
-                judgement.violation = schedules.min { $0.preemptions < $1.preemptions }
-                judgement.violation?.text = text(observation)
+                let first = schedules.min { $0.value.preemptions < $1.value.preemptions }
+                judgement.violation = first?.value
+                judgement.violation?.text = text(observation, first?.key ?? RealTimeOrder())
                 return judgement
             }
             // With too many schedules of the model to try them all, the order of the operations decides nothing.
@@ -58,9 +59,12 @@ private struct ProgramJudge {
         return judgement
     }
 
-    private func text(_ observation: Observation) -> String {
+    /// An outcome that is permitted may be so in another order of the operations only.
+    private func text(_ observation: Observation, _ order: RealTimeOrder) -> String {
+        let isOfOrder = permitted.contains(observation)
         let permitted = permitted.map(\.description).sorted().joined(separator: "\n--\n")
-        return "seen:\n\(observation)\npermitted:\n\(permitted)"
+        let seen = "seen, with \(order):\n\(observation)\n"
+        return seen + (isOfOrder ? "permitted, but not that in this order:\n" : "permitted:\n") + permitted
     }
 
     /// Runs the model with so many preemptions, and removes from `seen` what it permits. Returns whether there are no

@@ -10,6 +10,13 @@ extension ProgramClass {
                     then(12, of: 11), then(13, of: 1),
                 ],
                 threads: [[resolve(1)], [then(14, of: 1)]]),
+            // F4: a dispatcher that is released with the work that is submitted to it.
+            ModelProgram(
+                steps: pending(1) + [
+                    .attach(id: 11, to: 1, Callback(form: .then, dispatcher: .released), keep: true),
+                    then(12, of: 1), then(14, of: 11), .finally(id: 80, 11, []),
+                ],
+                threads: [[resolve(1)], [.dropDispatcher]]),
             // L5: a cycle of a follow and a nested wait, and one through a list.
             ModelProgram(
                 steps: pending(2) + [then(11, of: 2, .handle(1))],
@@ -68,7 +75,22 @@ extension ProgramClass {
             ModelProgram(
                 steps: [.source(id: 1, .plain, Canceller(fires: .value(.number(7)))), then(11, of: 1)],
                 threads: [[.cancel(1)], [.cancel(11)]]),
-            // P1: an await of what is paused.
+            // C4: one cancel comes to another, of a detached link that waits for a nested Deferred.
+            ModelProgram(
+                steps: pending(2) + [
+                    .attach(
+                        id: 11, to: 1,
+                        Callback(form: .fail, isNested: true, onFailure: ScriptedBody(answer: .handle(2))),
+                        keep: true),
+                    then(12, of: 11), .attach(id: 13, to: 1, Callback(form: .fail), keep: true),
+                ],
+                threads: [[.cancel(11), .cancel(11)], [.cancel(12), resolve(2)]]),
+            // P1: a completion that comes too late while the last handle is released; an await of what is paused.
+            ModelProgram(
+                steps: [.source(id: 1, .withResolver, nil), then(11, of: 1), then(12, of: 11), .pause(1)],
+                threads: [
+                    [resolve(1, 100, .resolver)], [.cancel(12)], [resolve(1, 120, .resolver), .drop(1)],
+                ]),
             ModelProgram(
                 steps: pending(1) + [.pause(1), .task(id: 30, 1)],
                 threads: [[.await(30)], [resolve(1)], [.unpause(id: 101, 1)]]),

@@ -138,6 +138,23 @@ struct RealTimeOrder: Hashable {
     }
 }
 
+extension RealTimeOrder: CustomStringConvertible {
+    var description: String {
+        func threads(_ operations: UInt64, besides thread: Int) -> [String] {
+            (0..<3).filter { $0 != thread }.compactMap { other in
+                let count = (operations >> (other * Self.longest) & 0x3f).nonzeroBitCount
+                return count == 0 ? nil : "\(count) of thread \(other)"
+            }
+        }
+        let lines = before.indices.compactMap { index in
+            let (thread, operation) = (index / Self.longest, index % Self.longest)
+            let earlier = threads(before[index], besides: thread).joined(separator: " and ")
+            return earlier.isEmpty ? nil : "operation \(operation) of thread \(thread) after \(earlier)"
+        }
+        return lines.isEmpty ? "all threads at once" : lines.joined(separator: ", ")
+    }
+}
+
 extension Observation {
     private static func callbacksBeforeFinalizers(_ events: [ModelEvent]) -> [Int: Set<Int>] {
         var result: [Int: Set<Int>] = [:]
