@@ -39,6 +39,7 @@ struct SubclassTests {
         #expect(try await Kept(fixture.url("/it")).request(on: fixture.queue).value.byteCount == 3)
         #expect(URLDataSource.Response(data: Data(), response: .of("http://a", 304)).isNotModified)
         #expect(DownloadDataSource.File(url: fixture.file(), byteCount: 2).wasKept)
+        #expect(TransferMetrics(requestCount: 2).requestCount == 2)
         #expect(fixture.server.requests.isEmpty)
     }
 }

@@ -193,14 +193,20 @@ extension DataSourceError {
     /// Returns a predicate for the errors of `request` after which to repeat it: transient ones; if the request is not
     /// safe to repeat, such as a `POST`, only those after which the server cannot have acted on it.
     public static func isWorthRepeating(_ request: URLRequest) -> @Sendable (any Error) -> Bool {
-        // A stream can be read only once.
-        let isSafe =
-            ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
-            && request.httpBodyStream == nil
+        let isSafe = request.isSafeToRepeat
         return { error in
             guard let error = error as? DataSourceError else { return false }
             return error.isTransient && (isSafe || error.wasNotActedOn)
         }
+    }
+}
+
+extension URLRequest {
+    /// Whether sending it twice has the same effect as sending it once: true of `GET`, `HEAD`, `PUT`,
+    /// `DELETE`, `OPTIONS` and `TRACE`, if the body is not a stream, which can be read only once.
+    public var isSafeToRepeat: Bool {
+        ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(httpMethod ?? "GET")
+            && httpBodyStream == nil
     }
 }
 

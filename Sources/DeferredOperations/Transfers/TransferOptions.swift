@@ -281,10 +281,10 @@ public struct TransferMetrics: Sendable {
     /// When it had succeeded or failed.
     public var ended: ContinuousClock.Instant? { Self.instant(endedAt) }
     /// How many requests were sent: one, and one more for every redirect and every answered challenge.
-    public internal(set) var requestCount = 0
+    public var requestCount: Int
     /// How many bytes of the body were received, after decompression; without those that a resumed download had
     /// already.
-    public internal(set) var received: Int64 = 0
+    public var received: Int64
 
     var requestedAt: Duration?
     var startedAt: Duration?
@@ -296,6 +296,31 @@ public struct TransferMetrics: Sendable {
 
     /// The time since the first use of this in the process.
     static var now: Duration { origin.duration(to: .now) }
+
+    /// Creates metrics with these figures.
+    public init(
+        requested: ContinuousClock.Instant? = nil, started: ContinuousClock.Instant? = nil,
+        responded: ContinuousClock.Instant? = nil, firstByte: ContinuousClock.Instant? = nil,
+        ended: ContinuousClock.Instant? = nil, requestCount: Int = 0, received: Int64 = 0
+    ) {
+        requestedAt = requested.map { Self.origin.duration(to: $0) }
+        startedAt = started.map { Self.origin.duration(to: $0) }
+        respondedAt = responded.map { Self.origin.duration(to: $0) }
+        firstByteAt = firstByte.map { Self.origin.duration(to: $0) }
+        endedAt = ended.map { Self.origin.duration(to: $0) }
+        self.requestCount = requestCount
+        self.received = received
+    }
+
+    /// How long it waited for its queue, from ``requested`` to ``started``.
+    public var waitingTime: Duration? { Self.time(from: requestedAt, to: startedAt) }
+    /// How long it took after that, from ``started`` to ``ended``.
+    public var transferTime: Duration? { Self.time(from: startedAt, to: endedAt) }
+
+    private static func time(from: Duration?, to: Duration?) -> Duration? {
+        guard let from, let to else { return nil }
+        return to - from
+    }
 
     private static func instant(_ time: Duration?) -> ContinuousClock.Instant? { time.map { origin + $0 } }
 }
