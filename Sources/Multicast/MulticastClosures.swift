@@ -138,7 +138,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
 
     /// Returns the waiting pairs, in the order added, and takes them: one caller only receives each.
     public func take() -> [Pair] {
-        pairs(of: registry.take()) { TakenRegistration($0, of: registry) }
+        pairs(of: registry.take()) { TakenRegistration(ListenerToken($0, in: registry)) }
     }
 
     private func pairs(
@@ -218,17 +218,11 @@ final class ClosuresListener<Success: Sendable, Failure: Sendable>: Listener, @u
 /// Keeps a registration that was taken out of its registry's slots in the registry's index, so that it can be
 /// removed for as long as it can be called.
 final class TakenRegistration: Sendable {
-    /// Both are weak: work that waits on a dispatcher retains this, and they retain the dispatcher. The
+    /// Refers to both weakly: work that waits on a dispatcher retains this, and they retain the dispatcher. The
     /// registry retains the registration, and a pair retains the registry.
-    private let registration: WeakReference<Registration>
-    private let registry: WeakReference<ListenerRegistry>
+    private let token: ListenerToken
 
-    init(_ registration: Registration, of registry: ListenerRegistry) {
-        self.registration = WeakReference(registration)
-        self.registry = WeakReference(registry)
-    }
+    init(_ token: ListenerToken) { self.token = token }
 
-    deinit {
-        if let registration = registration.object { registry.object?.remove([registration]) }
-    }
+    deinit { token.remove() }
 }

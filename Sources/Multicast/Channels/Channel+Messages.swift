@@ -32,12 +32,11 @@ extension Channel: AsyncSequence {
         buffering policy: AsyncStream<Message>.Continuation.BufferingPolicy = .unbounded
     ) -> AsyncStream<Message> {
         let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: policy)
-        let tap = MessageTap(continuation)
-        let registration = add(StreamListener(owner ?? tap.standIn, tap), priority, nil)
-        // Neither the channel nor the registration is retained here: when they are released, the tap ends the
+        let standIn = StandIn()
+        let registration = add(StreamListener(owner ?? standIn, continuation), priority, nil)
+        // Neither the channel nor the registration is retained here: when they are released, the listener ends the
         // stream.
-        continuation.onTermination = {
-            [standIn = tap.standIn, weak storage = storage, weak registration] _ in
+        continuation.onTermination = { [standIn, weak storage = storage, weak registration] _ in
             withExtendedLifetime(standIn) {
                 if let registration { storage?.registry.remove([registration]) }
             }
@@ -46,31 +45,21 @@ extension Channel: AsyncSequence {
     }
 }
 
-/// A channel's listener that adds messages to a stream, and ends it when it gets no more.
+/// A channel's listener that adds messages to a stream, and ends it when it gets no more or is released.
 ///
 /// Sound as `@unchecked Sendable` as ``Listener`` is.
 private final class StreamListener<Message: Sendable>: MessageListener<Message>, @unchecked Sendable {
-    private let tap: MessageTap<Message>
+    private let continuation: AsyncStream<Message>.Continuation
 
-    init(_ owner: AnyObject, _ tap: MessageTap<Message>) {
-        self.tap = tap
-        super.init(owner) { _, message in tap.continuation.yield(message) }
-    }
-
-    override func didEnd() { tap.continuation.finish() }
-}
-
-/// The listener's end of a stream. When the listener is released, for whatever reason, the stream ends.
-private final class MessageTap<Message: Sendable>: Sendable {
-    final class StandIn: Sendable {}
-
-    /// The owner of a listener that has no other, for as long as the stream can be iterated.
-    let standIn = StandIn()
-    let continuation: AsyncStream<Message>.Continuation
-
-    init(_ continuation: AsyncStream<Message>.Continuation) {
+    init(_ owner: AnyObject, _ continuation: AsyncStream<Message>.Continuation) {
         self.continuation = continuation
+        super.init(owner) { _, message in continuation.yield(message) }
     }
 
-    deinit { continuation.finish() }
+    deinit { didEnd() }
+
+    override func didEnd() { continuation.finish() }
 }
+
+/// The owner of a listener that has no other, for as long as the stream can be iterated.
+private final class StandIn: Sendable {}

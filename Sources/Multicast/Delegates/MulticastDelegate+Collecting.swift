@@ -21,7 +21,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Answer]> {
-        collect(on: nil, body, CallSite(fileID: fileID, line: line))
+        collect(CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
     }
 
     /// Asks every delegate, each on its dispatcher (or at once, on this thread), and waits for the Deferreds
@@ -32,30 +32,15 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Answer.Value]> {
-        collectDeferred(on: nil, body, CallSite(fileID: fileID, line: line))
+        collect(CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
     }
 
-    func collect<Answer: Sendable>(
-        on place: (any Dispatcher)?, _ body: @escaping @Sendable (Delegate) throws -> Answer, _ site: CallSite
+    private func collect<Answer: Sendable>(
+        _ site: CallSite, _ body: @escaping @Sendable (Delegate) throws -> Reply<Answer>
     ) -> Deferred<[Answer]> {
-        collectAnswers(on: place, site) { answer, delegate in
-            answer = try body(delegate)
-            return .next
+        let (answers, ask) = Question<Delegate, Answer?>.each(of: self, nil, site) { _, delegate in
+            try body(delegate).map(at: site) { .next($0) }
         }
-    }
-
-    func collectDeferred<Answer: DeferredConvertible>(
-        on place: (any Dispatcher)?, _ body: @escaping @Sendable (Delegate) throws -> Answer, _ site: CallSite
-    ) -> Deferred<[Answer.Value]> {
-        collectAnswers(on: place, site) { _, delegate in
-            .wait(try body(delegate).deferred.map(at: site) { .next($0) })
-        }
-    }
-
-    private func collectAnswers<Answer: Sendable>(
-        on place: (any Dispatcher)?, _ site: CallSite, _ body: @escaping Question<Delegate, Answer?>.Body
-    ) -> Deferred<[Answer]> {
-        let (answers, ask) = Question<Delegate, Answer?>.each(of: registry, on: place, nil, site, body)
         let collected = DeferredList(answers).values(fileID: site.fileID, line: site.line)
             .map(at: site) { $0.compactMap { $0 } }
         ask()

@@ -29,7 +29,7 @@ extension MulticastDelegate {
         on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Answer]> {
-        collect(on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
+        onMainActor.collect(assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Asks every delegate, on the main actor, and waits for the Deferreds that they return.
@@ -37,7 +37,7 @@ extension MulticastDelegate {
         on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<[Answer.Value]> {
-        collectDeferred(on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
+        onMainActor.collectDeferred(assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Returns whether all delegates, asked on the main actor, say yes: the first no decides.
@@ -46,7 +46,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        ballot(order, fileID, line).decide(by: false, onMainActor(body), Vote.cast)
+        onMainActor.all(asking: order, assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Returns whether all delegates, asked on the main actor, say yes, and waits for the Deferreds that they return.
@@ -55,7 +55,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        ballot(order, fileID, line).decide(by: false, onMainActor(body), Vote.promise)
+        onMainActor.all(asking: order, assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Returns whether any delegate, asked on the main actor, says yes: the first yes decides.
@@ -64,7 +64,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        ballot(order, fileID, line).decide(by: true, onMainActor(body), Vote.cast)
+        onMainActor.any(asking: order, assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Returns whether any delegate, asked on the main actor, says yes, and waits for the Deferreds that they return.
@@ -73,7 +73,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        ballot(order, fileID, line).decide(by: true, onMainActor(body), Vote.promise)
+        onMainActor.any(asking: order, assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Asks one delegate after the other, on the main actor, until one ends the question, and passes each the result
@@ -83,8 +83,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
-        reduce(
-            over: initial, on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
+        onMainActor.reduce(over: initial, assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Asks one delegate after the other, on the main actor, until one ends the question, and waits for the Deferred
@@ -94,8 +93,7 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Turn,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
-        reduceDeferred(
-            over: initial, on: MainActorDispatcher(), onMainActor(body), CallSite(fileID: fileID, line: line))
+        onMainActor.reduceDeferred(over: initial, assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Asks every delegate, one after the other, on the main actor; each changes the result in place.
@@ -104,18 +102,16 @@ extension MulticastDelegate {
         _ body: @escaping @MainActor @Sendable (inout Answer, Delegate) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
-        let site = CallSite(fileID: fileID, line: line)
-        return reduce(
-            into: consume initial, on: MainActorDispatcher(),
+        onMainActor.reduce(
+            into: consume initial,
             { answer, delegate in
                 let delegate = UncheckedArguments(value: delegate)
                 try MainActor.assumeIsolated { try body(&answer, delegate.value) }
-            }, site)
+            }, fileID: fileID, line: line)
     }
 
-    private func ballot(_ order: AskingOrder, _ fileID: StaticString, _ line: UInt) -> Ballot<Delegate> {
-        Ballot(self, order, on: MainActorDispatcher(), fileID, line)
-    }
+    /// The same delegates, all of which are asked on the main actor.
+    private var onMainActor: MulticastDelegate { MulticastDelegate(registry, askedOn: MainActorDispatcher()) }
 }
 
 extension MulticastDelegate where Delegate: Sendable {
@@ -125,7 +121,7 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
-        ballot(order, fileID, line).find(onMainActor(body), Vote.cast)
+        onMainActor.first(asking: order, where: assumingIsolated(body), fileID: fileID, line: line)
     }
 
     /// Returns the delegate whose Deferred said yes first, or nil if none did; asks on the main actor.
@@ -134,7 +130,7 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {
-        ballot(order, fileID, line).find(onMainActor(body), Vote.promise)
+        onMainActor.first(asking: order, where: assumingIsolated(body), fileID: fileID, line: line)
     }
 }
 
@@ -146,7 +142,7 @@ private struct UncheckedArguments<Arguments>: @unchecked Sendable {
 }
 
 /// Returns `body` as a closure that may be called wherever the main actor's executor is current.
-private func onMainActor<each Argument, Answer: Sendable>(
+private func assumingIsolated<each Argument, Answer: Sendable>(
     _ body: @escaping @MainActor @Sendable (repeat each Argument) throws -> Answer
 ) -> @Sendable (repeat each Argument) throws -> Answer {
     { (argument: repeat each Argument) in

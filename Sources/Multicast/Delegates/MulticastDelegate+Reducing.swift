@@ -33,7 +33,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
-        reduce(over: initial, on: nil, body, CallSite(fileID: fileID, line: line))
+        Question.ask(self, initial, CallSite(fileID: fileID, line: line)) { .now(try body($0, $1)) }
     }
 
     /// Asks one delegate after the other until one ends the question, and waits for the Deferred that each
@@ -43,7 +43,9 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
-        reduceDeferred(over: initial, on: nil, body, CallSite(fileID: fileID, line: line))
+        Question.ask(self, initial, CallSite(fileID: fileID, line: line)) {
+            .later(try body($0, $1).deferred)
+        }
     }
 
     /// Asks every delegate, one after the other, each of which changes the result in place.
@@ -56,41 +58,10 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (inout Answer, Delegate) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
-        reduce(into: consume initial, on: nil, body, CallSite(fileID: fileID, line: line))
-    }
-
-    func reduce<Answer: Sendable>(
-        over initial: Answer, on place: (any Dispatcher)?,
-        _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>, _ site: CallSite
-    ) -> Deferred<Answer> {
-        Question<Delegate, Answer>.ask(registry, on: place, initial, site) { answer, delegate in
-            switch try body(answer, delegate) {
-            case .next(let next):
-                answer = next
-                return .next
-            case .stop(let last):
-                answer = last
-                return .stop
-            }
-        }
-    }
-
-    func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
-        over initial: Answer, on place: (any Dispatcher)?,
-        _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn, _ site: CallSite
-    ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
-        Question<Delegate, Answer>.ask(registry, on: place, initial, site) { answer, delegate in
-            .wait(try body(answer, delegate).deferred)
-        }
-    }
-
-    func reduce<Answer: Sendable>(
-        into initial: consuming Answer, on place: (any Dispatcher)?,
-        _ body: @escaping @Sendable (inout Answer, Delegate) throws -> Void, _ site: CallSite
-    ) -> Deferred<Answer> {
-        Question<Delegate, Answer>.ask(registry, on: place, consume initial, site) { answer, delegate in
+        Question.ask(self, consume initial, CallSite(fileID: fileID, line: line)) {
+            (answer: consuming Answer, delegate) in
             try body(&answer, delegate)
-            return .next
+            return .now(.next(answer))
         }
     }
 }

@@ -29,7 +29,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        Ballot(self, order, fileID, line).decide(by: false, body, Vote.cast)
+        decide(by: false, order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
     }
 
     /// Returns whether all delegates say yes, and waits for the Deferreds that they return: the first no
@@ -39,7 +39,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        Ballot(self, order, fileID, line).decide(by: false, body, Vote.promise)
+        decide(by: false, order, CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
     }
 
     /// Returns whether any delegate says yes: the first yes decides. False without delegates.
@@ -55,7 +55,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
-        Ballot(self, order, fileID, line).decide(by: true, body, Vote.cast)
+        decide(by: true, order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
     }
 
     /// Returns whether any delegate says yes, and waits for the Deferreds that they return: the first yes
@@ -65,7 +65,7 @@ extension MulticastDelegate {
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
-        Ballot(self, order, fileID, line).decide(by: true, body, Vote.promise)
+        decide(by: true, order, CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
     }
 }
 
@@ -85,7 +85,7 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
-        Ballot(self, order, fileID, line).find(body, Vote.cast)
+        find(order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
     }
 
     /// Returns the delegate whose Deferred said yes first, or nil if none did.
@@ -96,113 +96,65 @@ extension MulticastDelegate where Delegate: Sendable {
         where body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {
-        Ballot(self, order, fileID, line).find(body, Vote.promise)
+        find(order, CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
+    }
+
+    private func find(
+        _ order: AskingOrder, _ site: CallSite, _ vote: @escaping @Sendable (Delegate) throws -> Reply<Bool>
+    ) -> Deferred<Delegate?> {
+        choose(order, site) { _, delegate in
+            try vote(delegate).map(at: site) { $0 ? .stop(delegate) : .next(nil) }
+        }
     }
 }
 
-/// An answer with yes or no.
-enum Vote: Sendable {
-    case cast(Bool)
-    case promised(Deferred<Bool>)
-
-    @Sendable
-    static func promise<Answer: DeferredConvertible>(_ answer: Answer) -> Vote where Answer.Value == Bool {
-        .promised(answer.deferred)
-    }
-}
-
-/// A question that ends with the first answer that decides, and how it is put.
-struct Ballot<Delegate> {
-    let registry: ListenerRegistry
-    let order: AskingOrder
-    /// Where all delegates are asked; nil for each on its own dispatcher.
-    let place: (any Dispatcher)?
-    let site: CallSite
-
-    init(
-        _ delegates: MulticastDelegate<Delegate>, _ order: AskingOrder, on place: (any Dispatcher)? = nil,
-        _ fileID: StaticString, _ line: UInt
-    ) {
-        registry = delegates.registry
-        self.order = order
-        self.place = place
-        site = CallSite(fileID: fileID, line: line)
-    }
-
+extension MulticastDelegate {
     /// Returns `decisive` if a delegate votes so, and the opposite if none does.
-    func decide<Answer>(
-        by decisive: Bool, _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        _ vote: @escaping @Sendable (Answer) -> Vote
+    private func decide(
+        by decisive: Bool, _ order: AskingOrder, _ site: CallSite,
+        _ vote: @escaping @Sendable (Delegate) throws -> Reply<Bool>
     ) -> Deferred<Bool> {
-        put(body, vote) { _ in { $0 == decisive ? decisive : nil } }.map(at: site) { $0 ?? !decisive }
+        choose(order, site) { _, delegate in
+            try vote(delegate).map(at: site) { $0 == decisive ? .stop(decisive) : .next(nil) }
+        }
+        .map(at: site) { $0 ?? !decisive }
     }
 
-    /// Returns the delegate that says yes; nil if none does.
-    func find<Answer>(
-        _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        _ vote: @escaping @Sendable (Answer) -> Vote
-    ) -> Deferred<Delegate?> where Delegate: Sendable {
-        put(body, vote) { delegate in { $0 ? delegate : nil } }
-    }
-
-    /// Asks until a vote is a choice, which is the result; nil if none is.
-    private func put<Answer, Choice: Sendable>(
-        _ body: @escaping @Sendable (Delegate) throws -> Answer,
-        _ vote: @escaping @Sendable (Answer) -> Vote,
-        _ choice: @escaping @Sendable (Delegate) -> @Sendable (Bool) -> Choice?
+    /// Asks until a delegate makes a choice, which is the result; nil if none does.
+    private func choose<Choice: Sendable>(
+        _ order: AskingOrder, _ site: CallSite, _ body: @escaping Question<Delegate, Choice?>.Body
     ) -> Deferred<Choice?> {
-        let question: Question<Delegate, Choice?>.Body = { [site] answer, delegate in
-            let choice = choice(delegate)
-            switch vote(try body(delegate)) {
-            case .cast(let isYes):
-                answer = choice(isYes)
-                return answer == nil ? .next : .stop
-            case .promised(let promise):
-                return .wait(promise.map(at: site) { isYes in choice(isYes).map { .stop($0) } ?? .next(nil) })
-            }
-        }
-        return switch order {
-        case .sequentially: Question<Delegate, Choice?>.ask(registry, on: place, nil, site, question)
-        case .concurrently: race(question)
+        switch order {
+        case .sequentially: Question.ask(self, nil, site, body)
+        case .concurrently: race(site, body)
         }
     }
 
-    /// Asks all; the first choice or error is the result. In the list, what decides is a value and what does
-    /// not is an error, so that `first()` finds it, cancels the others, and fails when nothing decided.
+    /// Asks all; the first choice or error is the result. In the list a choice is an error, too, so that the first
+    /// one ends it and cancels the others.
     private func race<Choice: Sendable>(
-        _ body: @escaping Question<Delegate, Choice?>.Body
+        _ site: CallSite, _ body: @escaping Question<Delegate, Choice?>.Body
     ) -> Deferred<Choice?> {
-        let (answers, ask) = Question<Delegate, Choice?>.each(of: registry, on: place, nil, site, body)
-        guard !answers.isEmpty else { return .resolved(nil, fileID: site.fileID, line: site.line) }
-        let choices = answers.map { answer in
-            answer.mapResult(
-                { result -> Result<Choice, any Error> in
-                    if case .success(nil) = result { throw Undecided() }
-                    return result.map { $0! }
-                }, fileID: site.fileID, line: site.line)
+        let (answers, ask) = Question.each(of: self, nil, site, body)
+        let undecided = answers.map { answer in
+            answer.map(at: site) { choice in if let choice { throw Decided(choice: choice) } }
         }
-        let first = DeferredList(choices, consumeErrors: true, cancelsRemaining: true)
-            .first(fileID: site.fileID, line: site.line)
-        // `Undecided` is for the steps below alone: if they are cancelled at the moment when it arrives, nothing
-        // handles it.
-        for choice in choices { choice.disownFailure() }
-        first.disownFailure()
-        let result = first.mapResult(
-            { first -> Choice? in
-                do { return try first.get().value.get() } catch is Undecided { return nil }
+        let none = DeferredList(undecided, consumeErrors: true, cancelsRemaining: true)
+            .values(fileID: site.fileID, line: site.line)
+        // `Decided` is for the step below alone: if that is cancelled at the moment when it arrives, nothing handles
+        // it.
+        for answer in undecided { answer.disownFailure() }
+        none.disownFailure()
+        let result = none.mapResult(
+            { none -> Choice? in
+                do { _ = try none.get() } catch let decided as Decided<Choice> { return decided.choice }
+                return nil
             }, fileID: site.fileID, line: site.line)
         ask()
         return result
     }
 }
 
-private struct Undecided: Error {}
-
-extension Deferred {
-    /// As `map`, with the location of a caller for diagnostics.
-    func map<U: Sendable>(
-        at site: CallSite, _ callback: @escaping @Sendable (Value) throws -> U
-    ) -> Deferred<U> {
-        map(callback, fileID: site.fileID, line: site.line)
-    }
+private struct Decided<Choice: Sendable>: Error {
+    let choice: Choice
 }

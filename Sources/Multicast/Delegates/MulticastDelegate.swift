@@ -1,7 +1,7 @@
 public import Deferred
 
-// Sound as `@unchecked Sendable`: the only state is the registry, which is Sendable; that nothing follows from
-// `Delegate` is argued below and at `Listener`.
+// Sound as `@unchecked Sendable`: the only state is the registry and a constant, which are Sendable; that nothing
+// follows from `Delegate` is argued below and at `Listener`.
 
 /// Delegates that are notified and asked together, each on the dispatcher that it was added with.
 ///
@@ -35,10 +35,21 @@ public import Deferred
 /// check it. Let the protocol inherit from `Sendable` to have it checked. The methods of a protocol bound to
 /// the main actor are called with `on: MainActor.self`: `notify(on: MainActor.self) { delegate in delegate.update() }`.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
-    let registry = ListenerRegistry()
+    let registry: ListenerRegistry
+    /// Where all delegates are asked; nil for each on its own dispatcher.
+    let place: (any Dispatcher)?
 
     /// Creates an object without delegates.
-    public init() {}
+    public init() {
+        registry = ListenerRegistry()
+        place = nil
+    }
+
+    /// Creates an object with the delegates of a registry, to ask them in one place.
+    init(_ registry: ListenerRegistry, askedOn place: some Dispatcher) {
+        self.registry = registry
+        self.place = place
+    }
 
     /// Adds a delegate, to be called after those added before it.
     ///

@@ -1,7 +1,7 @@
 internal import Deferred
 
 /// A question that is put to one delegate after the other, each on its dispatcher. Put to all at the same time, it is a
-/// question for each: ``each(of:_:_:_:_:)``.
+/// question for each: ``each(of:_:_:_:)``.
 ///
 /// The thread that runs a step of the loop owns the question until it submits work to a dispatcher or waits for a
 /// promised answer; the work, or the callback, owns it from then on. The result is therefore completed where the last
@@ -11,16 +11,8 @@ internal import Deferred
 /// with the work of a dispatcher or with a callback of a Deferred, which order what happened before with what
 /// happens after.
 final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
-    /// What a delegate's answer means.
-    enum Step: Sendable {
-        /// Asks the next delegate.
-        case next
-        /// Ends the question.
-        case stop
-        /// Waits for the answer before it decides.
-        case wait(Deferred<MulticastTurn<Answer>>)
-    }
-    typealias Body = @Sendable (inout Answer, Delegate) throws -> Step
+    /// Receives the result so far and a delegate, which replies with the result and whether the question goes on.
+    typealias Body = @Sendable (consuming Answer, Delegate) throws -> Reply<MulticastTurn<Answer>>
 
     /// The location of the call that asks, for diagnostics.
     private let site: CallSite
@@ -28,28 +20,28 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     private let body: Body
     private weak var registry: ListenerRegistry?
     private var position = 0
-    /// Nil while `body` changes it, so that a collection is changed in place.
+    /// Nil while a delegate is asked, so that a collection is changed in place.
     private var answer: Answer?
 
     private init(
-        _ registry: ListenerRegistry?, _ respondents: [Respondent], _ initial: consuming Answer,
+        _ delegates: MulticastDelegate<Delegate>, _ respondents: [Respondent], _ initial: consuming Answer,
         _ site: CallSite, _ body: @escaping Body
     ) {
         self.respondents = respondents
-        self.registry = registry
+        registry = delegates.registry
         answer = consume initial
         self.site = site
         self.body = body
     }
 
-    /// Asks the delegates of a registry, all on `place` if there is one, and returns a Deferred with the result.
+    /// Asks the delegates, and returns a Deferred with the result.
     static func ask(
-        _ registry: ListenerRegistry, on place: (any Dispatcher)?, _ initial: consuming Answer,
-        _ site: CallSite, _ body: @escaping Body
+        _ delegates: MulticastDelegate<Delegate>, _ initial: consuming Answer, _ site: CallSite,
+        _ body: @escaping Body
     ) -> Deferred<Answer> {
         let (result, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        let respondents = Respondent.all(in: registry, on: place, sharing: true)
-        Question(registry, respondents, consume initial, site, body).ask(completing: resolver)
+        let respondents = Respondent.all(of: delegates, sharing: true)
+        Question(delegates, respondents, consume initial, site, body).ask(completing: resolver)
         return result
     }
 
@@ -57,17 +49,17 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     /// those with a dispatcher, then calls the others. What is attached before that runs where the answers arrive.
     /// The answer of one that has been deallocated or removed is `initial`.
     static func each(
-        of registry: ListenerRegistry, on place: (any Dispatcher)?, _ initial: Answer, _ site: CallSite,
+        of delegates: MulticastDelegate<Delegate>, _ initial: Answer, _ site: CallSite,
         _ body: @escaping Body
     ) -> (answers: [Deferred<Answer>], ask: () -> Void) {
-        let respondents = Respondent.all(in: registry, on: place, sharing: false)
+        let respondents = Respondent.all(of: delegates, sharing: false)
         let promises = respondents.map { _ in
             Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
         }
         func ask(_ isMeant: (Respondent) -> Bool) {
             for (respondent, (_, resolver)) in zip(respondents, promises)
             where isMeant(respondent) && !resolver.isCancelled {
-                Question(registry, [respondent], initial, site, body).ask(completing: resolver)
+                Question(delegates, [respondent], initial, site, body).ask(completing: resolver)
             }
         }
         return (
@@ -114,13 +106,10 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     /// Calls the body with one delegate. Returns nil if the next one is to be asked.
     private func put(to listener: Listener) throws -> Deferred<NextStep>? {
         guard let object = listener.recipient(in: registry) else { return nil }
-        var current = answer.take()!
-        let step = try body(&current, MulticastDelegate<Delegate>.delegate(of: listener, object))
-        answer = current
-        switch step {
-        case .next: return nil
-        case .stop: return .resolved(.end)
-        case .wait(let promise):
+        let delegate = MulticastDelegate<Delegate>.delegate(of: listener, object)
+        switch try body(answer.take()!, delegate) {
+        case .now(let turn): return note(turn) == .end ? .resolved(.end) : nil
+        case .later(let promise):
             let wait = promise.map(at: site) { [self] turn in note(turn) }
             if case .success(.continue) = wait.currentResult { return nil }
             return wait
@@ -139,21 +128,45 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     }
 }
 
+/// What a delegate replies: its answer, or a promise of it.
+enum Reply<Answer: Sendable>: Sendable {
+    case now(Answer)
+    case later(Deferred<Answer>)
+
+    func map<U: Sendable>(
+        at site: CallSite, _ transform: @escaping @Sendable (Answer) -> U
+    ) -> Reply<U> {
+        switch self {
+        case .now(let answer): .now(transform(answer))
+        case .later(let promise): .later(promise.map(at: site, transform))
+        }
+    }
+}
+
+extension Deferred {
+    /// As `map`, with the location of a caller for diagnostics.
+    func map<U: Sendable>(
+        at site: CallSite, _ callback: @escaping @Sendable (Value) throws -> U
+    ) -> Deferred<U> {
+        map(callback, fileID: site.fileID, line: site.line)
+    }
+}
+
 /// A delegate that a question is put to: its listener, and the dispatcher that it is called on.
 struct Respondent: Sendable {
     let listener: Listener
     /// Nil for a delegate that is called at once.
     let dispatcher: DispatcherReference?
 
-    /// The delegates of a registry, in the order added; all on `place`, if there is one. Those with one dispatcher
-    /// share a reference if they are asked by one question, and have one each otherwise.
-    static func all(
-        in registry: ListenerRegistry, on place: (any Dispatcher)?, sharing isShared: Bool
+    /// The delegates, in the order added. Those with one dispatcher share a reference if they are asked by one
+    /// question, and have one each otherwise.
+    static func all<Delegate>(
+        of delegates: MulticastDelegate<Delegate>, sharing isShared: Bool
     ) -> [Respondent] {
         var references: [ObjectIdentifier: DispatcherReference] = [:]
-        return registry.snapshot().compactMap { registration in
+        return delegates.registry.snapshot().compactMap { registration in
             guard let registration else { return nil }
-            guard let dispatcher = place ?? registration.dispatcher else {
+            guard let dispatcher = delegates.place ?? registration.dispatcher else {
                 return Respondent(listener: registration.listener, dispatcher: nil)
             }
             let isObject = isShared && type(of: dispatcher) is AnyClass
