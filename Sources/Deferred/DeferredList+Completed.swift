@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension DeferredList {
     /// The outcomes in the order of completion, each with its input's index in the list.
     ///
@@ -18,41 +20,20 @@ extension DeferredList {
     public var completed: some AsyncSequence<(index: Int, result: Result<Value, any Error>), Never> & Sendable
     {
         let (stream, continuation) = AsyncStream<(index: Int, result: Result<Value, any Error>)>.makeStream()
-        let backlog = Backlog(source)
-        if case .limited = source { continuation.onTermination = { _ in backlog.end() } }
+        let backlog = Backlog()
+        let inputs: LimitedInputs<Value>? =
+            if case .limited(let handle) = source { handle.inputs } else { nil }
+        if let inputs { continuation.onTermination = { _ in inputs.leave(unread: backlog) } }
         let all: Deferred<Void> = start(
             .each { index, input in
-                backlog.change(by: 1)
+                backlog.count.add(1, ordering: .relaxed)
                 continuation.yield((index: index, result: input.payload.result()))
-            }, fileID, line, opened: backlog.begin
+            }, fileID, line, backlog
         ) { _, _ in .value(()) }
         all.finally { _ in continuation.finish() }
-        return Completions(stream: stream, all: all, backlog: backlog)
-    }
-
-    /// The connection between a `completed` sequence and the inputs of a list with a limit.
-    fileprivate final class Backlog: Sendable {
-        private let inputs: LimitedInputs<Value>?
-        /// The list whose outcomes are read, until the sequence ends or is released.
-        private let list = SpinLocked<ListObserver?>(nil)
-
-        init(_ source: Source) {
-            if case .limited(let handle) = source { inputs = handle.inputs } else { inputs = nil }
-        }
-
-        func begin(_ list: ListObserver) {
-            self.list.withLock { $0 = list }
-        }
-
-        /// Records that outcomes were added or taken.
-        func change(by change: Int) {
-            guard let inputs, let list = list.withLock({ $0 }) else { return }
-            inputs.changeBacklog(of: list, by: change)
-        }
-
-        func end() {
-            guard let inputs, let list = list.withLock({ $0.take() }) else { return }
-            inputs.leave(unread: list)
+        return Completions(stream: stream, all: all) {
+            backlog.count.subtract(1, ordering: .relaxed)
+            inputs?.startInputs()
         }
     }
 }
@@ -64,24 +45,25 @@ private struct Completions<Value: Sendable>: AsyncSequence, Sendable {
 
     let stream: AsyncStream<Element>
     let all: Deferred<Void>
-    let backlog: DeferredList<Value>.Backlog
+    /// Called for each outcome that was read.
+    let didRead: @Sendable () -> Void
 
     struct Iterator: AsyncIteratorProtocol {
         var base: AsyncStream<Element>.Iterator
         let all: Deferred<Void>
-        let backlog: DeferredList<Value>.Backlog
+        let didRead: @Sendable () -> Void
 
         mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             let all = all
             let element = await withTaskCancellationHandler(
                 operation: { await base.next(isolation: actor) }, onCancel: { all.cancel() }, isolation: actor
             )
-            if element != nil { backlog.change(by: -1) }
+            if element != nil { didRead() }
             return element
         }
     }
 
     func makeAsyncIterator() -> Iterator {
-        Iterator(base: stream.makeAsyncIterator(), all: all, backlog: backlog)
+        Iterator(base: stream.makeAsyncIterator(), all: all, didRead: didRead)
     }
 }

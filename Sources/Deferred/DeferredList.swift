@@ -155,15 +155,14 @@ public struct DeferredList<Value: Sendable>: Sendable {
     public func cancel() {
         switch source {
         case .given(let links): Link.cancel(links)
-        case .limited(let handle): handle.cancel()
+        case .limited(let handle): handle.inputs.cancel()
         case .invalid: break
         }
     }
 
     @usableFromInline
     func start<U>(
-        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt,
-        opened: ((ListObserver) -> Void)? = nil,
+        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt, _ backlog: Backlog? = nil,
         _ finish: @escaping ListObserver.Finish
     ) -> Deferred<U> {
         let site = DeferredDiagnostic.Location(.list, fileID, line)
@@ -178,8 +177,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
                 rule, count: 0, addsInputs: true, consumesErrors: consumesErrors,
                 cancelsRemaining: cancelsRemaining, onStop: handle.inputs.leave(settled:), site, finish)
             let deferred = Deferred<U>(list.open())
-            opened?(list)
-            handle.join(list)
+            handle.inputs.join(list, backlog)
             return deferred
         case .invalid(let error):
             return .rejected(error, fileID: fileID, line: line)
