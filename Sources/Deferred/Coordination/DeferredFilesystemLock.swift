@@ -93,13 +93,10 @@ public final class DeferredFilesystemLock: Sendable {
 
     /// Tries until it has locked the file. Only the first in the queue of this process does this.
     private func lockWhenFree(_ place: DeferredLock.Permit) -> Deferred<Permit> {
-        do throws(Failure) {
-            return .resolved(try lock(place))
-        } catch .held {
-            return Deferred<Void>.running(after: interval, on: dispatcher) { [self] in lockWhenFree(place) }
-        } catch {
-            return .rejected(error)
-        }
+        .retry(
+            attempts: .max, delay: .custom { [interval] _, _ in interval }, on: dispatcher,
+            when: { if case Failure.held = $0 { true } else { false } },
+            { [self] in .resolved(try lock(place)) })
     }
 
     private func lock(_ place: DeferredLock.Permit) throws(Failure) -> Permit {

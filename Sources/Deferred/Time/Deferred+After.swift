@@ -55,23 +55,4 @@ extension Deferred where Value == Void {
     ) -> Deferred {
         after(delay, on: dispatcher, value: (), fileID: fileID, line: line)
     }
-
-    /// Runs `body` on `dispatcher` after `delay`, and returns the outcome of the Deferred that it returns.
-    ///
-    /// `after(delay).then(body)` would run `body` on this thread if the timer expired before `then` attached it.
-    ///
-    /// - Parameter noteEnd: Runs in place of `body` if that is cancelled, or released by the dispatcher.
-    static func running<Outcome: Sendable>(
-        after delay: Duration, on dispatcher: any DelayedDispatcher,
-        orElse noteEnd: @escaping @Sendable () -> Void = {},
-        _ body: @escaping @Sendable () throws -> Deferred<Outcome>
-    ) -> Deferred<Outcome> {
-        let (deferred, start) = delayed((), #fileID, #line)
-        let result = deferred.then(body) { error throws -> Deferred<Outcome> in
-            noteEnd()
-            throw error
-        }
-        start(delay, dispatcher)
-        return result
-    }
 }

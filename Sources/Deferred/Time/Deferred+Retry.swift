@@ -149,8 +149,15 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
         guard number < attempts, isWorthRetrying(error) else { return nil }
         let pause = max(delay.next(number, error), .zero)
         if let deadline, dispatcher.elapsed + pause > deadline { return nil }
-        return Deferred<Void>.running(after: pause, on: dispatcher, orElse: resolver.disownFailure) {
-            attempt(number + 1)
-        }
+        // Attached before the timer is set, so that the attempt is made on the dispatcher.
+        let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)
+        let further = wait.then(
+            { attempt(number + 1) },
+            orElse: { error throws -> Deferred<Value> in
+                resolver.disownFailure()
+                throw error
+            })
+        start(pause, dispatcher)
+        return further
     }
 }

@@ -17,8 +17,7 @@ public final class IdleTimer: DeferredConvertible {
     /// Resolved when the timer expires. Its cancel stops the timer.
     public let deferred: Deferred<Void>
 
-    private let timer: MovableTimer
-    private let interval: SpinLocked<Duration>
+    private let schedule: RepeatingSchedule
 
     /// Creates a timer and starts it.
     ///
@@ -30,11 +29,10 @@ public final class IdleTimer: DeferredConvertible {
         after interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.interval = SpinLocked(interval)
-        let timer = MovableTimer(after: interval, on: dispatcher)
-        self.timer = timer
+        let schedule = RepeatingSchedule(every: interval, dispatcher, skipsMissed: false)
+        self.schedule = schedule
         deferred = AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { _ in
-            timer.step { .resolved(.end) }
+            schedule.next { _ in .resolved(.end) }
         }
     }
 
@@ -42,13 +40,7 @@ public final class IdleTimer: DeferredConvertible {
     ///
     /// - Parameter newInterval: The interval from now on; the one before if nil. A shorter one takes effect at once.
     public func postpone(_ newInterval: Duration? = nil) {
-        timer.move { [self] now in
-            now
-                + interval.withLock { interval in
-                    if let newInterval { interval = newInterval }
-                    return interval
-                }
-        }
+        schedule.reset(every: newInterval)
     }
 
     /// Stops the timer; its Deferred fails with `CancellationError`.

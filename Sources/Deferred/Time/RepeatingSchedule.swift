@@ -1,0 +1,143 @@
+/// Computes when the next run of a repeating body is due, and waits for it, for the steps of an ``AsyncLoop``.
+///
+/// The runs are due at whole intervals after the start, which ``reset(every:)`` moves to the present. The timer that is
+/// set stays set then, and is set anew when it expires too early.
+final class RepeatingSchedule: Sendable {
+    private struct State {
+        var interval: Duration
+        /// The latest time that `reset` has read. A thread that read an earlier one, and comes later, uses this.
+        var start: Duration
+        /// The number of intervals that had passed at the last run; -1 before a first run at once.
+        var last: Int128
+        /// Whether no run is made for an interval that is over before the timer is set.
+        let skipsMissed: Bool
+        /// The number of the interval at whose end the next run is due, and when that is.
+        var due: Int128 = 0
+        var dueTime = Duration.zero
+        /// The wait for the timer that is set, and when it expires.
+        var set: (wait: Deferred<Void>, expires: Duration)?
+        var isStopped = false
+
+        /// Sets when the next run is due: at the end of the first interval that has not passed. (Of work that is
+        /// stopped, the wait ends at once, and no run begins.)
+        mutating func setDueTime(at now: Duration) {
+            let length = interval.attoseconds
+            if isStopped {
+                dueTime = .seconds(Int64.min)
+            } else if length > 0 {
+                let passed = skipsMissed ? (now - start).attoseconds / length : 0
+                // Never the interval that has just run: a timer may expire a little early.
+                due = max(last, passed) + 1
+                dueTime = start + Duration(attoseconds: due * length)
+            } else {
+                due = last + 1
+                dueTime = now
+            }
+        }
+    }
+
+    private let dispatcher: any DelayedDispatcher
+    /// Where the body runs; nil for where the timer expires.
+    private let place: (any Dispatcher)?
+    private let state: SpinLocked<State>
+
+    init(
+        every interval: Duration, _ dispatcher: any DelayedDispatcher, on place: (any Dispatcher)? = nil,
+        startsNow: Bool = false, skipsMissed: Bool
+    ) {
+        self.dispatcher = dispatcher.retainedByWork
+        self.place = place
+        state = SpinLocked(
+            State(
+                interval: interval, start: dispatcher.elapsed, last: startsNow ? -1 : 0,
+                skipsMissed: skipsMissed))
+    }
+
+    var interval: Duration { state.withLock { $0.interval } }
+
+    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher, and
+    /// always on `place` if there is one. It receives the number of intervals since the last run, and returns what
+    /// follows.
+    func next(
+        _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<NextStep>
+    ) -> Deferred<NextStep> {
+        let run: @Sendable () throws -> Deferred<NextStep> = { [self] in
+            guard let count = beginRun(at: dispatcher.elapsed) else { return .resolved(.end) }
+            return try body(count)
+        }
+        let (isStopped, isFirst) = state.withLock { ($0.isStopped, $0.last < 0) }
+        if isStopped || isFirst { return Deferred<Void>.resolved().then(on: place, run) }
+        return wait(run)
+    }
+
+    /// Sets the timer, and runs `run` when it expires. If that is too early, or the timer was to expire earlier, the
+    /// loop continues without a run.
+    private func wait(
+        _ run: @escaping @Sendable () throws -> Deferred<NextStep>
+    ) -> Deferred<NextStep> {
+        let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)
+        // Attached before the timer is set, so that the body runs on the dispatcher.
+        let result = wait.thenResult { [self] result throws -> Deferred<NextStep> in
+            let (set, dueTime) = state.withLock { ($0.set.take(), $0.dueTime) }
+            // Cancelled, for a timer that expires earlier.
+            guard let set else { return .resolved(.continue) }
+            // The dispatcher has released the timer, unless this is a cancel.
+            if case .failure(let error) = result {
+                if case DeferredError.abandoned = error { return .resolved(.abandoned) }
+                throw error
+            }
+            // Not at the present time: a timer may expire a little early.
+            let isDue = dueTime <= set.expires
+            return isDue ? Deferred<Void>.resolved().then(on: place, run) : .resolved(.continue)
+        }
+        let now = dispatcher.elapsed
+        // In one critical section, so that a change on another thread comes either before it, or finds the timer.
+        let delay = state.withLock { state in
+            let now = max(now, state.start)
+            state.setDueTime(at: now)
+            state.set = (wait, state.dueTime)
+            return state.dueTime - now
+        }
+        start(delay, dispatcher)
+        return result
+    }
+
+    /// Moves the start to the present, so that the next run is due after one interval.
+    func reset(every newInterval: Duration? = nil) {
+        change { state, now in
+            if let newInterval { state.interval = max(newInterval, .zero) }
+            // A run that is about to begin does not count intervals since the old start.
+            (state.start, state.last, state.due) = (max(state.start, now), 0, 0)
+        }
+    }
+
+    /// Has no further run begin.
+    func stop() { change { state, _ in state.isStopped = true } }
+
+    /// Changes when the next run is due. A timer that would then expire too late is set anew.
+    private func change(_ change: (_ state: inout State, _ now: Duration) -> Void) {
+        let now = dispatcher.elapsed
+        let expiresTooLate = state.withLock { state -> Deferred<Void>? in
+            change(&state, now)
+            guard let set = state.set else { return nil }
+            state.setDueTime(at: now)
+            guard set.expires > state.dueTime else { return nil }
+            state.set = nil
+            return set.wait
+        }
+        expiresTooLate?.cancel()
+    }
+
+    /// Records a run, and returns the number of intervals since the last one; nil if no further run is to begin.
+    private func beginRun(at time: Duration) -> Int? {
+        state.withLock { state in
+            if state.isStopped { return nil }
+            let length = state.interval.attoseconds
+            let passed = (time - state.start).attoseconds
+            let present = length == 0 ? state.due : max(state.due, passed / length)
+            let count = present - state.last
+            state.last = present
+            return Int(clamping: max(count, 1))
+        }
+    }
+}
