@@ -75,7 +75,6 @@ struct ChainForm: Sendable, CustomStringConvertible {
         .step("asyncMap", ".asyncMap { $0 * 2 + 1 }"),
         .step("asyncDone, map", ".asyncDone { print($0) }.map { 1 + 2 }"),
         .step("asyncRecover", ".asyncRecover { _ in 1 * 2 + 1 }"),
-        .step("asyncRecover(_:)", ".asyncRecover(CancellationError.self) { _ in 1 * 2 + 1 }"),
         .step("thenReturn", ".thenReturn(1 * 2 + 1)"),
         .step(
             "everyday: then, map, recover, always",
@@ -117,9 +116,6 @@ struct ChainForm: Sendable, CustomStringConvertible {
         .valueHead("DispatchQueue.deferred") { "tools.queue.deferred { \($0) }" },
         .valueHead("repeating, a value") {
             "Deferred.repeating(every: .seconds(1)) { print(\($0)) }.map { 1 }"
-        },
-        .valueHead("asyncRepeating") {
-            "Deferred.asyncRepeating(every: .seconds(1)) { print(\($0)) }.map { 1 }"
         },
         .head("DeferredList(_:limit:)") {
             "DeferredList([1, 2], limit: 1) { _ in \($0) }.values().map { $0.count }"

@@ -93,24 +93,4 @@ extension Deferred {
                     priority: priority, operation: { try await errback(error) }, fileID: fileID, line: line)
             }, fileID: fileID, line: line)
     }
-
-    /// Attaches an asynchronous `errback` for errors of one type and returns a Deferred with the value that it
-    /// returns in place of such a failure.
-    ///
-    /// - Parameters:
-    ///   - type: The type of error to recover from. Other errors bypass `errback`.
-    ///   - priority: The priority of the Task; `nil` for that of the completing code.
-    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it.
-    public func asyncRecover<E: Error>(
-        _ type: E.Type, priority: TaskPriority? = nil,
-        _ errback: @escaping @Sendable (E) async throws -> Value,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Value> {
-        orElse(
-            type,
-            { error in
-                Deferred(
-                    priority: priority, operation: { try await errback(error) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
-    }
 }

@@ -90,21 +90,4 @@ extension Deferred where Value == Void {
             fileID: fileID, line: line
         ).deferred
     }
-
-    /// Runs an asynchronous `body` every `interval`, each run in a Task, which a cancel cancels. Otherwise behaves as
-    /// `repeating`. For the number of intervals, return a `Deferred { try await … }` from the form `withCount:`.
-    ///
-    /// - Parameters:
-    ///   - interval: From one run to the next.
-    ///   - dispatcher: Keeps the time, and starts the Tasks, except for that of a first run now.
-    ///   - startsNow: Whether the first run is now or after one interval.
-    public static func asyncRepeating(
-        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
-        startsNow: Bool = true, _ body: @escaping @Sendable () async throws -> Void,
-        fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Void> {
-        repeating(
-            every: interval, on: dispatcher, startsNow: startsNow,
-            { Deferred<Void>(operation: body, fileID: fileID, line: line) }, fileID: fileID, line: line)
-    }
 }

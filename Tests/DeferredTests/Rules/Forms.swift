@@ -86,7 +86,6 @@ extension Rules {
                 source.asyncDone { _ = try await body.awaited($0) }
             },
             Form("asyncRecover", .errors, .deferred) { $0.asyncRecover($1.awaited) },
-            Form("asyncRecover, typed", .booms, .deferred) { $0.asyncRecover(Boom.self, $1.awaited) },
         ]
 
         static let all = on(nil) + on(InlineDispatcher()) + onMainActor + asynchronous

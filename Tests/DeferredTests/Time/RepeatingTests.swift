@@ -102,9 +102,11 @@ struct RepeatingTests {
     @Test("an asynchronous body runs in a Task, and the next run waits for it")
     func asynchronous() async throws {
         let (entered, gate) = (DeferredQueue<Int>(), DeferredQueue<Void>())
-        let repeating = Deferred.asyncRepeating(every: .seconds(1), on: clock) {
-            try entered.put(1)
-            try await gate.get().value
+        let repeating = Deferred.repeating(every: .seconds(1), on: clock) {
+            Deferred {
+                try entered.put(1)
+                try await gate.get().value
+            }
         }
         _ = try await entered.get().value
         #expect(clock.scheduled.isEmpty)
