@@ -42,16 +42,16 @@ struct ChromeTrace {
         let texts = [
             ("deferred", "\(slice.deferred)"), ("made", "\(item.made)"),
             ("queue", slice.queue.isEmpty ? nil : slice.queue),
-            ("unfinished", slice.isFinished ? nil : "runs yet at the end of the recording"),
+            ("unfinished", slice.end != nil ? nil : "runs yet at the end of the recording"),
             ("fired", slice.activity.place.map { "\($0)" }),
         ]
-        let duration = max(slice.end, slice.start + 1) - slice.start
+        let duration = (slice.end ?? run.end) - slice.start
         add(
             "X", name, "\(slice.activity)", slice.start, slice.thread, [("dur", Self.microseconds(duration))],
             texts)
         guard let cause = slice.cause else { return }
         let origin = run.slices[cause.slice]
-        let start = max(origin.start, min(cause.time, max(origin.end, origin.start + 1) - 1))
+        let start = min(cause.time, (origin.end ?? run.end) - 1)
         let id = ("id", "\(index + 1)")
         add("s", "fires", "flow", start, origin.thread, [id])
         add("f", "fires", "flow", slice.start, slice.thread, [id, ("bp", Self.quoted("e"))])

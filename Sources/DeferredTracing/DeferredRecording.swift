@@ -37,7 +37,7 @@ public final class DeferredRecording: Sendable {
     /// Returns everything recorded so far, in the order in which it happened, in time linear in the number of events.
     public func events() -> [Event] {
         let contents = recorder.contents
-        return contents.pieces.joined().map { entry in
+        return contents.entries.map { entry in
             let known = contents.known[Int(entry.deferred)]
             return Event(
                 time: .nanoseconds(Int64(clamping: entry.time)), thread: Int(entry.thread),

@@ -24,9 +24,7 @@ package final class EventRecorder: Recording.Recorder {
 
     /// A copy of everything recorded, for reading.
     struct Contents {
-        /// In pieces, so that events are never moved.
-        fileprivate(set) var pieces: [[Entry]] = []
-        fileprivate(set) var count = 0
+        fileprivate(set) var entries: [Entry] = []
         fileprivate(set) var dropped = 0
         /// When the recording ended, or now if it is active; after all events.
         fileprivate(set) var end: UInt64 = 0
@@ -42,16 +40,6 @@ package final class EventRecorder: Recording.Recorder {
                     (Int(number), name.isEmpty ? "thread \(number)" : name)
                 })
         }
-
-        fileprivate mutating func append(_ entry: Entry) {
-            count += 1
-            if pieces.last.map({ $0.count == Self.pieceSize }) ?? true {
-                pieces.append([])
-                pieces[pieces.count - 1].reserveCapacity(Self.pieceSize)
-            }
-            pieces[pieces.count - 1].append(entry)
-        }
-        private static let pieceSize = 4096
     }
 
     private struct State {
@@ -78,7 +66,7 @@ package final class EventRecorder: Recording.Recorder {
                 guard let open = open[thread], open > 0 else { return false }
                 self.open[thread] = open - 1
             }
-            guard contents.count < limit, subject.number != 0 else {
+            guard contents.entries.count < limit, subject.number != 0 else {
                 contents.dropped += 1
                 return false
             }
@@ -94,7 +82,7 @@ package final class EventRecorder: Recording.Recorder {
                 event.kind = .made
             }
             lastTime = time(lastTime)
-            contents.append(
+            contents.entries.append(
                 Entry(time: lastTime, deferred: deferred, thread: thread, event: event, other: other))
             return contents.threads[thread] == nil
         }

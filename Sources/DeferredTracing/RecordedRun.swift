@@ -10,8 +10,8 @@ struct RecordedRun {
         let deferred: Int
         let thread: Int
         let start: UInt64
-        var end: UInt64
-        var isFinished = false
+        /// Nil for one that runs yet at the end of the recording.
+        var end: UInt64?
         /// What completed the Deferred for which this ran, and when.
         var cause: Cause?
     }
@@ -77,10 +77,9 @@ struct RecordedRun {
         droppedEventCount = contents.dropped
         threadNames = contents.threadNames
         items = contents.known.map { Item(made: $0.made, hadFired: $0.hadFired) }
-        for entry in contents.pieces.joined() {
+        for entry in contents.entries {
             take(entry, DeferredRecording.Action(entry, failure: contents.failures[entry.deferred]))
         }
-        for index in slices.indices where !slices[index].isFinished { slices[index].end = end }
     }
 
     /// The Deferred with this number.
@@ -126,7 +125,7 @@ struct RecordedRun {
         let index = Int(entry.deferred)
         var slice = Slice(
             activity: activity, queue: action.queue ?? "", deferred: index + 1, thread: Int(entry.thread),
-            start: entry.time, end: entry.time)
+            start: entry.time)
         if activity == .callback {
             slice.cause = trigger(of: items[index])
             items[index].callback = slices.count
@@ -139,7 +138,6 @@ struct RecordedRun {
     private mutating func end(_ entry: EventRecorder.Entry) {
         guard let ended = open[Int(entry.thread)]?.popLast() else { return }
         slices[ended].end = entry.time
-        slices[ended].isFinished = true
         items[Int(entry.deferred)].isCallbackLast = slices[ended].activity == .callback
     }
 
