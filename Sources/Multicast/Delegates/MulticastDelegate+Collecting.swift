@@ -38,12 +38,11 @@ extension MulticastDelegate {
     private func collect<Answer: Sendable>(
         _ site: CallSite, _ body: @escaping @Sendable (Delegate) throws -> Reply<Answer>
     ) -> Deferred<[Answer]> {
-        let (answers, ask) = Question<Delegate, Answer?>.each(of: self, nil, site) { _, delegate in
-            try body(delegate).map(at: site) { .next($0) }
+        Question<Delegate, Answer?>.each(
+            of: self, nil, site, { _, delegate in try body(delegate).map(at: site) { .next($0) } }
+        ) { answers in
+            DeferredList(answers).values(fileID: site.fileID, line: site.line)
+                .map(at: site) { $0.compactMap { $0 } }
         }
-        let collected = DeferredList(answers).values(fileID: site.fileID, line: site.line)
-            .map(at: site) { $0.compactMap { $0 } }
-        ask()
-        return collected
     }
 }

@@ -135,23 +135,22 @@ extension MulticastDelegate {
     private func race<Choice: Sendable>(
         _ site: CallSite, _ body: @escaping Question<Delegate, Choice?>.Body
     ) -> Deferred<Choice?> {
-        let (answers, ask) = Question.each(of: self, nil, site, body)
-        let undecided = answers.map { answer in
-            answer.map(at: site) { choice in if let choice { throw Decided(choice: choice) } }
+        Question.each(of: self, nil, site, body) { answers in
+            let undecided = answers.map { answer in
+                answer.map(at: site) { choice in if let choice { throw Decided(choice: choice) } }
+            }
+            let none = DeferredList(undecided, consumeErrors: true, cancelsRemaining: true)
+                .values(fileID: site.fileID, line: site.line)
+            // `Decided` is for the step below alone: if that is cancelled at the moment when it arrives, nothing
+            // handles it.
+            for answer in undecided { answer.disownFailure() }
+            none.disownFailure()
+            return none.mapResult(
+                { none -> Choice? in
+                    do { _ = try none.get() } catch let decided as Decided<Choice> { return decided.choice }
+                    return nil
+                }, fileID: site.fileID, line: site.line)
         }
-        let none = DeferredList(undecided, consumeErrors: true, cancelsRemaining: true)
-            .values(fileID: site.fileID, line: site.line)
-        // `Decided` is for the step below alone: if that is cancelled at the moment when it arrives, nothing handles
-        // it.
-        for answer in undecided { answer.disownFailure() }
-        none.disownFailure()
-        let result = none.mapResult(
-            { none -> Choice? in
-                do { _ = try none.get() } catch let decided as Decided<Choice> { return decided.choice }
-                return nil
-            }, fileID: site.fileID, line: site.line)
-        ask()
-        return result
     }
 }
 

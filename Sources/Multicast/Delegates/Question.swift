@@ -1,7 +1,7 @@
 internal import Deferred
 
 /// A question that is put to one delegate after the other, each on its dispatcher. Put to all at the same time, it is a
-/// question for each: ``each(of:_:_:_:)``.
+/// question for each: ``each(of:_:_:_:_:)``.
 ///
 /// The thread that runs a step of the loop owns the question until it submits work to a dispatcher or waits for a
 /// promised answer; the work, or the callback, owns it from then on. The result is therefore completed where the last
@@ -45,30 +45,26 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         return result
     }
 
-    /// Returns a Deferred with the answer of each delegate, and a closure that asks them: submits the question to
-    /// those with a dispatcher, then calls the others. What is attached before that runs where the answers arrive.
-    /// The answer of one that has been deallocated or removed is `initial`.
-    static func each(
+    /// Asks each delegate, and returns what `attach` makes of their answers. That is called before, so that what it
+    /// attaches runs where the answers arrive. The answer of a delegate that has been deallocated or removed is
+    /// `initial`.
+    static func each<Result>(
         of delegates: MulticastDelegate<Delegate>, _ initial: Answer, _ site: CallSite,
-        _ body: @escaping Body
-    ) -> (answers: [Deferred<Answer>], ask: () -> Void) {
+        _ body: @escaping Body, _ attach: ([Deferred<Answer>]) -> Result
+    ) -> Result {
         let respondents = Respondent.all(of: delegates, sharing: false)
         let promises = respondents.map { _ in
             Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
         }
-        func ask(_ isMeant: (Respondent) -> Bool) {
+        let result = attach(promises.map(\.deferred))
+        // The question is submitted to those with a dispatcher before it calls the others.
+        for isDispatched in [true, false] {
             for (respondent, (_, resolver)) in zip(respondents, promises)
-            where isMeant(respondent) && !resolver.isCancelled {
+            where (respondent.dispatcher != nil) == isDispatched && !resolver.isCancelled {
                 Question(delegates, [respondent], initial, site, body).ask(completing: resolver)
             }
         }
-        return (
-            promises.map(\.deferred),
-            {
-                ask { $0.dispatcher != nil }
-                ask { $0.dispatcher == nil }
-            }
-        )
+        return result
     }
 
     private func ask(completing resolver: Resolver<Answer>) {

@@ -82,8 +82,8 @@ final class ListenerRegistry: Sendable {
         }
         let (registered, ended) = state.withLock { ($0.registrations(of: identity), $0.ended) }
         remove(registered.filter { isMeant($0.dispatcher) })
-        for former in ended where former.identity == identity && isMeant(former.dispatcher) {
-            former.listener.object?.markRemoved()
+        for (former, own) in ended {
+            if let former = former.object, former.identity == identity, isMeant(own) { former.markRemoved() }
         }
     }
 

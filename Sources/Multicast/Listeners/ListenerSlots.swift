@@ -18,7 +18,8 @@ struct ListenerSlots {
     private(set) var isFinished = false
     /// What later listeners receive when they are added.
     private(set) var retained: (any AnyObject & Sendable)?
-    /// The listeners that ended with their channel, and that a delivery may still retain.
+    /// The listeners that ended with their channel. It retains neither them nor their closures; a delivery that was
+    /// submitted before does, and can still be prevented.
     private(set) var ended: [EndedListener] = []
 
     /// Whether a copy of `slots` was made since it last got a buffer of its own.
@@ -27,6 +28,8 @@ struct ListenerSlots {
     private var lowestPriority = Int.max
     private var sweepAt = Self.smallestSweep
     private static var smallestSweep: Int { 64 }
+
+    typealias EndedListener = (listener: WeakReference<Listener>, dispatcher: (any Dispatcher)?)
 
     /// What is found out about a new listener.
     struct Admission {
@@ -78,7 +81,9 @@ struct ListenerSlots {
     /// Removes all listeners and what is retained, and adds none from now on. Returns what it removed.
     mutating func finish() -> ListenerSlots {
         let before = removeAll()
-        if !before.isFinished { ended = before.slots.compactMap { $0.map(EndedListener.init) } }
+        if !before.isFinished {
+            ended = before.slots.compactMap { $0 }.map { (WeakReference($0.listener), $0.dispatcher) }
+        }
         isFinished = true
         retained = nil
         return before
@@ -188,19 +193,5 @@ extension ListenerSlots {
         }
         slots = registrations
         isShared = false
-    }
-}
-
-/// A listener of a channel that was finished. The channel retains neither it nor its closure; a delivery that was
-/// submitted before does, and can still be prevented.
-struct EndedListener: Sendable {
-    let identity: ObjectIdentifier
-    let listener: WeakReference<Listener>
-    let dispatcher: (any Dispatcher)?
-
-    init(_ registration: Registration) {
-        identity = registration.listener.identity
-        listener = WeakReference(registration.listener)
-        dispatcher = registration.dispatcher
     }
 }

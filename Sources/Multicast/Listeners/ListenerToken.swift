@@ -14,41 +14,33 @@ internal import Deferred
 /// as it does without a token, or until it is removed. A token retains neither the owner, nor the closure,
 /// nor the dispatcher. Copies of a token identify the same listener.
 public struct ListenerToken: Sendable {
-    private final class References: Sendable {
-        let listener: WeakReference<Listener>
-        let registration: WeakReference<Registration>
-        let registry: WeakReference<ListenerRegistry>
-
-        init(_ registration: Registration, _ registry: ListenerRegistry) {
-            listener = WeakReference(registration.listener)
-            self.registration = WeakReference(registration)
-            self.registry = WeakReference(registry)
-        }
-    }
-
-    private let references: References
+    private let listener: WeakReference<Listener>
+    private let registration: WeakReference<Registration>
+    private let registry: WeakReference<ListenerRegistry>
 
     init(_ registration: Registration, in registry: ListenerRegistry) {
-        references = References(registration, registry)
+        listener = WeakReference(registration.listener)
+        self.registration = WeakReference(registration)
+        self.registry = WeakReference(registry)
     }
 
     /// Removes the listener. What was queued for it is not delivered. Does nothing if it was removed before.
     ///
     /// May be called from any thread, also from inside the listener and from its owner's `deinit`.
     public func remove() {
-        if let registration = references.registration.object, let registry = references.registry.object {
+        if let registration = registration.object, let registry = registry.object {
             registry.remove([registration])
         } else {
             // Finished or released, the registry has released it. Only queued deliveries retain the listener.
-            references.listener.object?.markRemoved()
+            listener.object?.markRemoved()
         }
     }
 
     /// Whether the listener can receive messages: it was not removed, its owner exists, and its channel was not
     /// finished.
     public var isListening: Bool {
-        guard let listener = references.registration.object?.listener,
-            let registry = references.registry.object
+        guard let listener = registration.object?.listener,
+            let registry = registry.object
         else { return false }
         return !listener.isRemoved && listener.owner != nil && !registry.isFinished
     }
