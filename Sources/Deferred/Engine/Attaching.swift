@@ -11,12 +11,11 @@ extension Link {
 
     /// Runs `body` when this link is drained, after what was attached before, without consuming it.
     func observe(_ body: @escaping @Sendable () -> Void) {
-        let observer = Link(
-            .waiting,
-            .step { _ in
-                body()
-                return .value(())
-            }, made.of(.hidden))
+        let step = Payload.step { _ in
+            body()
+            return .value(())
+        }
+        let observer = Link(.waiting, step, made.of(.hidden))
         observer.onlyObserves = true
         attach(observer)
     }
@@ -41,8 +40,7 @@ extension Link {
     /// draining the list (F3). Returns false if it is not idle, or if a recording needs a link to show.
     @usableFromInline
     func beginStepInPlace() -> Bool {
-        if Recording.isOn { return false }
-        guard Link.isIdle(word.load(ordering: .relaxed)) else { return false }
+        guard !Recording.isOn, Link.isIdle(word.load(ordering: .relaxed)) else { return false }
         let word = lock()
         let isIdle = Link.isIdle(word)
         if isIdle { activeThread = Platform.currentThread }
@@ -99,18 +97,16 @@ extension Link {
         _ = peek()
         return payload.copy()
     }
-}
 
-// MARK: - Reporting
+    // MARK: Reporting
 
-extension Link {
     /// Suppresses the unhandled-failure report for this link. Its failure still reaches its consumers.
     func disownFailure() {
         locked { state.handle() }
     }
 
-    /// Reports a failure that nothing handled: the link's own, when the last handle is released, or one on its
-    /// way to it (U1).
+    /// Reports a failure that nothing handled: the link's own, when the last handle is released, or one on
+    /// its way to it (U1).
     @inline(never)
     func reportUnhandled(_ outcome: borrowing Payload) {
         guard let error = outcome.error, !outcome.isOfCancelledWork, !(error is CancellationError) else {
@@ -123,57 +119,43 @@ extension Link {
     func reportNotFireable(_ site: DeferredDiagnostic.Location) {
         DeferredDiagnostics.report(.notFireable(made: made, at: site))
     }
-}
 
-/// Awaiting a link from a Task.
-extension Link {
+    // MARK: Awaiting from a Task
+
     /// Waits for the outcome, and returns a link that has it; nil if the Task was cancelled first (C6).
     ///
-    /// The continuation is the payload of a link that consumes this one. The drain loop that notifies the
-    /// link, and the Task's cancellation, both take it out in a critical section of the link's lock in which
-    /// they find it `waiting`: one of them gets it, and resumes the Task. There is no other state that they
-    /// could disagree on.
-    ///
-    /// The cancellation may come while the link is being attached, when it cannot yet be cancelled. The marks
-    /// `awaitCancelled` and `attached`, set under the same lock, decide which of the two cancels upstream, so
-    /// that it is cancelled once. Sound: each path takes the continuation out under the lock, and resumes it
-    /// once.
+    /// The payload of a link that consumes this one is `awaiting`, with the continuation once the Task is
+    /// suspended. The drain loop takes it out for the outcome, the Task's cancellation for a step that does
+    /// nothing, each in a critical section of the link's lock. Sound: the continuation is taken out there, or
+    /// not put in, since the payload is `awaiting` no more, and so resumed once.
     ///
     /// The Task reads from the link, under its lock, why it was resumed, not from the continuation: a value
     /// that a continuation returns is ordered by the runtime alone, which ThreadSanitizer does not see
     /// where the resume precedes the await.
-    ///
-    /// | the Task is cancelled | it finds | resumes the Task | cancels upstream |
-    /// |---|---|---|---|
-    /// | before there is a continuation | nothing | `attach(_:resuming:)` | `attach(_:resuming:)` |
-    /// | before the link is attached | the continuation | the cancellation | `attach(_:resuming:)` |
-    /// | before the outcome | the continuation, `attached` | the cancellation | the cancellation |
-    /// | after the outcome | another phase | the drain loop | nothing |
     @usableFromInline
     nonisolated(nonsending) func awaitOutcome() async -> Link? {
-        let awaiting = Link(.waiting, .none, made.of(.awaiting))
+        // Attached before anything can cancel it.
+        let awaiting = attach(.awaiting(nil), made.of(.awaiting))
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { attach(awaiting, resuming: $0) }
+            await withUnsafeContinuation { awaiting.suspendAwait($0) }
         } onCancel: {
             awaiting.cancelAwait()
         }
         return awaiting.isAwaitCancelled ? nil : awaiting
     }
 
-    /// Whether the cancellation of the Task, not an outcome, ended the await.
-    var isAwaitCancelled: Bool { locked { state.marks.contains(.awaitCancelled) } }
+    /// Whether the cancellation of the Task, not an outcome, ended the await: the step that does nothing is
+    /// there, or has run.
+    var isAwaitCancelled: Bool { locked { payload.kind == .noOp || payload.kind == .none } }
 
-    /// Attaches the link of a Task that waits. Sound: the continuation is resumed once; see `awaitOutcome`.
-    func attach(_ awaiting: Link, resuming continuation: UnsafeContinuation<Void, Never>) {
-        let isCancelled = awaiting.locked {
-            if awaiting.state.marks.contains(.awaitCancelled) { return true }
-            awaiting.payload = .awaiting(continuation)
-            return false
+    /// The Task is suspended: stores its continuation, or resumes it if the await has ended.
+    func suspendAwait(_ continuation: UnsafeContinuation<Void, Never>) {
+        let isWaiting = locked {
+            guard payload.kind == .awaiting else { return false }
+            payload = .awaiting(continuation)
+            return true
         }
-        if isCancelled { continuation.resume() }
-        attach(awaiting)
-        let isToBeCancelled = awaiting.locked { awaiting.state.attachAwait() }
-        if isToBeCancelled { awaiting.cancel() }
+        if !isWaiting { continuation.resume() }
     }
 
     /// The Task was cancelled: resumes it, unless it has the outcome. From then on the link handles no
@@ -181,10 +163,10 @@ extension Link {
     func cancelAwait() {
         var payload = Payload.noOp
         let word = lock()
-        guard let isAttached = state.cancelAwait() else { return unlock(word) }
+        guard self.payload.kind == .awaiting else { return unlock(word) }
         swap(&payload, &self.payload)
         unlock(word)
         payload.resume()
-        if isAttached { cancel() }
+        cancel()
     }
 }

@@ -3,22 +3,19 @@ internal import Synchronization
 /// Cancelling: up from a link to the source of what only it consumes; the error comes back down (C1-C5).
 ///
 /// A walk runs nothing of a user's: it settles sources, claims cancellers, and detaches and marks links.
-/// Cancellers run when all walks have ended, first those of what only waits in a queue, as for a permit or
-/// an element; then the steps of detached links; and the consumers of settled sources are notified after
-/// that, by the loop's jobs. Of several things that are cancelled at once, therefore, none begins because
-/// another has ended (C7). Other threads may end a thing as soon as a cancel has taken effect there: so a cancel
-/// of several comes first to those that wait, and to all before it takes effect on others (`putsOff`).
+/// Cancellers run when all walks have ended, first those of what only waits in a queue, as for a permit or an
+/// element; then the steps of detached links; and the consumers of settled sources are notified after that,
+/// by the loop's jobs. Of several things that are cancelled at once, therefore, none begins because another
+/// has ended (C7). Other threads may end a thing as soon as a cancel has taken effect there: so a cancel of
+/// several comes first to those that wait, and to all before it takes effect on others (`putsOff`).
 /// ``CancelRequest`` says why no cancel is lost.
 extension DrainLoop {
     /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
-    mutating func cancel(_ roots: [Link]) {
-        if cancelInProgress != .none {
-            for root in roots { enqueue(CancelRequest(root)) }
-        } else {
-            cancelInProgress = roots.count > 1 ? .ofSeveral : .ofOne
-            for root in roots { walk(CancelRequest(root)) }
-            finishCancelling()
-        }
+    mutating func cancel(_ roots: some Collection<Link>) {
+        let isFirst = cancelInProgress == .none
+        if isFirst { cancelInProgress = roots.count > 1 ? .ofSeveral : .ofOne }
+        for root in roots { if isFirst { walk(CancelRequest(root)) } else { enqueue(CancelRequest(root)) } }
+        if isFirst { finishCancelling() }
     }
 
     /// Begins a request at its root, after those that are in progress on this loop: a new one, or one that
@@ -134,7 +131,7 @@ extension DrainLoop {
             }
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
-            if isFirst { enqueue(detached: link) }
+            if isFirst { jobs.detached.append(link) }
             return true
         case .alreadyDetached:
             // The thread that has detached it is about to run its step.
@@ -190,7 +187,9 @@ extension DrainLoop {
     private mutating func putsOff(_ request: CancelRequest, at link: Link, _ word: UInt) -> Bool {
         guard isPutOff(request, at: link) else { return false }
         link.unlock(word)
-        enqueue(request.postponed())
+        var postponed = request
+        postponed.isPostponed = true
+        enqueue(postponed)
         return true
     }
 
@@ -233,7 +232,9 @@ extension DrainLoop {
         } else {
             let isWaiting = coldState?.isWaiting
             source.unlock(word)
-            if action == .runCanceller { enqueue(claimed: source, isWaiting: isWaiting?() ?? false) }
+            guard action == .runCanceller else { return true }
+            let waits = isWaiting?() ?? false
+            if waits { jobs.claimedWaiting.append(source) } else { jobs.claimed.append(source) }
         }
         return true
     }
@@ -283,29 +284,6 @@ extension DrainLoop {
     }
 }
 
-extension Link {
-    /// Cancels this link, and runs what follows.
-    @usableFromInline
-    func cancel() {
-        let recorded = Recording.begin(.cancelling, of: self)
-        defer { Recording.end(recorded) }
-        Abandonment.finishWaiting()
-        var loop = DrainLoop()
-        loop.begin(CancelRequest(self))
-        loop.run()
-    }
-
-    /// Cancels several links as one (C7), and runs what follows.
-    static func cancel(_ links: [Link]) {
-        let recorded = Recording.isOn ? links.map { Recording.begin(.cancelling, of: $0) } : []
-        defer { for subject in recorded.reversed() { Recording.end(subject) } }
-        Abandonment.finishWaiting()
-        var loop = DrainLoop()
-        loop.cancel(links)
-        loop.run()
-    }
-}
-
 /// A cancel that has not taken effect yet, known by its root: the link that it began with (C5).
 ///
 /// Five invariants make sure that no cancel is lost:
@@ -328,7 +306,7 @@ struct CancelRequest {
     /// Whether the request may be left in a link: its root is protected, or needs no protection.
     private(set) var isSecured = false
     /// Whether it was put off until the others of a cancel of several have been walked.
-    private(set) var isPostponed = false
+    var isPostponed = false
 
     init(_ root: Link) { self.root = root }
 
@@ -337,12 +315,6 @@ struct CancelRequest {
     init?(securing follower: Link) {
         self.init(follower)
         guard secure() else { return nil }
-    }
-
-    func postponed() -> CancelRequest {
-        var request = self
-        request.isPostponed = true
-        return request
     }
 
     /// Whether the request has not ended.
@@ -382,6 +354,20 @@ final class CancelMark: Sendable {
 }
 
 extension Link {
+    /// Cancels this link, and runs what follows.
+    @usableFromInline
+    func cancel() { Link.cancel(CollectionOfOne(self)) }
+
+    /// Cancels several links as one (C7), and runs what follows.
+    static func cancel(_ links: some Collection<Link>) {
+        let recorded = Recording.isOn ? links.map { Recording.begin(.cancelling, of: $0) } : []
+        defer { for subject in recorded.reversed() { Recording.end(subject) } }
+        Abandonment.finishWaiting()
+        var loop = DrainLoop()
+        loop.cancel(links)
+        loop.run()
+    }
+
     fileprivate var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
 
     /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.

@@ -15,14 +15,11 @@ extension Link {
             return false
         }
         var loop = DrainLoop()
-        completionSite = site
+        store(completionSite: site)
         if hasOnlyConsumers {
-            // As `DrainLoop.finish`, without the queue: the caller retains this source. (75 instructions less.)
-            payload = outcome
-            state = state.settled()
-            activeThread = loop.thread
-            let consumers = ConsumerQueue(takenFrom: word)
-            unlock(Word.settled | (consumers.isEmpty ? 0 : Word.draining))
+            // As `DrainLoop.finish`, without the queue: the caller retains this source. (75 instructions
+            // less.)
+            let consumers = settle(word, outcome, on: loop.thread)
             if consumers.isEmpty { return true }
             loop.drainRetained(self, consumers)
         } else {
@@ -46,29 +43,16 @@ extension Link {
         }
     }
 
-    /// Where a source was completed explicitly. Under its lock.
-    ///
-    /// Stored in `upstream` (the file) and `next` (the line), which a source does not use. A link has 116
-    /// bytes on 64-bit Linux, and glibc a block of 120 for it; with two properties more it would have 128
-    /// bytes in a block of 136.
-    ///
-    /// Sound: both are only interpreted as a pointer to a link, or released, for a link that waits, and a
-    /// settled source never waits again.
-    var completionSite: DeferredDiagnostic.Location? {
-        get {
-            guard let file = UnsafeRawPointer(bitPattern: upstream.fileBits), let line = next else {
-                return nil
-            }
-            return DeferredDiagnostic.Location(
-                file: file.assumingMemoryBound(to: UInt8.self),
-                storedLine: UInt32(truncatingIfNeeded: UInt(bitPattern: line.toOpaque())))
-        }
-        set {
-            guard let newValue else { return }
-            assert(next == nil && upstream.isNone, "a source waits for nothing and is in no list")
-            upstream = Upstream(file: newValue.file)
-            next = UnsafeRawPointer(bitPattern: UInt(newValue.storedLine)).map { Unmanaged.fromOpaque($0) }
-        }
+    /// Stores the outcome of this locked link, unlocks it, and returns its consumers, which `thread` is to
+    /// notify.
+    @inline(__always)
+    fileprivate func settle(_ word: UInt, _ outcome: consuming Payload, on thread: UInt) -> ConsumerQueue {
+        payload = outcome
+        state = state.settled()
+        activeThread = thread
+        let consumers = ConsumerQueue(takenFrom: word)
+        unlock(Word.settled | (word & Word.paused) | (consumers.isEmpty ? 0 : Word.draining))
+        return consumers
     }
 
     /// Whether the source was cancelled (C2).
@@ -114,16 +98,8 @@ extension DrainLoop {
         _ link: consuming Link, _ word: UInt, _ outcome: consuming Link.Payload, isAnswered: Bool = false
     ) {
         if !link.hasOnlyConsumers { return finishWithColdState(link, word, outcome, isAnswered) }
-        link.payload = outcome
-        link.state = link.state.settled()
-        link.activeThread = thread
-        if word & ~Word.flags == 0 {
-            link.unlock(Word.settled)
-        } else {
-            let consumers = ConsumerQueue(takenFrom: word)
-            link.unlock(Word.settled | Word.draining)
-            enqueueDrain(link, consumers, scope)
-        }
+        let consumers = link.settle(word, outcome, on: thread)
+        if !consumers.isEmpty { enqueueDrain(link, consumers, scope) }
     }
 
     @inline(never)
@@ -143,16 +119,13 @@ extension DrainLoop {
 
         let isRecorded = Recording.isOn
         if isRecorded { Recording.settled(link, outcome) }
-        link.payload = wasCancelled ? outcome.ofCancelledWork() : outcome
-        link.state = link.state.settled()
-        link.activeThread = thread
         let canceller = coldState?.canceller.take()
         let list = coldState?.list.take()
         let following = coldState?.following.takeAll() ?? []
         let finalizers = coldState?.finalizers.takeAll() ?? []
         let held = coldState?.retainedScope.take()
-        let consumers = ConsumerQueue(takenFrom: word)
-        link.unlock(Word.settled | (word & Word.paused) | (consumers.isEmpty ? 0 : Word.draining))
+        let outcome = wasCancelled ? outcome.ofCancelledWork() : outcome
+        let consumers = link.settle(word, outcome, on: thread)
 
         if isRecorded { Recording.describeFailure(of: link) }
         var inner = held.map { FinalizerScope.join($0, scope) } ?? scope
@@ -172,7 +145,7 @@ extension DrainLoop {
     private mutating func stopFollowing(_ followers: [Link], as state: LinkState) {
         let isLeft = state.cancelsFollowed || state.marks.contains(.shielded)
         for follower in followers {
-            if isLeft { follower.replaceStepWithNoOp() } else { detach(follower) }
+            if isLeft || !detachPending(follower) { follower.replaceStepWithNoOp() }
         }
         if state.cancelsFollowed { for follower in followers { begin(CancelRequest(follower)) } }
     }

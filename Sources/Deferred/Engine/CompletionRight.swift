@@ -99,11 +99,10 @@ final class SourceReference: Sendable {
     /// Reports a late result, unless it is the one that is dropped (C2). Does nothing while pending.
     func reportLate(_ site: DeferredDiagnostic.Location) {
         let reported: LateResult? = state.withLock { state in
-            guard case .settled(let late) = state else { return nil }
+            guard case .settled(var late) = state else { return nil }
             guard late.dropsNext else { return late }
-            var next = late
-            next.dropsNext = false
-            state = .settled(next)
+            late.dropsNext = false
+            state = .settled(late)
             return nil
         }
         guard let reported else { return }
@@ -121,10 +120,9 @@ extension Link {
 
     /// Sets the closure that says whether the work of a new source has yet to begin.
     func setIsWaiting(_ isWaiting: @escaping @Sendable () -> Bool) { ensureColdState().isWaiting = isWaiting }
-}
 
-/// Abandonment: a pending source that nothing can complete any more fails (A1).
-extension Link {
+    // MARK: Abandonment: a pending source that nothing can complete any more fails (A1)
+
     /// Abandons the source whose last ``CompletionRight`` was released, unless something else settles it.
     func abandon() {
         let word = lock()
@@ -137,20 +135,9 @@ extension Link {
 
     /// Abandons the pending source whose last handle was released. Called from `deinit`: another link fails
     /// in its place.
-    ///
-    /// Its consumers point to this one, without a reference. They are made to point to the other under their
-    /// own locks, under which alone such a pointer is read, so that none outlives this link.
     func abandonAtEnd() {
-        let standIn = Link(.bypassed, .none, made)
-        if Recording.isOn { standIn.take(number: numbered()) }
-        standIn.coldState = coldState.take()
-        standIn.state = LinkState(.running, .handled)
+        let standIn = makeStandIn(LinkState(.running, .handled), .none)
         standIn.activeThread = Platform.currentThread
-        // Its handles, which could unpause it, were released too (P1).
-        let list = word.load(ordering: .relaxed) & ~Word.flags
-        word.store(0, ordering: .relaxed)
-        standIn.word.store(list, ordering: .relaxed)
-        Link.forEach(in: list) { $0.point(to: standIn) }
         Abandonment.run(standIn)
     }
 

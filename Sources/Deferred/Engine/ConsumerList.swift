@@ -36,14 +36,11 @@ extension Link {
     }
 
     /// Whether nothing but the outcome and the list matters when this link is settled. Under the lock.
-    @inline(__always)
     var hasOnlyConsumers: Bool { coldState == nil && sourceReference == nil && !Recording.isOn }
 
-    @inline(__always)
     var isPaused: Bool { word.load(ordering: .relaxed) & Word.paused != 0 }
 
     /// Whether the link is settled, not paused, and has no consumer left to notify.
-    @inline(__always)
     static func isIdle(_ word: UInt) -> Bool {
         word & (Word.settled | Word.draining | Word.paused) == Word.settled
     }
@@ -76,15 +73,11 @@ extension Unmanaged<Link> {
 
     /// The link before this one in the list; meaningless for the first.
     fileprivate var previous: Unmanaged<Link>? {
-        @inline(__always) get { _withUnsafeGuaranteedRef { $0.previousOrThread.previous } }
-        @inline(__always) nonmutating set {
-            guard let newValue else { return }
-            _withUnsafeGuaranteedRef { $0.previousOrThread = PreviousOrThread(previous: newValue) }
-        }
+        @inline(__always) get { _withUnsafeGuaranteedRef { $0.previous } }
+        @inline(__always) nonmutating set { _withUnsafeGuaranteedRef { $0.previous = newValue } }
     }
 
     /// Whether there is one reference to the link.
-    @inline(__always)
     var isUniquelyReferenced: Bool {
         var own = self
         return withUnsafeMutablePointer(to: &own) {
@@ -94,7 +87,6 @@ extension Unmanaged<Link> {
     }
 
     /// The bits that stand for this link in a word.
-    @inline(__always)
     fileprivate var bits: UInt { UInt(bitPattern: toOpaque()) }
 }
 
@@ -103,7 +95,6 @@ extension Link {
     /// The last link in the list of `word`.
     ///
     /// Sound: the bits of a word that are not flags are the address of a link, or 0.
-    @inline(__always)
     static func last(in word: UInt) -> Unmanaged<Link>? {
         UnsafeRawPointer(bitPattern: word & ~Word.flags).map { Unmanaged.fromOpaque($0) }
     }
@@ -170,10 +161,6 @@ extension Link {
 struct ConsumerQueue {
     fileprivate(set) var first: Unmanaged<Link>?
 
-    static var empty: ConsumerQueue { ConsumerQueue(first: nil) }
-
-    private init(first: Unmanaged<Link>?) { self.first = first }
-
     /// Takes the list in `word`. Under the lock; the caller publishes a word without the list.
     @inline(__always)
     init(takenFrom word: UInt) {
@@ -203,7 +190,6 @@ struct ConsumerQueue {
 /// Whether a thread that has a reference to a link is the only one that can reach it, and so needs no lock.
 extension Link {
     /// Whether the caller's reference is the only one. Sound: that reference keeps the link while it is read.
-    @inline(__always)
     var isUniquelyReferenced: Bool { Unmanaged.passUnretained(self).isUniquelyReferenced }
 
     /// Whether nothing but the caller, which owns one reference, can reach this link: `word`, which the
@@ -228,11 +214,9 @@ extension Link {
         atomicMemoryFence(ordering: .acquiring)
         return self.word.load(ordering: .acquiring) == word
     }
-}
 
-// MARK: - Detaching
+    // MARK: Detaching
 
-extension Link {
     /// What became of a consumer that is cancelled.
     enum Removal {
         /// Not removed, as it is the only one. The link is still locked; this is its word.
@@ -280,17 +264,31 @@ extension Link {
         }
         own.release()
     }
+
+    /// Stops waiting, and cancels nothing; stays in a list that is being drained, with nothing to do. Returns
+    /// false if the step has been taken, and runs or has run.
+    func detach() -> Bool {
+        var loop = DrainLoop()
+        let detaches = loop.detachPending(self) || replaceStepWithNoOp()
+        loop.run()
+        return detaches
+    }
+
+    /// Replaces the step of this link with a no-op; the link stays queued as a consumer. Returns false if the
+    /// step has been taken already.
+    @discardableResult
+    func replaceStepWithNoOp() -> Bool {
+        var payload = Payload.noOp
+        let word = lock()
+        let isWaiting = phase == .waiting
+        if isWaiting { swap(&payload, &self.payload) }
+        unlock(word)
+        return isWaiting
+    }
 }
 
 /// Detaching a link without cancelling what it waits for.
 extension DrainLoop {
-    /// Detaches a link from what it waits for, without cancelling that. One that is in a list that is being
-    /// drained stays there with nothing to do. Returns false if its step has been taken already.
-    @discardableResult
-    mutating func detach(_ link: Link) -> Bool {
-        detachPending(link) || link.replaceStepWithNoOp()
-    }
-
     /// Detaches a waiting link from what it waits for, without cancelling that, and settles it: with an empty
     /// value, or if it has closed a cycle, with that error. Returns false if upstream is settled.
     @discardableResult
@@ -310,28 +308,5 @@ extension DrainLoop {
         finish(link, linkWord, isCyclic ? link.failure(.cycle) : .value(()), isAnswered: isCyclic)
         _ = consume step
         return true
-    }
-}
-
-extension Link {
-    /// Stops waiting, and cancels nothing. Returns false if the step has been taken, and runs or has run.
-    @discardableResult
-    func detach() -> Bool {
-        var loop = DrainLoop()
-        let detaches = loop.detach(self)
-        loop.run()
-        return detaches
-    }
-
-    /// Replaces the step of this link with a no-op; the link stays queued as a consumer. Returns false if the
-    /// step has been taken already.
-    @discardableResult
-    func replaceStepWithNoOp() -> Bool {
-        var payload = Payload.noOp
-        let word = lock()
-        let isWaiting = phase == .waiting
-        if isWaiting { swap(&payload, &self.payload) }
-        unlock(word)
-        return isWaiting
     }
 }

@@ -34,14 +34,15 @@ struct DrainLoop: ~Copyable {
     final class Jobs {
         @exclusivity(unchecked) private var jobs: [Job?] = []
         @exclusivity(unchecked) private var start = 0
-        /// Cancels that have yet to begin, those that were put off, the sources whose cancellers have yet to
-        /// run, and the links that were detached.
+        /// Cancels that have yet to begin, and those that were put off; the sources whose cancellers have yet
+        /// to run, and those among them that only wait in a queue, as for a permit or an element, which come
+        /// first (C7); and the links that were detached.
         @exclusivity(unchecked) var requests: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var postponed: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
         @exclusivity(unchecked) var detached: ArraySlice<Link> = []
-        /// Permits to be released when no job is left.
+        /// Permits to be released after all jobs, those included that follow from them.
         @exclusivity(unchecked) var permits: [HeldPermit] = []
 
         var count: Int { jobs.count - start }
@@ -94,7 +95,7 @@ struct DrainLoop: ~Copyable {
     }
 
     /// `others`, created if it is not there yet.
-    private var jobs: Jobs {
+    var jobs: Jobs {
         @inline(never) mutating get {
             if let others { return others }
             let fresh = Jobs()
@@ -106,17 +107,6 @@ struct DrainLoop: ~Copyable {
     mutating func enqueue(_ request: CancelRequest) {
         if request.isPostponed { jobs.postponed.append(request) } else { jobs.requests.append(request) }
     }
-
-    /// Enqueues a source whose canceller is to run: before others if it only waits in a queue, as for a
-    /// permit or an element, so that none begins because another has ended (C7).
-    mutating func enqueue(claimed source: Link, isWaiting: Bool) {
-        if isWaiting { jobs.claimedWaiting.append(source) } else { jobs.claimed.append(source) }
-    }
-
-    mutating func enqueue(detached link: Link) { jobs.detached.append(link) }
-
-    /// Enqueues a permit, which is released after all jobs, those included that follow from them.
-    mutating func enqueue(last permit: HeldPermit) { jobs.permits.append(permit) }
 
     private var queued: Int { (next == nil ? 0 : 1) + (others?.count ?? 0) }
 
@@ -272,8 +262,8 @@ extension DrainLoop {
         }
     }
 
-    /// Settles a locked link that takes the outcome unchanged. Then notifies the list, or resumes the Task, that
-    /// it stands for.
+    /// Settles a locked link that takes the outcome unchanged. Then notifies the list, or resumes the Task,
+    /// that it stands for.
     @inline(never)
     private mutating func take(
         _ outcome: borrowing Link.Payload, by link: consuming Link, _ word: UInt
@@ -310,21 +300,19 @@ extension DrainLoop {
         case .forward:
             return settle(payload.takeReference(as: Link.self), outcome.copy(), through: link)
         case .release:
-            release(payload.takeReference(as: HeldPermit.self), of: link)
+            let permit = payload.takeReference(as: HeldPermit.self)
+            // If a list may now cancel those that wait for it, the list comes first: none of them starts only
+            // to be cancelled (C7).
+            let isLast = permit.isAwaited && link.leadsToCancellingList
+            if isLast { jobs.permits.append(permit) } else { permit.release() }
             conclude(consume link, outcome.copy())
             return true
         case .noOp:
-            conclude(consume link, .value(()))
+            conclude(consume link, .none)
             return false
         default:
             preconditionFailure("a waiting link has a step")
         }
-    }
-
-    /// Releases a permit whose work has ended. If a list may now cancel those that wait for it, the list comes
-    /// first: none of them starts only to be cancelled (C7).
-    private mutating func release(_ permit: HeldPermit, of link: Link) {
-        if permit.isAwaited, link.leadsToCancellingList { enqueue(last: permit) } else { permit.release() }
     }
 
     /// As `perform`, with a cancellation in place of the outcome.

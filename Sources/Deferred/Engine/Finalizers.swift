@@ -34,8 +34,8 @@ final class FinalizerScope: @unchecked Sendable {
         return FinalizerScope([], .none, in: [first, second])
     }
 
-    /// Runs the finalizers, and returns the scopes that end now. If a dispatcher is still to run a finalizer,
-    /// what comes after that is left to it.
+    /// Runs the finalizers, and returns the scopes that may end now. What comes after a finalizer that a
+    /// dispatcher runs is a scope that its work retains, too.
     private func finish() -> [FinalizerScope] {
         while let last = finalizers.popLast() {
             guard let dispatcher = last.dispatcher else {
@@ -48,27 +48,15 @@ final class FinalizerScope: @unchecked Sendable {
             while let next = finalizers.last, next.dispatcher === dispatcher {
                 runs.append(finalizers.removeLast().run)
             }
-            // The second of two continues with the rest: the finalizer when it has run, and its submission when that
-            // has returned. So finalizers that run within the call are not nested in one another (F6).
-            let turn = SpinLocked((isSecond: false, rest: Optional(takeRest())))
-            let pass: @Sendable () -> FinalizerScope? = {
-                turn.withLock { turn in
-                    defer { turn.isSecond = true }
-                    return turn.isSecond ? turn.rest.take() : nil
-                }
-            }
-            let outcome = outcome.copy()
+            // Retained here as well, so that finalizers that run within the call are not nested in one
+            // another (F6).
+            let rest = FinalizerScope(finalizers.takeAll(), outcome.copy(), in: enclosing.takeAll())
             dispatcher.dispatchGuaranteed { [runs] in
-                for run in runs { run(outcome) }
-                _ = pass()
+                for run in runs { run(rest.outcome) }
             }
-            return pass().map { [$0] } ?? []
+            return [rest]
         }
         return enclosing.takeAll()
-    }
-
-    private func takeRest() -> FinalizerScope {
-        FinalizerScope(finalizers.takeAll(), outcome.copy(), in: enclosing.takeAll())
     }
 
     deinit {

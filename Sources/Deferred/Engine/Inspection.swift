@@ -25,36 +25,23 @@ extension Link {
                 texts.append("\(indent)the same as above \(place)")
                 continue
             }
-            let snapshot = link.snapshot()
-            texts.append("\(indent)\(snapshot.text) \(place)")
+            let (text, upstream) = link.snapshot()
+            texts.append("\(indent)\(text) \(place)")
             if isShort {
-                rest += snapshot.upstream.prefix(1).map { (link: $0, prefix: "", depth: 0) }
-            } else if snapshot.inputs.isEmpty {
-                rest += snapshot.upstream.reversed().map { (link: $0, prefix: "← ", depth: entry.depth) }
+                rest += upstream.prefix(1).filter { $0.depth == 0 }.map { ($0.link, "", 0) }
             } else {
-                rest += snapshot.inputs.enumerated().reversed().compactMap { index, observer in
-                    observer.locked({ observer.upstream.retained() }).map {
-                        (link: $0, prefix: "\(index): ", depth: entry.depth + 1)
-                    }
-                }
+                rest += upstream.reversed().map { ($0.link, $0.prefix, entry.depth + $0.depth) }
             }
         }
         return texts
     }
 
-    /// What a link is doing, and what it waits for.
-    private struct Snapshot {
-        var text: String
-        var upstream: [Link] = []
-        /// For a list: the observers of its inputs.
-        var inputs: [Link] = []
-    }
-
-    private func snapshot() -> Snapshot {
+    /// Returns what the link is doing, and what it waits for: the inputs of a list are one deeper than that.
+    private func snapshot() -> (text: String, upstream: [(link: Link, prefix: String, depth: Int)]) {
         let word = lock()
         let isNested = payload.kind == .adopt
         let phase = phase
-        let upstream = phase == .waiting ? self.upstream.retained() : nil
+        var upstream = (phase == .waiting ? self.upstream.retained() : nil).map { [($0, "← ", 0)] } ?? []
         let destination = phase == .dispatched ? payload.destination : nil
         let following = phase == .source ? coldState?.following ?? [] : []
         let list = phase == .source ? coldState?.list : nil
@@ -62,40 +49,39 @@ extension Link {
         let isCancelled = state.marks.contains(.cancelled)
         unlock(word)
 
-        var snapshot = Snapshot(text: "", upstream: upstream.map { [$0] } ?? [])
+        var text: String
         switch phase {
         case .settled:
-            snapshot.text = payload.describeOutcome()
+            text = payload.describeOutcome()
         case .source:
             if let observers = list?.observers {
                 let pending = observers.count { observer in observer.locked { observer.phase == .waiting } }
-                snapshot.text = "waits for \(pending) of a list of \(observers.count)"
-                snapshot.inputs = observers
+                text = "waits for \(pending) of a list of \(observers.count)"
+                upstream = observers.enumerated().compactMap { index, observer in
+                    observer.locked { observer.upstream.retained() }.map { ($0, "\(index): ", 1) }
+                }
             } else if !following.isEmpty {
-                snapshot.text = "follows another"
-                snapshot.upstream = following.compactMap { follower in
-                    follower.locked { follower.upstream.retained() }
+                text = "follows another"
+                upstream = following.compactMap { follower in
+                    follower.locked { follower.upstream.retained() }.map { ($0, "← ", 0) }
                 }
             } else {
-                snapshot.text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
+                text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
             }
         case .dispatched:
-            let name = destination.map { ", \($0.name)" } ?? ""
-            snapshot.text = "its callback waits on its dispatcher\(name)"
+            text = "its callback waits on its dispatcher" + (destination.map { ", \($0.name)" } ?? "")
         case .running, .detached:
-            snapshot.text = "its callback runs"
+            text = "its callback runs"
         case .waiting, .bypassed:
-            snapshot.text =
-                upstream == nil
-                ? "waits for its turn" : isNested ? "waits for a nested Deferred" : "waits"
+            let waits = isNested ? "waits for a nested Deferred" : "waits"
+            text = upstream.isEmpty ? "waits for its turn" : waits
         }
-        if pauses > 0 { snapshot.text += ", paused" + (pauses > 1 ? " \(pauses) times" : "") }
-        return snapshot
+        if pauses > 0 { text += ", paused" + (pauses > 1 ? " \(pauses) times" : "") }
+        return (text, upstream)
     }
-}
 
-/// Whether blocking a thread would mean waiting for that thread.
-extension Link {
+    // MARK: Whether blocking a thread would mean waiting for that thread
+
     /// Whether a link that this one waits for, up the chain and through nested waits to a source, has yet to
     /// run on `thread`, the current one: a callback that this is called from, what is notified after that, or
     /// a callback on the main queue while this is the main queue.
@@ -108,39 +94,25 @@ extension Link {
         var walk = Walk(from: self)
         var isFound = false
         while walk.next({ link, _ in
-            let (isHere, destination, upstream) = link.nextToRun(on: thread)
-            isFound = isHere || isOnMainQueue && destination?.isMainQueue ?? false
-            return isFound ? nil : upstream
+            link.locked {
+                var upstream: Link?
+                switch link.phase {
+                case .running, .detached:
+                    isFound = link.activeThread == thread
+                case .settled:
+                    let isDraining = link.word.load(ordering: .relaxed) & Word.draining != 0
+                    isFound = isDraining && link.activeThread == thread
+                case .waiting where !link.isDetached && link.made.origin != .timeout:
+                    upstream = link.upstream.retained()
+                    fallthrough
+                case .waiting, .dispatched:
+                    isFound = isOnMainQueue && link.payload.destination?.isMainQueue ?? false
+                case .source, .bypassed:
+                    break
+                }
+                return isFound ? nil : upstream
+            }
         }) != nil {}
         return isFound
-    }
-
-    /// Returns whether the link's step, or the notification of its consumers, is in progress on `thread`;
-    /// where its step is to run; and what it waits for, if nothing else can settle it first.
-    private func nextToRun(on thread: UInt) -> (isHere: Bool, DispatchedStep.Destination?, upstream: Link?) {
-        locked {
-            switch phase {
-            case .running, .detached:
-                return (activeThread == thread, nil, nil)
-            case .settled:
-                let isDraining = word.load(ordering: .relaxed) & Word.draining != 0
-                return (isDraining && activeThread == thread, nil, nil)
-            case .dispatched:
-                return (false, payload.destination, nil)
-            case .waiting:
-                let mayEnd = isDetached || made.origin == .timeout
-                return (false, payload.destination, mayEnd ? nil : upstream.retained())
-            case .source, .bypassed:
-                return (false, nil, nil)
-            }
-        }
-    }
-}
-
-extension DispatchedStep.Destination {
-    /// Whether work submitted there runs on the main queue, known by its label: two objects may stand for one
-    /// queue.
-    fileprivate var isMainQueue: Bool {
-        type == MainActorDispatcher.self || queue.map { $0.label == DispatchQueue.main.label } ?? false
     }
 }

@@ -46,13 +46,12 @@ final class Link: @unchecked Sendable {
     /// The lock, the flags and the list of consumers; see ``Word``.
     let word: Atomic<UInt>
 
-    /// The next in the list that this link is in; that of the last is the first. Under the lock of the list's
-    /// link, or owned by the drain loop that has taken the list. (A source that is completed explicitly is in
-    /// no list: see `completionSite`.)
-    @exclusivity(unchecked) var next: Unmanaged<Link>?
+    /// The next link in the list that this one is in; of a source that was completed explicitly, the line
+    /// where.
+    @exclusivity(unchecked) private var nextOrLine = LinkOrNumber(nil)
 
-    /// What this link waits for. Under this link's lock. (A source waits for nothing: see `completionSite`.)
-    @exclusivity(unchecked) var upstream: Upstream
+    /// What this link waits for; of a source that was completed explicitly, the file where.
+    @exclusivity(unchecked) private var upstreamOrFile = UpstreamOrFile(.none)
 
     /// State that few links need. Set once, under this link's lock.
     @exclusivity(unchecked) var coldState: ColdState?
@@ -71,12 +70,11 @@ final class Link: @unchecked Sendable {
     @exclusivity(unchecked) var state: LinkState
 
     /// Flags that may be read without the lock, in the lowest three bits: `isDetached`, `onlyObserves` and
-    /// `hasFollowed`. The other bits are the link's unique number in recordings, 0 until there is one.
-    private let marks = Atomic<UInt32>(0)
+    /// `hasFollowed`. The other bits are the link's number in recordings: see ``Recording``.
+    let marks = Atomic<UInt32>(0)
 
-    /// The link before it in the list that it is in, under the lock of the list's link; otherwise its
-    /// `activeThread`.
-    @exclusivity(unchecked) var previousOrThread: PreviousOrThread
+    /// The link before it in the list that it is in; otherwise its `activeThread`.
+    @exclusivity(unchecked) private var previousOrThread = LinkOrNumber(number: 0)
 
     /// Where the link was created; the highest bit is set if its handles may complete it.
     let lineAndOwner: UInt32
@@ -87,14 +85,9 @@ final class Link: @unchecked Sendable {
         completedByHandles: Bool = false
     ) {
         word = Atomic(phase == .settled ? Word.settled : 0)
-        next = nil
-        upstream = .none
-        coldState = nil
-        sourceReference = nil
         file = site.file
         self.payload = payload
         state = LinkState(phase)
-        previousOrThread = PreviousOrThread(thread: 0)
         lineAndOwner = site.storedLine | (completedByHandles ? Link.completedByHandlesBit : 0)
         if Recording.isOn { Recording.made(self, phase) }
     }
@@ -122,29 +115,10 @@ final class Link: @unchecked Sendable {
         set { if newValue { marks.bitwiseOr(2, ordering: .releasing) } }
     }
 
-    static let greatestNumber: UInt32 = 1 << 29 - 1
-
-    /// The link's number in recordings, if it has one.
-    var number: UInt32 { marks.load(ordering: .relaxed) >> 3 }
-
-    /// The link's number in recordings; 0 if there are none left.
-    func numbered() -> UInt32 {
-        let number = number
-        if number != 0 { return number }
-        take(number: Recording.nextNumber())
-        return self.number
-    }
-
-    /// Numbers the link, if it has no number.
-    func take(number: UInt32) {
-        var seen = marks.load(ordering: .relaxed)
-        while seen >> 3 == 0 {
-            let (exchanged, original) = marks.weakCompareExchange(
-                expected: seen, desired: seen | number << 3, ordering: .relaxed)
-            if exchanged { return }
-            seen = original
-        }
-    }
+    /// Whether this is a source that its handles may complete: that of `Deferred()` or
+    /// `Deferred(canceller:)`.
+    @usableFromInline
+    var isCompletedByHandles: Bool { lineAndOwner & Link.completedByHandlesBit != 0 }
 
     /// Where the link was created.
     var made: DeferredDiagnostic.Location {
@@ -168,49 +142,107 @@ extension Link {
     @usableFromInline
     typealias Phase = LinkState.Phase
 
+    /// Receives the outcome that a link waited for, and returns a value, a failure, or a link to wait for.
     @usableFromInline
-    typealias Step = Payload.Step
+    typealias Step = @Sendable (borrowing Payload) -> Payload
 
     /// Under the lock.
-    @inline(__always)
     var phase: Phase { state.phase }
+
+    /// The next link in the list that this one is in; that of the last is the first. Under the lock of the
+    /// list's link, or owned by the drain loop that has taken the list.
+    var next: Unmanaged<Link>? {
+        @inline(__always) get { nextOrLine.link }
+        @inline(__always) set { nextOrLine = LinkOrNumber(newValue) }
+    }
+
+    /// The link before this one in the list; meaningless for the first. Under the same lock as `next`.
+    var previous: Unmanaged<Link>? {
+        @inline(__always) get { previousOrThread.link }
+        @inline(__always) set { previousOrThread = LinkOrNumber(newValue) }
+    }
 
     /// The thread that runs its step while it is `running` or `detached`, or that notifies its consumers
     /// while it is `draining`; 0 while a pause further up suspends that. Under the lock, and only in these
     /// states: a waiting link may be in a list.
-    @inline(__always)
     var activeThread: UInt {
-        get { previousOrThread.thread }
-        set { previousOrThread = PreviousOrThread(thread: newValue) }
+        @inline(__always) get { previousOrThread.number ?? 0 }
+        @inline(__always) set { previousOrThread = LinkOrNumber(number: newValue) }
+    }
+
+    /// What this link waits for. Under this link's lock.
+    var upstream: Upstream {
+        @inline(__always) get { upstreamOrFile.upstream }
+        @inline(__always) set { upstreamOrFile = UpstreamOrFile(newValue) }
+    }
+
+    /// Makes this consumer point to the link whose list it is in; to nothing if that need not be retained any
+    /// more.
+    func point(to link: Link?) {
+        locked { if phase == .waiting { upstream = link.map { Upstream($0) } ?? .none } }
+    }
+
+    /// Returns the link's cold state, after creating it if there is none. Takes the lock; allocates outside
+    /// it.
+    func ensureColdState() -> ColdState {
+        if let coldState = locked({ self.coldState }) { return coldState }
+        let fresh = ColdState()
+        return locked {
+            if let coldState { return coldState }
+            coldState = fresh
+            return fresh
+        }
+    }
+
+    /// Where a source was completed explicitly; `nil` for any other link. Under its lock.
+    var completionSite: DeferredDiagnostic.Location? {
+        nextOrLine.number.flatMap { line in
+            upstreamOrFile.file.map { .init(file: $0, storedLine: UInt32(truncatingIfNeeded: line >> 1)) }
+        }
+    }
+
+    /// Stores where this source, which is in no list and waits for nothing, is completed. Under its lock.
+    func store(completionSite site: DeferredDiagnostic.Location) {
+        assert(next == nil && upstream.isNone)
+        nextOrLine = LinkOrNumber(number: UInt(site.storedLine) << 1)
+        upstreamOrFile = UpstreamOrFile(file: site.file)
     }
 }
 
 /// One of two things that a link never has at once, in one word, whose lowest bit says which: the address of
-/// the link before it in a list, or a thread. (An enum of the two would take nine bytes, for which a link has
-/// no room.)
-struct PreviousOrThread {
+/// another link, which is even, or an even number. (An enum of the two would take nine bytes. A link has 116
+/// bytes on 64-bit Linux, and glibc a block of 120 for it.)
+private struct LinkOrNumber {
     private let bits: UInt
 
-    /// A thread's number, which is an address and even; 0 for none.
-    @inline(__always)
-    init(thread: UInt) {
-        assert(thread & 1 == 0)
-        bits = thread | 1
+    init(_ link: Unmanaged<Link>?) { bits = link.map { UInt(bitPattern: $0.toOpaque()) } ?? 0 }
+
+    init(number: UInt) {
+        assert(number & 1 == 0)
+        bits = number | 1
     }
 
-    @inline(__always)
-    init(previous: Unmanaged<Link>) { bits = UInt(bitPattern: previous.toOpaque()) }
-
-    /// The thread, 0 if there is none.
-    @inline(__always)
-    var thread: UInt { bits & 1 == 0 ? 0 : bits & ~1 }
-
-    /// The link before, `nil` if there is none. Sound: the bits are the address of a link unless the lowest
-    /// is set.
-    @inline(__always)
-    var previous: Unmanaged<Link>? {
+    /// The link, if it is one. Sound: the bits are the address of a link unless the lowest is set.
+    var link: Unmanaged<Link>? {
         bits & 1 == 0 ? UnsafeRawPointer(bitPattern: bits).map { Unmanaged.fromOpaque($0) } : nil
     }
+
+    /// The number, if it is one.
+    var number: UInt? { bits & 1 == 0 ? nil : bits & ~1 }
+}
+
+/// What a link waits for or, if it was completed explicitly, the name of the file where. Whether its
+/// `nextOrLine` has a line says which: what was completed never waits again.
+private struct UpstreamOrFile {
+    private let bits: UInt
+
+    init(_ upstream: Upstream) { bits = upstream.bits }
+
+    init(file: UnsafePointer<UInt8>) { bits = UInt(bitPattern: file) }
+
+    var upstream: Upstream { Upstream(bits: bits) }
+
+    var file: UnsafePointer<UInt8>? { UnsafePointer(bitPattern: bits) }
 }
 
 /// An unowned pointer from a link to what it waits for, accessed under the link's lock.
@@ -229,11 +261,11 @@ struct PreviousOrThread {
 /// `deinit` changes the pointer under this lock before the memory is freed (`point(to:)`); until then the
 /// memory is valid, and a weak reference formed to an object in its `deinit` is `nil`.
 struct Upstream {
-    private let bits: UInt
+    fileprivate let bits: UInt
 
     static var none: Upstream { Upstream(bits: 0) }
 
-    private init(bits: UInt) { self.bits = bits }
+    fileprivate init(bits: UInt) { self.bits = bits }
 
     @inline(__always)
     init(_ link: Link) {
@@ -273,28 +305,6 @@ struct Upstream {
     }
 }
 
-extension Link {
-    /// Whether this is a source that its handles may complete: that of `Deferred()` or
-    /// `Deferred(canceller:)`.
-    @usableFromInline
-    var isCompletedByHandles: Bool { lineAndOwner & Link.completedByHandlesBit != 0 }
-}
-
-extension Link {
-    /// Makes this consumer point to the link whose list it is in; to nothing if that need not be retained any
-    /// more.
-    func point(to link: Link?) {
-        locked { if phase == .waiting { upstream = link.map { Upstream($0) } ?? .none } }
-    }
-}
-
-/// Stores a file's name in `upstream`, for `completionSite`, which says why that is sound.
-extension Upstream {
-    init(file: UnsafePointer<UInt8>) { self.init(bits: UInt(bitPattern: file)) }
-
-    var fileBits: UInt { bits }
-}
-
 /// State that few links need, in an object of its own, so that the other links are smaller.
 ///
 /// Sound as `@unchecked Sendable`: every property is accessed under the lock of the link that it belongs to,
@@ -326,20 +336,6 @@ final class ColdState: @unchecked Sendable {
     var retainedScope: FinalizerScope?
     /// Follow-up work suspended by a pause, for after the remaining consumers (F4).
     var suspendedJobs: [DrainLoop.Job] = []
-}
-
-extension Link {
-    /// Returns the link's cold state, after creating it if there is none. Takes the lock; allocates outside
-    /// it.
-    func ensureColdState() -> ColdState {
-        if let coldState = locked({ self.coldState }) { return coldState }
-        let fresh = ColdState()
-        return locked {
-            if let coldState { return coldState }
-            coldState = fresh
-            return fresh
-        }
-    }
 }
 
 extension Array {

@@ -27,19 +27,8 @@ struct LinkState: Equatable, Sendable {
         case bypassed
     }
 
-    /// In bytes: three bytes for the whole state are what a ``Link`` has free behind its payload. With one
-    /// more word, glibc would take a slower path to allocate it.
     struct Marks: OptionSet, Sendable {
-        private let low, high: UInt8
-
-        @inline(__always)
-        var rawValue: UInt16 { UInt16(high) << 8 | UInt16(low) }
-
-        @inline(__always)
-        init(rawValue: UInt16) {
-            low = UInt8(truncatingIfNeeded: rawValue)
-            high = UInt8(truncatingIfNeeded: rawValue >> 8)
-        }
+        let rawValue: UInt8
 
         /// It waits, and receives `CancellationError` in place of an outcome.
         static let interrupted = Marks(rawValue: 1)
@@ -57,12 +46,8 @@ struct LinkState: Equatable, Sendable {
         static let cancellerRuns = Marks(rawValue: 1 << 5)
         /// A source that does not pass its cancel on to what it follows.
         static let shielded = Marks(rawValue: 1 << 6)
-        /// The link of a Task that awaits is in its upstream's list, or was.
-        static let attached = Marks(rawValue: 1 << 7)
-        /// The Task that awaits was cancelled before the outcome arrived.
-        static let awaitCancelled = Marks(rawValue: 1 << 8)
         /// Its failure was handled, or is not to be reported (U1).
-        static let handled = Marks(rawValue: 1 << 9)
+        static let handled = Marks(rawValue: 1 << 7)
     }
 
     private(set) var phase: Phase
@@ -72,11 +57,9 @@ struct LinkState: Equatable, Sendable {
         self.phase = phase
         self.marks = marks
     }
-}
 
-// MARK: - Waiting, running, settling
+    // MARK: Waiting, running, settling
 
-extension LinkState {
     /// A drain loop dequeues the link, or its dispatcher begins its step. This thread owns the step from here
     /// on. Returns whether a cancel may have come before the outcome; then `takeInterruption` is to follow.
     @inline(__always)
@@ -94,13 +77,11 @@ extension LinkState {
     }
 
     /// A thread takes the step, whatever cancels there are: that of a link which it has detached.
-    @inline(__always)
     mutating func take() { move(to: .running, on: .take) }
 
     /// Returns the state of the link once its outcome is stored. Not in place, as the other transitions are:
     /// for such a change of a link's property ThreadSanitizer notes a write at the beginning of the object,
     /// and reports it beside any read of that.
-    @inline(__always)
     func settled() -> LinkState {
         var state = self
         state.move(to: .settled, on: .settle)
@@ -123,16 +104,13 @@ extension LinkState {
     /// A failure belongs to what has received it from here on, or is not to be reported (U1).
     mutating func handle() { marks.insert(.handled) }
 
-    @inline(__always)
     private mutating func move(to next: Phase, on event: Event) {
         assert(Self.targets(of: event, in: phase)?.contains(next) ?? false, "\(event) in \(phase)")
         phase = next
     }
-}
 
-// MARK: - Sources
+    // MARK: Sources
 
-extension LinkState {
     /// A pending source follows another link, or a running one becomes a source that does. Returns `nil` if
     /// it is settled; otherwise whether the follower is to be cancelled. (The thread that runs a canceller
     /// cancels all followers after it.)
@@ -153,11 +131,9 @@ extension LinkState {
 
     /// Returns whether a late result is the one that is dropped without a report (C2).
     mutating func dropsThisLateResult() -> Bool { marks.remove(.dropsLateResult) != nil }
-}
 
-// MARK: - Cancelling
+    // MARK: Cancelling
 
-extension LinkState {
     /// Marks a link that is yet to be dequeued, or to be run by its dispatcher.
     mutating func interrupt() { marks.insert(.interrupted) }
 
@@ -241,30 +217,9 @@ extension LinkState {
     var cancelsFollowed: Bool {
         marks.isDisjoint(with: [.cancellerRuns, .shielded]) && marks.contains(.cancelled)
     }
-}
 
-// MARK: - Awaiting
+    // MARK: The table
 
-extension LinkState {
-    /// The link of a Task was attached. Returns whether the Task was cancelled before that, so that this
-    /// thread cancels upstream.
-    mutating func attachAwait() -> Bool {
-        marks.insert(.attached)
-        return phase == .waiting && marks.contains(.awaitCancelled)
-    }
-
-    /// The Task was cancelled. Returns `nil` if it has the outcome; otherwise whether this thread cancels
-    /// upstream.
-    mutating func cancelAwait() -> Bool? {
-        guard phase == .waiting else { return nil }
-        marks.insert(.awaitCancelled)
-        return marks.contains(.attached)
-    }
-}
-
-// MARK: - The table
-
-extension LinkState {
     /// What changes the phase.
     enum Event: String, CaseIterable, Sendable {
         case run, take, wait, bypass, dispatch, detach, follow, abandon, settle

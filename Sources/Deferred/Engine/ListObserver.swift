@@ -39,7 +39,7 @@ final class ListObserver: Sendable {
     }
 
     private struct State {
-        /// The list's own Deferred, until it is settled.
+        /// The list's own Deferred, until it is settled or cancelled.
         var link: Link?
         /// How many inputs are pending.
         var remaining: Int
@@ -54,10 +54,25 @@ final class ListObserver: Sendable {
         var isOpen: Bool
         /// How many inputs were added.
         var addedCount = 0
-        /// The input that failed last, while the list is open and waits for a value.
+        /// The input that failed last, of a list that waits for a value.
         var lastFailure: Link?
         /// The scope of the input that settled last, until it is known whether that settles the list (Z1).
         var scope: FinalizerScope?
+
+        var isUndecided: Bool { link != nil && decision == nil }
+
+        /// Decides an undecided list whose inputs have all settled, or that was cut off before its sequence
+        /// of inputs had ended.
+        mutating func end(by rule: Rule, isCutOff: Bool = false) {
+            guard isUndecided, remaining == 0 || isCutOff, !isOpen else { return }
+            switch rule {
+            case .untilFailure where isCutOff: decision = .error(CancellationError())
+            case _ where remaining > 0: return
+            case .all, .each, .untilFailure: decision = .all
+            case .untilValue where isCutOff: decision = .error(CancellationError())
+            case .untilValue: decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
+            }
+        }
     }
 
     /// The links that observe the inputs, while they are needed.
@@ -100,25 +115,13 @@ final class ListObserver: Sendable {
     /// before any is cancelled (D3).
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         let link = open()
-        if inputs.isEmpty {
-            let decision: Decision = if case .untilValue = rule { .error(DeferredError.empty) } else { .all }
-            state.withLock { $0.decision = decision }
-            decide()
-            return link
-        }
-        // Sound: each element is initialised once, and counted as soon as it is. (There is at least one: for
-        // none, this would write to the empty array that all threads share, which ThreadSanitizer reports.)
-        var observers = [Link](unsafeUninitializedCapacity: inputs.count) { buffer, count in
-            for index in inputs.indices {
-                let observer = Link(.waiting, .observer(self, index: index), site.of(.hidden))
-                inputs[index].attach(observer)
-                buffer.initializeElement(at: index, to: observer)
-                count = index + 1
-            }
+        var observers = inputs.indices.map { index in
+            inputs[index].attach(.observer(self, index: index), site.of(.hidden))
         }
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
+            state.end(by: rule)
             return state.decision != nil
         }
         if isDecided { decide() }
@@ -135,25 +138,19 @@ final class ListObserver: Sendable {
             if !needsSettled, addsInputs { state.observers.added[index] = nil }
             // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
             if state.isDetached && state.isAttaching { return (true, false, nil) }
-            guard state.link != nil, state.decision == nil else { return (false, false, nil) }
+            guard state.isUndecided else { return (false, false, nil) }
             state.remaining -= 1
-            let isLast = state.remaining == 0 && !state.isOpen
             // The next input of a `completed` sequence may have to wait until that is read.
             if state.isOpen, state.remaining == 0, !isEach { state.scope = scope }
             switch rule {
-            case .all, .each: if isLast { state.decision = .all }
-            case .untilFailure:
-                if isFailure { state.decision = .failure(observer) } else if isLast { state.decision = .all }
+            case .untilFailure where isFailure: state.decision = .failure(observer)
+            case .untilValue where !isFailure: state.decision = .value(observer, index: index)
             case .untilValue:
-                if !isFailure {
-                    state.decision = .value(observer, index: index)
-                } else if isLast {
-                    state.decision = .failure(observer)
-                } else if state.isOpen {
-                    replaced = state.lastFailure
-                    state.lastFailure = observer
-                }
+                replaced = state.lastFailure
+                state.lastFailure = observer
+            default: break
             }
+            if state.remaining == 0 { state.end(by: rule) }
             return (true, state.decision != nil && !state.isAttaching, replaced)
         }
         _ = consume replaced
@@ -236,8 +233,7 @@ final class ListObserver: Sendable {
             return (state.addedCount - 1, state.scope.take())
         }
         _ = consume scope
-        let observer = Link(.waiting, .observer(self, index: index), site.of(.hidden))
-        input.attach(observer)
+        let observer = input.attach(.observer(self, index: index), site.of(.hidden))
         let (isDecided, isCancelled) = state.withLock { state in
             state.isAttaching = false
             let isPending = state.link != nil
@@ -250,9 +246,7 @@ final class ListObserver: Sendable {
         // sees it. The list fails, and the input with it: an error that is the list's own.
         let isCyclic = !isDecided && !isCancelled && (link.map { input.closesCycle(with: $0) } ?? false)
         if isCyclic {
-            state.withLock { state in
-                if state.link != nil, state.decision == nil { state.decision = .error(DeferredError.cycle) }
-            }
+            state.withLock { if $0.isUndecided { $0.decision = .error(DeferredError.cycle) } }
             input.disownFailure()
             loop.detachPending(input, isCyclic: true)
         }
@@ -276,20 +270,9 @@ final class ListObserver: Sendable {
                     state.observers.added[state.addedCount + offset] = link
                 }
             }
-            guard state.link != nil, state.decision == nil else { return false }
-            switch rule {
-            case .untilFailure where isCutOff:
-                state.decision = .error(CancellationError())
-            case _ where state.remaining > 0:
-                return false
-            case .all, .each, .untilFailure:
-                state.decision = .all
-            case .untilValue where isCutOff:
-                state.decision = .error(CancellationError())
-            case .untilValue:
-                state.decision = state.lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
-            }
-            return !state.isAttaching
+            guard state.isUndecided else { return false }
+            state.end(by: rule, isCutOff: isCutOff)
+            return state.decision != nil && !state.isAttaching
         }
         if isDecided { decide() }
     }
@@ -301,7 +284,7 @@ final class ListObserver: Sendable {
 
     /// Whether further inputs may change what settles the list: it has not been decided, settled or
     /// cancelled.
-    var isUndecided: Bool { state.withLock { $0.link != nil && $0.decision == nil } }
+    var isUndecided: Bool { state.withLock { $0.isUndecided } }
 
     /// The links by which the list observes its inputs.
     var observers: [Link] {

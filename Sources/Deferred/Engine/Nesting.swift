@@ -52,7 +52,7 @@ extension DrainLoop {
         let word = waiter.lock()
         let isWaiting = waiter.phase == .waiting
         let isFollower = waiter.payload.kind == .forward
-        let target = isFollower ? waiter.payload.reference(as: Link.self) : waiter
+        let target = isFollower ? waiter.payload.content(as: Link.self) : waiter
         let mayHaveRequests = waiter.coldState != nil
         waiter.unlock(word)
         // If it is not, another thread has it, and whatever was left in it.
@@ -146,41 +146,29 @@ extension Unmanaged<Link> {
     /// reference; `nil` where that is not possible.
     fileprivate func bypass(to inner: Link) -> Unmanaged<Link>? {
         let word = _withUnsafeGuaranteedRef { $0.lock() }
-        let last = _withUnsafeGuaranteedRef { $0.onlyConsumer(in: word) }
-        guard let last else {
-            _withUnsafeGuaranteedRef { $0.unlock(word) }
-            return nil
+        let last = _withUnsafeGuaranteedRef { link in
+            let canBeBypassed = link.phase == .running || link.phase == .waiting
+            let hasOnlyState = link.coldState == nil && link.state.marks.isEmpty
+            return canBeBypassed && hasOnlyState ? Link.only(in: word) : nil
         }
-        let lastWord = last._withUnsafeGuaranteedRef { $0.lock() }
-        let isBypassed = isUniquelyReferenced && last._withUnsafeGuaranteedRef { $0.adopts(from: inner) }
-        // Before a cancel can find it by its new upstream, which would unlink it from a list that it is not
-        // in.
-        if isBypassed { last._withUnsafeGuaranteedRef { $0.next = nil } }
-        last._withUnsafeGuaranteedRef { $0.unlock(lastWord) }
+        let isBypassed =
+            last?._withUnsafeGuaranteedRef { consumer in
+                let consumerWord = consumer.lock()
+                defer { consumer.unlock(consumerWord) }
+                guard isUniquelyReferenced, consumer.phase == .waiting, consumer.payload.kind == .adopt else {
+                    return false
+                }
+                consumer.upstream = Upstream(inner)
+                // Before a cancel can find it by its new upstream, which would unlink it from a list that it
+                // is not in.
+                consumer.next = nil
+                return true
+            } ?? false
         _withUnsafeGuaranteedRef { link in
             if isBypassed { link.state.bypass() }
             link.unlock(isBypassed ? 0 : word)
         }
         return isBypassed ? last : nil
-    }
-}
-
-extension Link {
-    /// The only consumer, if nothing else is to be considered when this link is bypassed. Under the lock.
-    ///
-    /// Sound: the list retains it as long as the lock is held.
-    fileprivate func onlyConsumer(in word: UInt) -> Unmanaged<Link>? {
-        guard coldState == nil, state.marks.isEmpty, phase == .running || phase == .waiting
-        else { return nil }
-        return Link.only(in: word)
-    }
-
-    /// Makes a link that adopts an outcome wait for `inner`. Returns false for any other link. Under the
-    /// lock.
-    fileprivate func adopts(from inner: Link) -> Bool {
-        guard phase == .waiting, payload.kind == .adopt else { return false }
-        upstream = Upstream(inner)
-        return true
     }
 }
 
@@ -203,10 +191,9 @@ extension Link {
         shield.follow(self)
         return shield
     }
-}
 
-/// Finds cycles (L5): a link may not wait for what waits for it.
-extension Link {
+    // MARK: Cycles (L5): a link may not wait for what waits for it
+
     /// Whether a link that completes `target` and waits for this one closes a cycle. (Only what waits for
     /// `target` can.)
     func closesCycle(with target: Link) -> Bool {
@@ -235,15 +222,13 @@ extension Link {
     var leadsToCancellingList: Bool {
         var walk = Walk(from: self)
         var isFound = false
-        while !isFound,
-            walk.next({ link, others in
-                isFound = link.locked {
-                    link.payload.kind == .observer
-                        && link.payload.reference(as: ListObserver.self).cancelsRemaining
-                }
-                return link.waitedForBy(&others)
-            }) != nil
-        {}
+        func visit(_ link: Link, _ others: inout [Link]) -> Link? {
+            isFound = link.locked {
+                link.payload.kind == .observer && link.payload.content(as: ListObserver.self).cancelsRemaining
+            }
+            return link.waitedForBy(&others)
+        }
+        while !isFound, walk.next(visit) != nil {}
         return isFound
     }
 
@@ -312,8 +297,8 @@ extension Link {
         Link.forEach(in: word) { if first == nil { first = $0 } else { others.append($0) } }
         var list: ListObserver?
         switch payload.kind {
-        case .forward: others.append(payload.reference(as: Link.self))
-        case .observer: list = payload.reference(as: ListObserver.self)
+        case .forward: others.append(payload.content(as: Link.self))
+        case .observer: list = payload.content(as: ListObserver.self)
         default: break
         }
         unlock(word)

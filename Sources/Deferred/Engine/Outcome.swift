@@ -27,39 +27,47 @@ extension Link.Payload {
         @usableFromInline var description: String { "\(value)" }
     }
 
+    /// Returns bits that contain `content`, and retain what that does; the others are 0. The type is passed,
+    /// since an existential is stored as such, and not opened.
+    @inlinable
+    @inline(__always)
+    static func bits<Content>(with content: Content, as type: Content.Type) -> Bits {
+        var bits: Bits = (0, 0, 0, 0)
+        withUnsafeMutablePointer(to: &bits) {
+            _ = UnsafeMutableRawPointer($0).initializeMemory(as: type, to: content)
+        }
+        return bits
+    }
+
+    /// What the bits contain.
+    @inlinable
+    @inline(__always)
+    func content<Content>(as type: Content.Type) -> Content {
+        withUnsafePointer(to: bits) { UnsafeRawPointer($0).assumingMemoryBound(to: type).pointee }
+    }
+
     @inlinable
     @inline(__always)
     static func value<Value: Sendable>(_ value: Value) -> Link.Payload {
-        var bits: Bits = (0, 0, 0, 0)
         if !fitsInWords(Value.self) {
-            bits.0 = UInt(bitPattern: Unmanaged.passRetained(Box(value)).toOpaque())
-            return Link.Payload(.boxed, bits)
+            return Link.Payload(.boxed, bits(with: Box(value), as: Box<Value>.self))
         }
         if _isPOD(Value.self) {
-            withUnsafeMutablePointer(to: &bits) {
-                _ = UnsafeMutableRawPointer($0).initializeMemory(as: Value.self, to: value)
-            }
+            var bits = bits(with: value, as: Value.self)
             bits.3 = unsafeBitCast(Value.self as Any.Type, to: UInt.self)
             return Link.Payload(.bitwiseValue, bits)
         }
         if MemoryLayout<Value>.size == MemoryLayout<UInt>.size && Value.self is AnyObject.Type {
-            bits.0 = UInt(
-                bitPattern: Unmanaged.passRetained(unsafeBitCast(value, to: AnyObject.self)).toOpaque())
-            return Link.Payload(.object, bits)
+            return Link.Payload(.object, bits(with: value, as: Value.self))
         }
-        withUnsafeMutablePointer(to: &bits) {
-            _ = UnsafeMutableRawPointer($0).initializeMemory(as: (any Sendable).self, to: value)
-        }
-        return Link.Payload(.existential, bits)
+        return Link.Payload(.existential, bits(with: value, as: (any Sendable).self))
     }
 
     /// - Parameter mark: Not 0 if no link reports the failure; see `ofCancelledWork()`.
     @inlinable
     static func failure(_ error: any Error, mark: UInt = 0) -> Link.Payload {
-        var bits: Bits = (0, mark, 0, 0)
-        withUnsafeMutablePointer(to: &bits) {
-            _ = UnsafeMutableRawPointer($0).initializeMemory(as: (any Error).self, to: error)
-        }
+        var bits = bits(with: error, as: (any Error).self)
+        bits.1 = mark
         return Link.Payload(.failure, bits)
     }
 
@@ -78,10 +86,7 @@ extension Link.Payload {
     /// The error, nil for a value.
     @inlinable
     var error: (any Error)? {
-        guard isFailure else { return nil }
-        return withUnsafePointer(to: bits) {
-            UnsafeRawPointer($0).assumingMemoryBound(to: (any Error).self).pointee
-        }
+        isFailure ? content(as: (any Error).self) : nil
     }
 
     /// Returns the same outcome, a failure with a mark that no link reports it (U1). The mark is in the word
@@ -104,35 +109,24 @@ extension Link.Payload {
     @inlinable
     @inline(__always)
     func value<Value: Sendable>() -> Value {
-        if Self.fitsInWords(Value.self), kind == .bitwiseValue {
-            return withUnsafePointer(to: bits) {
-                UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee
-            }
-        }
-        return countedValue()
+        Self.fitsInWords(Value.self) && kind == .bitwiseValue ? content(as: Value.self) : countedValue()
     }
 
     /// As `value()`, for a value that is not stored bitwise.
     @inlinable
     func countedValue<Value: Sendable>() -> Value {
-        if !Self.fitsInWords(Value.self) {
-            return Unmanaged<Box<Value>>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!)
-                ._withUnsafeGuaranteedRef { $0.value }
-        }
+        if !Self.fitsInWords(Value.self) { return content(as: Box<Value>.self).value }
         if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, kind == .object {
-            return unsafeBitCast(reference(as: AnyObject.self), to: Value.self)
+            return content(as: Value.self)
         }
         // Opened by name: an `any Sendable` is `Sendable` itself, and so need not be opened to be passed on.
+        // Sound: what is stored is a `Value`, since a Deferred's outcomes have its type.
         func cast<Stored>(_ value: Stored) -> Value {
             withUnsafePointer(to: value) {
                 UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee
             }
         }
-        return withUnsafePointer(to: bits) {
-            _openExistential(
-                UnsafeRawPointer($0).assumingMemoryBound(to: (any Sendable).self).pointee as Any, do: cast
-            )
-        }
+        return _openExistential(content(as: (any Sendable).self) as Any, do: cast)
     }
 
     @inlinable
@@ -152,31 +146,15 @@ extension Link.Payload {
     func copyCounted() -> Link.Payload {
         var copy = bits
         switch kind {
-        case .object, .boxed:
-            _ = Unmanaged.passRetained(reference(as: AnyObject.self))
-        case .existential:
-            withUnsafePointer(to: bits) { source in
-                let value = UnsafeRawPointer(source).assumingMemoryBound(to: (any Sendable).self).pointee
-                withUnsafeMutablePointer(to: &copy) {
-                    _ = UnsafeMutableRawPointer($0).initializeMemory(as: (any Sendable).self, to: value)
-                }
-            }
-        case .failure:
-            withUnsafeMutablePointer(to: &copy) { copy in
-                if let error {
-                    _ = UnsafeMutableRawPointer(copy).initializeMemory(as: (any Error).self, to: error)
-                }
-            }
-        case .none, .bitwiseValue:
-            break
-        case .adopt, .noOp, .awaiting, .step, .dispatchedStep, .observer, .forward, .release, .wait:
-            preconditionFailure("a pending step runs once and is not copied")
+        case .object, .boxed: copy = Self.bits(with: content(as: AnyObject.self), as: AnyObject.self)
+        case .existential: copy = Self.bits(with: content(as: (any Sendable).self), as: (any Sendable).self)
+        case .failure: copy.0 = Self.bits(with: content(as: (any Error).self), as: (any Error).self).0
+        case .none, .bitwiseValue: break
+        default: preconditionFailure("a pending step runs once and is not copied")
         }
         return Link.Payload(kind, copy)
     }
-}
 
-extension Link.Payload {
     /// Returns the outcome that `body` returns or throws.
     @inlinable
     @inline(__always)
@@ -194,14 +172,10 @@ extension Link.Payload {
     /// The outcome in words.
     func describeOutcome() -> String {
         // Sound: called with the type that was stored, which a bitwise value has in its fourth word.
-        func describe<Value>(_ type: Value.Type) -> String {
-            withUnsafePointer(to: bits) {
-                "\(UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee)"
-            }
-        }
+        func describe<Value>(_ type: Value.Type) -> String { "\(content(as: type))" }
         return switch kind {
         case .bitwiseValue: "value " + describe(unsafeBitCast(bits.3, to: Any.Type.self))
-        case .object, .boxed: "value \(reference(as: AnyObject.self))"
+        case .object, .boxed: "value \(content(as: AnyObject.self))"
         case .existential: "value " + describe((any Sendable).self)
         case .failure: error.map { "failure \($0)" } ?? "failure"
         default: "no outcome"

@@ -30,50 +30,56 @@ extension Link {
             return unlock(word & ~Word.paused)
         }
         Link.forEach(in: word) { $0.point(to: self) }
-        let consumers = ConsumerQueue(takenFrom: word)
-        let scope = coldState.retainedScope.take()
-        let suspendedJobs = coldState.suspendedJobs.takeAll()
-        var loop = DrainLoop()
-        activeThread = loop.thread
-        unlock(Word.settled | Word.draining)
-        loop.resume(self, consumers, consume scope, consume suspendedJobs)
+        resume(word)
     }
 
     /// Counts the link as unpaused, since the last handle that could unpause it was released. Called from
-    /// `deinit`: another link with the same outcome notifies the consumers.
+    /// `deinit`: another link with the same outcome notifies the consumers. If nothing handles the failure,
+    /// that link reports it.
     func flushAfterPause() {
-        let standIn = Link(.bypassed, payload.copy(), made)
-        standIn.state = LinkState(.settled, state.marks.intersection(.handled))
-        Link.forEach(in: word.load(ordering: .relaxed)) { $0.point(to: standIn) }
-        let consumers = ConsumerQueue(takenFrom: word.load(ordering: .relaxed))
-        word.store(Word.settled, ordering: .relaxed)
-        standIn.word.store(Word.settled | Word.draining, ordering: .relaxed)
-        // If nothing handles the failure, the other link reports it.
+        let marks = state.marks.intersection(.handled)
         state.handle()
-        let suspendedJobs = coldState?.suspendedJobs.takeAll() ?? []
-        var loop = DrainLoop()
-        standIn.activeThread = loop.thread
-        loop.resume(standIn, consumers, coldState?.retainedScope.take(), consume suspendedJobs)
+        let standIn = makeStandIn(LinkState(.settled, marks), payload.copy())
+        standIn.resume(standIn.lock())
+    }
+
+    /// Continues to notify the consumers of a locked link after a pause, and unlocks it.
+    private func resume(_ word: UInt) {
+        let consumers = ConsumerQueue(takenFrom: word)
+        var suspendedJobs = coldState?.suspendedJobs.takeAll() ?? []
+        var loop = DrainLoop(coldState?.retainedScope.take())
+        activeThread = loop.thread
+        unlock(Word.settled | Word.draining)
+        for job in suspendedJobs {
+            job.setActiveThread(loop.thread)
+            loop.enqueue(job)
+        }
+        // They retain scopes, which end with the jobs.
+        suspendedJobs = []
+        loop.drain(self, consumers, 0, isOwned: false)
+        loop.run()
+    }
+
+    /// Returns a link that takes the place of this one, which is being deallocated: with its consumers, and
+    /// what else depends on it.
+    ///
+    /// The consumers point to this one, without a reference. They are made to point to the other under their
+    /// own locks, under which alone such a pointer is read, so that none outlives this link.
+    func makeStandIn(_ state: LinkState, _ outcome: consuming Payload) -> Link {
+        let standIn = Link(.bypassed, outcome, made)
+        if Recording.isOn { standIn.take(number: numbered()) }
+        standIn.state = state
+        standIn.coldState = coldState.take()
+        // Its handles, which could unpause it, were released too (P1).
+        let word = word.load(ordering: .relaxed) & ~Word.paused
+        self.word.store(word & Word.flags, ordering: .relaxed)
+        standIn.word.store(word, ordering: .relaxed)
+        Link.forEach(in: word) { $0.point(to: standIn) }
+        return standIn
     }
 }
 
 extension DrainLoop {
-    /// Continues to notify the consumers of `link` after a pause. The caller has made it `draining`.
-    mutating func resume(
-        _ link: Link, _ consumers: consuming ConsumerQueue, _ scope: consuming FinalizerScope?,
-        _ suspendedJobs: consuming [Job]
-    ) {
-        for job in suspendedJobs {
-            job.setActiveThread(thread)
-            enqueue(job)
-        }
-        // They retain scopes, which end with the jobs.
-        suspendedJobs = []
-        self.scope = consume scope
-        drain(link, consumers, 0, isOwned: false)
-        run()
-    }
-
     /// Suspends the notification of a paused link's consumers. Returns false if it was unpaused in the
     /// meantime.
     @inline(never)
@@ -101,7 +107,7 @@ extension DrainLoop {
                 consumer.locked { if consumer.phase == .waiting { consumer.state.interrupt() } }
             }
         }
-        consumers = .empty
+        consumers = ConsumerQueue(takenFrom: 0)
         coldState.retainedScope = scope
         coldState.suspendedJobs = later
         if wasPassedOn { link.state.handle() }

@@ -47,14 +47,6 @@ extension Link {
             case release
             /// The result of a step: take the outcome of this link.
             case wait
-
-            /// Whether the first word is a reference to an object.
-            var isReference: Bool {
-                switch self {
-                case .object, .boxed, .dispatchedStep, .observer, .forward, .release, .wait: true
-                default: false
-                }
-            }
         }
 
         @usableFromInline let bits: Bits
@@ -87,42 +79,29 @@ extension Link.Payload {
         self.init(kind, (UInt(bitPattern: Unmanaged.passRetained(object).toOpaque()), second, 0, 0))
     }
 
-    /// Takes out the object of a payload that is a reference.
+    /// Takes out the object of a payload whose first word is a reference.
     consuming func takeReference<Object: AnyObject>(as type: Object.Type) -> Object {
-        assert(kind.isReference)
         let address = bits.0
         discard self
         return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeRetainedValue()
     }
 
-    @inlinable
-    @inline(__always)
-    func reference<Object: AnyObject>(as type: Object.Type) -> Object {
-        Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).takeUnretainedValue()
-    }
-
-    /// Releases what a payload with this kind and these bits retains.
+    /// Releases what a payload with these bits retains, of a kind that retains something.
     @usableFromInline
     static func release(_ kind: Kind, _ bits: Bits) {
-        var bits = bits
+        func deinitialize<Stored>(_ type: Stored.Type) {
+            var bits = bits
+            withUnsafeMutablePointer(to: &bits) {
+                _ = UnsafeMutableRawPointer($0).assumingMemoryBound(to: type).deinitialize(count: 1)
+            }
+        }
         switch kind {
-        case .none, .adopt, .noOp, .awaiting, .bitwiseValue:
-            break
-        case .existential:
-            withUnsafeMutablePointer(to: &bits) {
-                let memory = UnsafeMutableRawPointer($0)
-                _ = memory.assumingMemoryBound(to: (any Sendable).self).deinitialize(count: 1)
-            }
-        case .failure:
-            withUnsafeMutablePointer(to: &bits) {
-                let memory = UnsafeMutableRawPointer($0)
-                _ = memory.assumingMemoryBound(to: (any Error).self).deinitialize(count: 1)
-            }
+        case .existential: deinitialize((any Sendable).self)
+        case .failure: deinitialize((any Error).self)
         case .step:
             releaseContext(bits.1)
             releaseContext(bits.3)
-        case .object, .boxed, .dispatchedStep, .observer, .forward, .release, .wait:
-            Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
+        default: Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
         }
     }
 }
@@ -135,10 +114,6 @@ extension Link.Payload {
 /// A closure of any type is two words, of which the second is a reference to its context, a Swift object, or
 /// 0.
 extension Link.Payload {
-    /// Receives the outcome that a link waited for, and returns a value, a failure, or a link to wait for.
-    @usableFromInline
-    typealias Step = @Sendable (borrowing Link.Payload) -> Link.Payload
-
     /// A step that takes the closure out of the memory at an address, and calls it.
     @usableFromInline
     typealias Runner = @Sendable (UnsafeMutableRawPointer, borrowing Link.Payload) -> Link.Payload
@@ -172,14 +147,9 @@ extension Link.Payload {
 
     /// Stores a closure that is a step itself.
     @usableFromInline
-    static func step(_ step: @escaping Step) -> Link.Payload {
+    static func step(_ step: @escaping Link.Step) -> Link.Payload {
         .step(StoredStep(step)) { $0($1) }
     }
-
-    /// The size of every closure: the addresses of its function and its context.
-    @inlinable
-    @inline(__always)
-    static var closureSize: Int { 2 * MemoryLayout<UInt>.size }
 
     /// Runs a step, which releases its closure.
     ///
@@ -191,7 +161,8 @@ extension Link.Payload {
         discard self
         return withUnsafeMutablePointer(to: &bits) {
             let memory = UnsafeMutableRawPointer($0)
-            let runner = (memory + Self.closureSize).assumingMemoryBound(to: StoredRunner.self).move()
+            let last = memory + MemoryLayout<StoredRunner>.size
+            let runner = last.assumingMemoryBound(to: StoredRunner.self).move()
             return runner.run(memory, input)
         }
     }
@@ -234,16 +205,17 @@ extension Link.Payload {
     @usableFromInline
     static func wait(for link: Link) -> Link.Payload { Link.Payload(.wait, retaining: link) }
 
-    static func awaiting(_ continuation: UnsafeContinuation<Void, Never>) -> Link.Payload {
-        Link.Payload(.awaiting, (unsafeBitCast(continuation, to: UInt.self), 0, 0, 0))
+    /// - Parameter continuation: `nil` until the Task is suspended.
+    static func awaiting(_ continuation: UnsafeContinuation<Void, Never>?) -> Link.Payload {
+        Link.Payload(.awaiting, (continuation.map { unsafeBitCast($0, to: UInt.self) } ?? 0, 0, 0, 0))
     }
 
-    /// Resumes the Task of an `awaiting` payload; does nothing for any other.
+    /// Resumes the Task of an `awaiting` payload, if it is suspended.
     ///
     /// Sound: a continuation is one word. It is resumed once, since only one thread can take the payload out
     /// of the link, under its lock.
     consuming func resume() {
-        guard kind == .awaiting else { return }
+        guard kind == .awaiting, bits.0 != 0 else { return }
         unsafeBitCast(bits.0, to: UnsafeContinuation<Void, Never>.self).resume()
     }
 }

@@ -81,7 +81,7 @@ package enum Recording {
     /// Returns a number that no link has had before; 0 when there are no more, after half a billion.
     static func nextNumber() -> UInt32 {
         let number = lastNumber.add(1, ordering: .relaxed).newValue
-        return number <= UInt64(Link.greatestNumber) ? UInt32(number) : 0
+        return number <= 1 << 29 - 1 ? UInt32(number) : 0
     }
 
     /// A Deferred, as recorders identify it.
@@ -143,7 +143,7 @@ extension Recording {
     @inline(never)
     static func attached(_ consumer: Link, to link: Link) {
         let listed = consumer.locked {
-            consumer.payload.kind == .observer ? consumer.payload.reference(as: ListObserver.self) : nil
+            consumer.payload.kind == .observer ? consumer.payload.content(as: ListObserver.self) : nil
         }
         guard let position = listed == nil ? consumer : listed?.link else { return }
         note(position, .attached, link)
@@ -231,5 +231,31 @@ extension Recording {
 
     private static func begin(_ activity: Activity, of subject: Subject) {
         note(subject, Event(kind: .began, activity: activity, queue: Platform.currentQueueLabel))
+    }
+}
+
+// MARK: - The numbers of links
+
+extension Link {
+    /// The link's number in recordings; 0 until it has one.
+    fileprivate var number: UInt32 { marks.load(ordering: .relaxed) >> 3 }
+
+    /// The link's number in recordings; 0 if there are none left.
+    func numbered() -> UInt32 {
+        let number = number
+        if number != 0 { return number }
+        take(number: Recording.nextNumber())
+        return self.number
+    }
+
+    /// Numbers the link, if it has no number.
+    func take(number: UInt32) {
+        var seen = marks.load(ordering: .relaxed)
+        while seen >> 3 == 0 {
+            let (exchanged, original) = marks.weakCompareExchange(
+                expected: seen, desired: seen | number << 3, ordering: .relaxed)
+            if exchanged { return }
+            seen = original
+        }
     }
 }

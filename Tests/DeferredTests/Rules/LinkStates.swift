@@ -9,7 +9,7 @@ extension Rules {
         private typealias Phase = LinkState.Phase
         private typealias Event = LinkState.Event
 
-        private static let allMarks = (0..<UInt16(1 << 10)).map { LinkState.Marks(rawValue: $0) }
+        private static let allMarks = (0...UInt8.max).map { LinkState.Marks(rawValue: $0) }
 
         /// Runs the transitions of an event from a state, with all combinations of facts, and returns what they lead
         /// to.

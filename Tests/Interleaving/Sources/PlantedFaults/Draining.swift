@@ -15,7 +15,7 @@ extension PlantedFault {
                             let again = lock()
                             if again & ~Word.flags == 0 {
                                 unlock(again)
-                                return .empty
+                                return ConsumerQueue(takenFrom: 0)
                             }
                             let consumers = ConsumerQueue(takenFrom: again)
                             unlock(again & Word.flags | Word.draining)
@@ -91,8 +91,8 @@ extension PlantedFault {
             28, "unpause() drops the follow-up work that the pause suspended",
             foundBy: "pausing",
             change(
-                "loop.resume(self, consumers, consume scope, consume suspendedJobs)",
-                "loop.resume(self, consumers, consume scope, il_is_planted(28) ? [] : consume suspendedJobs)")
+                "        for job in suspendedJobs {\n",
+                "        if il_is_planted(28) { suspendedJobs = [] }\n        for job in suspendedJobs {\n")
         ),
         PlantedFault(
             29, "consumers suspended by a pause keep their pointer to a link that may be deallocated",

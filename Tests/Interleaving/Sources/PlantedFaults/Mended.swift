@@ -26,8 +26,8 @@ extension PlantedFault {
             73, "work retains the dispatcher that it was submitted to",
             foundBy: "released",
             change(
-                "                step.dispatcher = nil\n",
-                "                if !il_is_planted(73) { step.dispatcher = nil }\n"),
+                "                self.dispatcher = nil\n",
+                "                if !il_is_planted(73) { self.dispatcher = nil }\n"),
             change(
                 "if let owned = self as? any OwnedDispatcher {",
                 "if !il_is_planted(73), let owned = self as? any OwnedDispatcher {")),
@@ -37,14 +37,21 @@ extension PlantedFault {
                 "if isReleased { link.state.handle() }",
                 "if isReleased, !il_is_planted(74) { link.state.handle() }")),
         PlantedFault(
-            75, "a Task's cancel is forgotten that comes while its await is attached",
+            75, "a Task's cancel is forgotten that comes before the Task is suspended",
             foundBy: "awaits",
-            change("        if isToBeCancelled {", "        if isToBeCancelled && !il_is_planted(75) {")),
+            change(
+                "        payload.resume()\n        cancel()",
+                """
+                        let isEarly = payload.bits.0 == 0
+                        payload.resume()
+                        if isEarly, il_is_planted(75) { return }
+                        cancel()
+                """)),
         PlantedFault(
             76, "a Task that has its outcome is resumed by its cancel", foundBy: "awaits",
             change(
-                "        guard phase == .waiting else { return nil }\n        marks.insert(.awaitCancelled)",
-                "        guard il_is_planted(76) || phase == .waiting else { return nil }\n        marks.insert(.awaitCancelled)"
+                "guard self.payload.kind == .awaiting else",
+                "guard il_is_planted(76) || self.payload.kind == .awaiting else"
             )),
         PlantedFault(
             77,

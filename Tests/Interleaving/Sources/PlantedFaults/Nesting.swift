@@ -5,8 +5,8 @@ extension PlantedFault {
             6, "what follows from a step that its dispatcher runs at once overtakes other callbacks",
             foundBy: "kept",
             change(
-                "        guard let call, Call.slot.value == call else { return false }",
-                "        guard let call, Call.slot.value == call, !il_is_planted(6) else { return false }")),
+                "        if submittingThread.load(ordering: .relaxed) == loop.thread {",
+                "        if submittingThread.load(ordering: .relaxed) == loop.thread, !il_is_planted(6) {")),
         PlantedFault(
             7, "that work has begun is checked and noted in two steps, and its link left in place",
             foundBy: "dispatching",
@@ -41,7 +41,8 @@ extension PlantedFault {
         PlantedFault(
             42, "a finalizer does not wait for a dispatched callback", foundBy: "finalizers",
             change(
-                "        step.scope = scope\n", "        step.scope = il_is_planted(42) ? nil : scope\n")),
+                "        retainScope(with: link)\n        step.submit",
+                "        if !il_is_planted(42) { retainScope(with: link) }\n        step.submit")),
         PlantedFault(
             86, "a step that is cancelled while it waits on its dispatcher runs with the value",
             foundBy: "dispatching",
@@ -52,8 +53,8 @@ extension PlantedFault {
             87, "work that its dispatcher releases fails nothing",
             foundBy: "released",
             change(
-                "if submitted.load(ordering: .acquiring) != 0 { endWaiting",
-                "if submitted.load(ordering: .acquiring) != 0, !il_is_planted(87) { endWaiting"
+                "deinit { end(isReleased: true) }",
+                "deinit { if !il_is_planted(87) { end(isReleased: true) } }"
             )),
         PlantedFault(
             43, "a finalizer does not wait for the end of a pause", foundBy: "pausedFinalizers",
@@ -64,8 +65,8 @@ extension PlantedFault {
             88, "a link is bypassed to which a cancel that comes up has a reference",
             foundBy: "bypass-twice-cancel",
             change(
-                "let isBypassed = isUniquelyReferenced && last",
-                "let isBypassed = (il_is_planted(88) || isUniquelyReferenced) && last")),
+                "guard isUniquelyReferenced, consumer.phase",
+                "guard il_is_planted(88) || isUniquelyReferenced, consumer.phase")),
         PlantedFault(
             24, "a finalizer is added by what was seen before the lock was taken",
             foundBy: "pausedFinalizers",

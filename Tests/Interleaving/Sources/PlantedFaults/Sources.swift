@@ -26,8 +26,8 @@ extension PlantedFault {
         PlantedFault(
             13, "two inputs decide the outcome of a list", foundBy: "lists",
             change(
-                "guard state.link != nil, state.decision == nil else { return (false, false, nil) }",
-                "guard state.link != nil, il_is_planted(13) || state.decision == nil else { return (false, false, nil) }"
+                "guard state.isUndecided else { return (false, false, nil) }",
+                "guard state.isUndecided || il_is_planted(13) && state.link != nil else { return (false, false, nil) }"
             )),
         PlantedFault(
             21, "a list that is cancelled keeps its own Deferred as pending",
@@ -66,10 +66,10 @@ extension PlantedFault {
         PlantedFault(
             51, "wait() takes a drain loop of another thread for its own", foundBy: "waits",
             change(
-                "return (activeThread == thread, nil, nil)",
-                "return (il_is_planted(51) || activeThread == thread, nil, nil)"),
+                "isFound = link.activeThread == thread",
+                "isFound = il_is_planted(51) || link.activeThread == thread"),
             change(
-                "return (isDraining && activeThread == thread, nil, nil)",
-                "return (isDraining && (il_is_planted(51) || activeThread == thread), nil, nil)")),
+                "isFound = isDraining && link.activeThread == thread",
+                "isFound = isDraining && (il_is_planted(51) || link.activeThread == thread)")),
     ]
 }
