@@ -28,7 +28,10 @@ extension PlantedFault {
             change(
                 "guard state.isUndecided else { return (false, false, nil) }",
                 "guard state.isUndecided || il_is_planted(13) && state.link != nil else { return (false, false, nil) }"
-            )),
+            ),
+            change(
+                "guard isUndecided, remaining",
+                "guard isUndecided || il_is_planted(13) && link != nil, remaining")),
         PlantedFault(
             21, "a list that is cancelled keeps its own Deferred as pending",
             foundBy: "lists",
