@@ -61,47 +61,43 @@ struct TimeoutTests {
         #expect(try failureResult(of: limited) is CancellationError)
     }
 
-    /// What is cancelled above or below a time limit, while its error then waits to be passed on.
-    enum Waiting: CaseIterable { case onDispatcher, forUnpause, forCallback, forCanceller }
+    /// Where the error of a cancel waits to be passed on.
+    enum Waiting: CaseIterable { case onDispatcher, forUnpause, forCanceller }
 
-    @Test("C5: a cancel whose error is on its way when the time is up stays one", arguments: Waiting.allCases)
-    func cancelledWhileWaiting(waiting: Waiting) throws {
-        for root in 0..<3 {
-            let (queue, runs) = (ManualDispatcher(), SharedLog<String>())
-            let clock = clock
-            let isInCanceller = waiting == .forCanceller
-            let source = Deferred<Int>(canceller: { _ in if isInCanceller { clock.advance(by: .seconds(1)) } })
-            var upstream = source.map { $0 }
-            switch waiting {
-            case .onDispatcher: upstream = source.map(on: queue) { $0 }
-            case .forUnpause: upstream.pause()
-            case .forCallback, .forCanceller: break
-            }
-            let handles = SharedLog<Deferred<Int>>()
-            if waiting == .forCallback {
-                upstream = source.map { value in
-                    handles.all[0].cancel()
-                    clock.advance(by: .seconds(1))
-                    return value
-                }
-            }
-            let limited = upstream.timeout(.seconds(1), on: clock) { runs.add("expired"); return 99 }
-            let below = limited.map { $0 }
-            let roots = [limited, below, source]
-            if waiting == .forCallback {
-                if root == 2 { continue }
-                handles.add(roots[root])
-                source.resolve(1)
-            } else {
-                roots[root].cancel()
-            }
-            clock.advance(by: .seconds(1))
-            queue.run()
-            upstream.unpause()
-            #expect(try failureResult(of: limited) is CancellationError)
-            #expect(try failureResult(of: below) is CancellationError)
-            #expect(runs.all.isEmpty && clock.scheduled.isEmpty)
+    @Test(
+        "C5: a cancel whose error is on its way when the time is up stays one", arguments: Waiting.allCases, 0..<3)
+    func cancelledWhileWaiting(waiting: Waiting, root: Int) throws {
+        let (queue, clock, runs) = (ManualDispatcher(), clock, SharedLog<String>())
+        let source = Deferred<Int>(canceller: { _ in
+            if waiting == .forCanceller { clock.advance(by: .seconds(1)) }
+        })
+        let upstream = waiting == .onDispatcher ? source.map(on: queue) { $0 } : source.map { $0 }
+        if waiting == .forUnpause { upstream.pause() }
+        let limited = upstream.timeout(.seconds(1), on: clock) {
+            runs.add("expired")
+            return 99
         }
+        let below = limited.map { $0 }
+        [source, limited, below][root].cancel()
+        clock.advance(by: .seconds(1))
+        queue.run()
+        if waiting == .forUnpause { upstream.unpause() }
+        #expect(try failureResult(of: limited) is CancellationError)
+        #expect(try failureResult(of: below) is CancellationError)
+        #expect(runs.all.isEmpty && clock.scheduled.isEmpty)
+    }
+
+    @Test("C5: a cancel that waits for a callback when the time is up stays one")
+    func cancelledDuringCallback() throws {
+        let (source, clock, handle) = (Deferred<Int>(), clock, SharedLog<Deferred<Int>>())
+        let limited = source.map { value in
+            handle.all[0].cancel()
+            clock.advance(by: .seconds(1))
+            return value
+        }.timeout(.seconds(1), on: clock)
+        handle.add(limited.map { $0 })
+        source.resolve(1)
+        #expect(try failureResult(of: limited) is CancellationError)
     }
 
     @Test("expiry cancels what precedes it, and the outcome is timedOut")
