@@ -189,7 +189,8 @@ struct TransferStateMachineTests {
             (302, "redirected to \(address), which is not http"), (401, "\(address): \(reason)"),
         ] {
             var simulation = Simulation.started(request, options, into: MemorySink(request))
-            simulation.handle(head(status, ["Location": "/target"]), .completed(nil), .answered(.success(next)))
+            simulation.handle(
+                head(status, ["Location": "/target"]), .completed(nil), .answered(.success(next)))
             #expect(self.words(&simulation).hasSuffix(words), "\(words)")
             #expect(simulation.sent.count == 1)
         }
