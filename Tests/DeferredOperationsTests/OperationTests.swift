@@ -9,20 +9,6 @@ import Testing
 struct OperationTests {
     let queue = OperationQueue()
 
-    @Test("A subclass overrides load(), execute() and stop()")
-    func subclasses() async throws {
-        final class Answer: DataSource<Int>, @unchecked Sendable {
-            override func load() throws -> Int { 42 }
-        }
-        final class Later: ConcurrentDataSource<Int>, @unchecked Sendable {
-            override func execute() throws {
-                DispatchQueue.global().async { self.finish(with: .success(43)) }
-            }
-        }
-        #expect(try await Answer().request(on: queue).value == 42)
-        #expect(try await Later().request(on: queue).value == 43)
-    }
-
     @Test("What a closure throws is the outcome; a subclass that overrides nothing says so")
     func throwing() async throws {
         struct Broken: Error {}

@@ -66,17 +66,6 @@ struct TransferCancellingTests {
         await fixture.server.waitUntilIdle()
     }
 
-    @Test("O3: a cancel leaves the session to the others")
-    func others() async throws {
-        let gate = Gate()
-        let cancelled = fixture.download(.stalled)
-        let other = fixture.request(.held(by: gate, then: .text("fine")), path: "/other")
-        await fixture.server.waitForRequests(underWay: 2)
-        cancelled.cancel()
-        gate.open()
-        #expect(try await other.value.data.text == "fine")
-    }
-
     enum Limiter: CaseIterable { case list, semaphore, manager, queue }
 
     @Test(

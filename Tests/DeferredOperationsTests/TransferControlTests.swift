@@ -235,7 +235,8 @@ struct TransferControlTests {
         #expect(other.all == ["fine"] && resolver.isCancelled)
     }
 
-    @Test("Objects that closures capture are deallocated where no other transfer waits")
+    @Test(
+        "O3: a cancel leaves the session to others, also to those that begin where captures are deallocated")
     func deallocation() async throws {
         final class Captured: Sendable {
             let loaded: Observations<String>

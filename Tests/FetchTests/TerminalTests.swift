@@ -16,7 +16,9 @@ struct TerminalTests {
         #expect(liveLines.redraw([], columns: 80) == "")
     }
 
-    @Test("Bars that a narrower terminal has wrapped are removed", arguments: [7, 20, 40, 99, 100])
+    @Test(
+        "Bars that a narrower terminal has wrapped are removed, also coloured ones",
+        arguments: [7, 20, 40, 99, 100])
     func folded(columns: Int) {
         var liveLines = LiveLines()
         var screen = Screen(columns: 100)
@@ -24,7 +26,8 @@ struct TerminalTests {
             // A terminal's driver replaces a line feed by two characters.
             screen.show(liveLines.redraw(lines, above: above, columns: columns).replacing("\n", with: "\r\n"))
         }
-        show(["first bar", String(repeating: "x", count: 99), "overall"], above: "stays\n", columns: 100)
+        let coloured = "\u{1B}[32m\(String(repeating: "x", count: 99))\u{1B}[0m"
+        show(["first bar", coloured, "overall"], above: "stays\n", columns: 100)
         #expect(screen.text.count == 4)
         screen.resize(columns: columns)
         show(["bar", "all"], above: "", columns: columns)
@@ -32,17 +35,6 @@ struct TerminalTests {
         show([], above: "end\n", columns: columns)
         #expect(screen.text == ["stays", "end"])
         #expect(screen.unknown.isEmpty)
-    }
-
-    @Test("Lines that a narrower terminal has wrapped are counted with all their rows")
-    func resized() {
-        var liveLines = LiveLines()
-        _ = liveLines.redraw(
-            [
-                String(repeating: "x", count: 79), "\u{1B}[32m\(String(repeating: "y", count: 41))\u{1B}[0m",
-                "",
-            ], columns: 80)
-        #expect(liveLines.redraw([], columns: 40) == "\r\u{1B}[5A\u{1B}[J")
     }
 
     @Test("A text that is too wide is cut in the middle, and wide characters count as two columns")

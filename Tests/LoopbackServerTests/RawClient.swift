@@ -49,14 +49,11 @@ final class RawClient {
         return received < 0 ? nil : Array(buffer.prefix(received))
     }
 
-    /// Returns everything up to the end of the connection, and whether that was orderly.
-    func receiveAll() -> (bytes: [UInt8], isOrderly: Bool) {
+    /// Returns everything up to the end of the connection.
+    func receiveText() -> String {
         var all: [UInt8] = []
-        while let some = receive() {
-            if some.isEmpty { return (all, true) }
-            all += some
-        }
-        return (all, false)
+        while let some = receive(), !some.isEmpty { all += some }
+        return String(decoding: all, as: UTF8.self)
     }
 
     /// Sends a request that asks for the connection to be closed, and returns the whole answer.
@@ -69,8 +66,6 @@ final class RawClient {
         send(text)
         return receiveText()
     }
-
-    func receiveText() -> String { String(decoding: receiveAll().bytes, as: UTF8.self) }
 
     /// Reads up to `end`, inclusive.
     func receive(upTo end: String) -> String {

@@ -199,17 +199,6 @@ struct FetchingTests: ProgramSuite {
         try await fetch.run(["--first", "-o", "f"] + urls, status: 1, saying: "'f' exists", leaving: ["f"])
     }
 
-    @Test("--json prints an object for each URL, and --quiet shows only errors")
-    func json() async throws {
-        let outcome = try await fetch.run(
-            "--json", "--quiet", "-d", "d", url("/a.txt"), url("/none"), "bad", status: 1)
-        #expect(outcome.objects.count == 3 && outcome.errorLines.count == 2)
-        let fetched = try #require(outcome.objects[url("/a.txt")])
-        #expect(
-            fetched.status == 200 && fetched.bytes == 6 && fetched.file == "d/a.txt" && fetched.error == nil)
-        #expect(outcome.objects["bad"]?.attempts == 0)
-    }
-
     @Test("Invalid usage is named, exits with 2, and nothing is fetched")
     func usage() async throws {
         for arguments in [["--jsn"], ["--input", "nowhere"], ["--json", "-o", "-"], ["--input", "."]] {
