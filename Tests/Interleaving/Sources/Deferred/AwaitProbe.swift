@@ -1,6 +1,12 @@
-/// A Task that awaits a Deferred, without the Task: the engine's part of `await deferred.value`.
+internal import Synchronization
+
+/// A Task that awaits a Deferred, without the Task: the engine's part of `await deferred.value`. As the runtime does
+/// with the handler of a cancellation, it cancels once: on the thread of the first `cancel()`, or in `start`.
 package final class AwaitProbe {
     private let awaiting = Link(.waiting, .none, DeferredDiagnostic.Location(.awaiting, #fileID, #line))
+
+    /// 1 from when the Task waits, 2 from when it was cancelled.
+    private let state = Atomic<Int>(0)
 
     package init() {}
 
@@ -9,6 +15,9 @@ package final class AwaitProbe {
     package func start<Value>(_ deferred: Deferred<Value>, _ resumed: @escaping (Bool) -> Void) {
         let continuation: UnsafeContinuation<Void, Never> = Continuations.make { [awaiting] _ in
             resumed(!awaiting.isAwaitCancelled)
+        }
+        if !state.compareExchange(expected: 0, desired: 1, ordering: .sequentiallyConsistent).exchanged {
+            awaiting.cancelAwait()
         }
         deferred.link.attach(awaiting, resuming: continuation)
     }
@@ -19,7 +28,9 @@ package final class AwaitProbe {
     }
 
     /// Cancels the Task.
-    package func cancel() { awaiting.cancelAwait() }
+    package func cancel() {
+        if state.exchange(2, ordering: .sequentiallyConsistent) == 1 { awaiting.cancelAwait() }
+    }
 }
 
 extension AwaitProbe {
