@@ -18,8 +18,6 @@ final class Interpreter<M: Machine> {
     private(set) var handles: [Int: M.Handle] = [:]
     private var resolvers: [Int: M.Trigger] = [:]
     private var awaiting: Set<Int> = []
-    /// The Tasks that were cancelled: for the runtime, a second cancel of a Task is none.
-    private var cancelledTasks: Set<Int> = []
     private var tasks: [Int: (await: () -> Void, cancel: () -> Void)] = [:]
     /// What has been seen since the step began.
     private(set) var events: [ModelEvent] = []
@@ -173,7 +171,7 @@ final class Interpreter<M: Machine> {
             guard awaiting.insert(id).inserted else { return }
             machine.pass()
             tasks[id]?.await()
-        case .cancelTask(let id): if cancelledTasks.insert(id).inserted { tasks[id]?.cancel() }
+        case .cancelTask(let id): tasks[id]?.cancel()
         }
     }
 

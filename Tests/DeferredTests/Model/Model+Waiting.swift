@@ -51,24 +51,29 @@ extension Model {
         _ handle: Handle, _ resumed: @escaping (ModelOutcome) -> Void
     ) -> (await: () -> Void, cancel: () -> Void) {
         let node = make(0, .settled)
-        var (isCancelled, hasBegun) = (false, false)
+        var (isCancelled, isResumed, hasBegun) = (false, false, false)
         return (
             { [self] in
-                if isCancelled { resumed(.failure(.cancelled)) }
-                node.work = isCancelled ? .ignore : .resume(resumed)
+                isResumed = isCancelled
+                if isResumed { resumed(.failure(.cancelled)) }
+                node.work = isResumed ? .ignore : .resume(resumed)
                 attach(node, to: handle.node)
                 pass()
                 hasBegun = true
-                if isCancelled { inDrainLoop { cancel([node], in: $0) } }
+                if isResumed { inDrainLoop { cancel([node], in: $0) } }
             },
             { [self] in
+                // For the runtime, a second cancel of a Task is none.
+                if isCancelled { return }
                 isCancelled = true
+                pass()
                 guard case .resume = node.work else { return }
-                node.work = .ignore
+                (isResumed, node.work) = (true, .ignore)
+                // An await that is just beginning detaches itself.
+                let cancels = hasBegun
                 resumed(.failure(.cancelled))
                 pass()
-                // An await that is just beginning detaches itself.
-                if hasBegun { inDrainLoop { cancel([node], in: $0) } }
+                if cancels { inDrainLoop { cancel([node], in: $0) } }
             }
         )
     }

@@ -1,4 +1,5 @@
-/// A Task that awaits a Deferred, without the Task: the engine's part of `await deferred.value`.
+/// A Task that awaits a Deferred, without the Task: the engine's part of `await deferred.value`. As the runtime does
+/// with the handler of a cancellation, it cancels once: on the thread of the first `cancel()`, or in `start`.
 package final class AwaitProbe: Sendable {
     private let state = SpinLocked<(awaiting: Link?, isCancelled: Bool)>((nil, false))
 
@@ -25,8 +26,9 @@ package final class AwaitProbe: Sendable {
     /// Cancels the Task.
     package func cancel() {
         let awaiting = state.withLock { state in
+            let awaiting = state.isCancelled ? nil : state.awaiting
             state.isCancelled = true
-            return state.awaiting
+            return awaiting
         }
         awaiting?.cancelAwait()
     }
