@@ -134,10 +134,9 @@ extension Link {
     /// where the resume precedes the await.
     @usableFromInline
     nonisolated(nonsending) func awaitOutcome() async -> Link? {
-        // Attached before anything can cancel it.
-        let awaiting = attach(.awaiting(nil), made.of(.awaiting))
+        let awaiting = Link(.waiting, .awaiting(nil), made.of(.awaiting))
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { awaiting.suspendAwait($0) }
+            await withUnsafeContinuation { suspend(awaiting, $0) }
         } onCancel: {
             awaiting.cancelAwait()
         }
@@ -148,25 +147,28 @@ extension Link {
     /// there, or has run.
     var isAwaitCancelled: Bool { locked { payload.kind == .noOp || payload.kind == .none } }
 
-    /// The Task is suspended: stores its continuation, or resumes it if the await has ended.
-    func suspendAwait(_ continuation: UnsafeContinuation<Void, Never>) {
-        let isWaiting = locked {
-            guard payload.kind == .awaiting else { return false }
-            payload = .awaiting(continuation)
+    /// Attaches the link of a Task that is suspended. Stores its continuation; or resumes it if the await has
+    /// ended, and cancels in place of a cancellation that came before this.
+    func suspend(_ awaiting: Link, _ continuation: UnsafeContinuation<Void, Never>) {
+        attach(awaiting)
+        let isWaiting = awaiting.locked {
+            guard awaiting.payload.kind == .awaiting else { return false }
+            awaiting.payload = .awaiting(continuation)
             return true
         }
-        if !isWaiting { continuation.resume() }
+        if isWaiting { return }
+        continuation.resume()
+        if awaiting.isAwaitCancelled { awaiting.cancel() }
     }
 
     /// The Task was cancelled: resumes it, unless it has the outcome. From then on the link handles no
-    /// failure (U1), and cancels upstream as a consumer does (C3).
+    /// failure (U1), and cancels upstream as a consumer does (C3), once it is attached.
     func cancelAwait() {
         var payload = Payload.noOp
         let word = lock()
         guard self.payload.kind == .awaiting else { return unlock(word) }
         swap(&payload, &self.payload)
         unlock(word)
-        payload.resume()
-        cancel()
+        if payload.resume() { cancel() }
     }
 }

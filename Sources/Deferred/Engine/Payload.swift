@@ -210,12 +210,14 @@ extension Link.Payload {
         Link.Payload(.awaiting, (continuation.map { unsafeBitCast($0, to: UInt.self) } ?? 0, 0, 0, 0))
     }
 
-    /// Resumes the Task of an `awaiting` payload, if it is suspended.
+    /// Resumes the Task of an `awaiting` payload; returns false if it is not suspended.
     ///
     /// Sound: a continuation is one word. It is resumed once, since only one thread can take the payload out
     /// of the link, under its lock.
-    consuming func resume() {
-        guard kind == .awaiting, bits.0 != 0 else { return }
+    @discardableResult
+    consuming func resume() -> Bool {
+        guard kind == .awaiting, bits.0 != 0 else { return false }
         unsafeBitCast(bits.0, to: UnsafeContinuation<Void, Never>.self).resume()
+        return true
     }
 }

@@ -65,7 +65,8 @@ struct TimeoutTests {
     enum Waiting: CaseIterable { case onDispatcher, forUnpause, forCanceller }
 
     @Test(
-        "C5: a cancel whose error is on its way when the time is up stays one", arguments: Waiting.allCases, 0..<3)
+        "C5: a cancel whose error is on its way when the time is up stays one",
+        arguments: Waiting.allCases, 0..<3)
     func cancelledWhileWaiting(waiting: Waiting, root: Int) throws {
         let (queue, clock, runs) = (ManualDispatcher(), clock, SharedLog<String>())
         let source = Deferred<Int>(canceller: { _ in

@@ -40,13 +40,8 @@ extension PlantedFault {
             75, "a Task's cancel is forgotten that comes before the Task is suspended",
             foundBy: "awaits",
             change(
-                "        payload.resume()\n        cancel()",
-                """
-                        let isEarly = payload.bits.0 == 0
-                        payload.resume()
-                        if isEarly, il_is_planted(75) { return }
-                        cancel()
-                """)),
+                "if awaiting.isAwaitCancelled { awaiting.cancel() }",
+                "if !il_is_planted(75), awaiting.isAwaitCancelled { awaiting.cancel() }")),
         PlantedFault(
             76, "a Task that has its outcome is resumed by its cancel", foundBy: "awaits",
             change(
