@@ -115,9 +115,19 @@ final class ListObserver: Sendable {
     /// before any is cancelled (D3).
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         let link = open()
-        var observers = inputs.indices.map { index in
-            inputs[index].attach(.observer(self, index: index), site.of(.hidden))
-        }
+        let site = site.of(.hidden)
+        // Sound: each element is initialised once, and counted as soon as it is. (For no inputs, this would write
+        // to the empty array that all threads share, which ThreadSanitizer reports.)
+        var observers =
+            inputs.isEmpty
+            ? []
+            : [Link](unsafeUninitializedCapacity: inputs.count) { buffer, count in
+                for index in inputs.indices {
+                    let observer = inputs[index].attach(.observer(self, index: index), site)
+                    buffer.initializeElement(at: index, to: observer)
+                    count = index + 1
+                }
+            }
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
@@ -132,7 +142,6 @@ final class ListObserver: Sendable {
     func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
         let isFailure = observer.payload.isFailure
         if case .each(let pass) = rule { pass(index, observer) }
-        let scope = addsInputs ? loop.scope : nil
         let (isInTime, decides, replaced): (Bool, Bool, Link?) = state.withLock { state in
             var replaced: Link?
             if !needsSettled, addsInputs { state.observers.added[index] = nil }
@@ -141,7 +150,7 @@ final class ListObserver: Sendable {
             guard state.isUndecided else { return (false, false, nil) }
             state.remaining -= 1
             // The next input of a `completed` sequence may have to wait until that is read.
-            if state.isOpen, state.remaining == 0, !isEach { state.scope = scope }
+            if state.isOpen, state.remaining == 0, !isEach { state.scope = loop.scope }
             switch rule {
             case .untilFailure where isFailure: state.decision = .failure(observer)
             case .untilValue where !isFailure: state.decision = .value(observer, index: index)
