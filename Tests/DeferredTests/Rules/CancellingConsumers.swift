@@ -2,7 +2,7 @@ import Deferred
 import Testing
 
 extension Rules {
-    @Suite("Rule C3: cancelling a later position, shields") struct CancellingConsumers {
+    @Suite("Rules C3, C4: cancelling a later position, shields, nested waits") struct CancellingConsumers {
         @Test("C3: of two consumers one cancels and the other continues; the last cancels the source")
         func lastOneOut() {
             let log = Log()
@@ -113,6 +113,27 @@ extension Rules {
             #expect([outcome(list), outcome(input)] == ["cancelled", "pending"])
             position.cancel()
             #expect(outcome(input) == "cancelled")
+        }
+
+        @Test("C4: through any depth of nesting the innermost is cancelled", arguments: [1, 2, 3, 50])
+        func cancelsThroughDepth(depth: Int) {
+            for isHeld in [true, false] {
+                let log = Log()
+                let innermost = Deferred<Int>(canceller: { _ in log("innermost") })
+                let sources = (0..<depth).map { _ in Deferred<Int>() }
+                var outer = innermost
+                var held: [Deferred<Int>] = []
+                for source in sources {
+                    let inner = outer
+                    outer = source.then { _ in inner }
+                    if isHeld { held.append(outer) }
+                }
+                // The outermost begins to wait first.
+                for source in sources.reversed() { source.resolve(0) }
+                outer.cancel()
+                #expect(log.all == ["innermost"])
+                #expect(([outer, innermost] + held).allSatisfy { outcome($0) == "cancelled" })
+            }
         }
     }
 }

@@ -24,37 +24,6 @@ extension Rules {
                 [outcome(source), outcome(last), outcome(other)] == ["cancelled", "cancelled", "pending"])
         }
 
-        @Test("C7: also if the canceller of the first completes it, or one is followed twice")
-        func followsAnswering() {
-            let log = Log()
-            let first = Deferred<Int>(canceller: { $0.resolve(1) })
-            let second = Deferred<Int>(canceller: { _ in log("cancels the second") })
-            let source = Deferred<Int>()
-            for deferred in [first, first, second] { source.follow(deferred) }
-            source.cancel()
-            #expect(log.all == ["cancels the second"])
-            #expect([first, second, source].map(outcome) == ["1", "cancelled", "1"])
-        }
-
-        @Test(
-            "C5: a source completed after a cancel has passed it takes that outcome, its consumer the cancel"
-        )
-        func completedAfterCancel() {
-            let log = Log()
-            let second = Deferred<Int>(canceller: { _ in log("cancels the second") })
-            let first = Deferred<Int>(canceller: { _ in second.resolve(2) })
-            let consumers = [
-                first.map { log("first runs with \($0)") }, second.map { log("second runs with \($0)") },
-            ]
-            DeferredList(consumers).cancel()
-            #expect([first, second].map(outcome) == ["cancelled", "2"])
-            #expect(
-                consumers.map { String(describing: $0.currentResult).contains("Cancellation") } == [
-                    true, true,
-                ])
-            #expect(log.all.isEmpty)
-        }
-
         @Test("C5: a cancelled link whose dispatcher releases the work ends with the cancel, unreported")
         func releasedWork() {
             for cancelsFirst in [false, true] {
