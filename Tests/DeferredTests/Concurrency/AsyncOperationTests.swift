@@ -76,10 +76,16 @@ struct AsyncOperationTests {
         "C4, C5: a cancel cancels the Task of a callback that runs, and one before that keeps it from running"
     )
     func cancelledCallback() async throws {
-        let running = Deferred.resolved(1).asyncMap { [clock] _ in try await clock.sleep(for: .seconds(1)) }
+        let ended = Deferred<Void>()
+        let running = Deferred.resolved(1).asyncMap { [clock] (_: Int) async throws in
+            defer { ended.resolve() }
+            try await clock.sleep(for: .seconds(1))
+        }
         try await clock.whenScheduled().value
         running.cancel()
         #expect(try failureResult(of: running) is CancellationError)
+        // The cancel may have come before the Task was suspended.
+        try await ended.value
         #expect(clock.scheduled.isEmpty)
         let source = Deferred<Int>()
         let other = source.map { $0 }
