@@ -174,11 +174,9 @@ struct TransferControlTests {
 
     // MARK: Cancels
 
-    @Test("C3: a cancel reaches a challenge's answer, unless that is shared", arguments: [false, true])
-    func pendingChallenge(isShared: Bool) async throws {
-        let (asked, cancelled) = (Deferred<Void>(), Observations<Void>())
-        let (answer, resolver) = Deferred<URLRequest?>.withResolver(canceller: { _ in cancelled.note(()) })
-        let other = isShared ? answer.map { $0 == nil } : nil
+    /// Returns a request that waits for the answer to its challenge.
+    private func asked(_ answer: Deferred<URLRequest?>) async throws -> Deferred<URLDataSource.Response> {
+        let asked = Deferred<Void>()
         let request = fixture.request(.status(401)) {
             $1.onChallenge = { _ in
                 asked.resolve()
@@ -186,6 +184,15 @@ struct TransferControlTests {
             }
         }
         try await asked.value
+        return request
+    }
+
+    @Test("C3: a cancel reaches a challenge's answer, unless that is shared", arguments: [false, true])
+    func pendingChallenge(isShared: Bool) async throws {
+        let cancelled = Observations<Void>()
+        let (answer, resolver) = Deferred<URLRequest?>.withResolver(canceller: { _ in cancelled.note(()) })
+        let other = isShared ? answer.map { $0 == nil } : nil
+        let request = try await asked(answer)
         request.cancel()
         await #expect(throws: CancellationError.self) { try await request.value }
         if !isShared { await cancelled.wait(for: 1) }
@@ -218,18 +225,12 @@ struct TransferControlTests {
     @Test("A challenge's canceller may wait for another transfer")
     func blockingCanceller() async throws {
         fixture.server.route("/other", .text("fine"))
-        let (asked, other) = (Deferred<Void>(), Observations<String>())
+        let other = Observations<String>()
         let (answer, resolver) = Deferred<URLRequest?>.withResolver(canceller: { [fixture] _ in
             let page = try? fixture.request(path: "/other").wait(timeout: .seconds(60))
             other.note(page?.data.text ?? "nothing")
         })
-        let request = fixture.request(.status(401)) {
-            $1.onChallenge = { _ in
-                asked.resolve()
-                return answer
-            }
-        }
-        try await asked.value
+        let request = try await asked(answer)
         request.cancel()
         await other.wait(for: 1)
         #expect(other.all == ["fine"] && resolver.isCancelled)
