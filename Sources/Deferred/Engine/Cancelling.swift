@@ -376,9 +376,7 @@ extension Link {
     /// Whether a cancel that came before is what will end this waiting link, as far as can be known: it has yet
     /// to take effect further up, or its error has yet to arrive.
     var isBeingCancelled: Bool {
-        var walk = Link.Walk(from: self)
-        var isFound = false
-        while walk.next({ link, _ in
+        finds { link, _, isFound in
             link.locked {
                 let hasRequests = link.coldState?.requests.contains { $0.root !== link && $0.isOpen } ?? false
                 isFound =
@@ -390,10 +388,9 @@ extension Link {
                     case .detached: true
                     case .bypassed: false
                     }
-                return isFound || link.phase != .waiting ? nil : link.upstream.retained()
+                return link.phase == .waiting ? link.upstream.retained() : nil
             }
-        }) != nil {}
-        return isFound
+        }
     }
 
     /// A failure with `error`, or with `CancellationError` if this link was cancelled (C5). Under the lock.

@@ -91,9 +91,7 @@ extension Link {
     func waits(forWhatRunsOn thread: UInt) -> Bool {
         // Known by the label: a mark of our own could be set only from off the queue.
         let isOnMainQueue = Platform.currentQueueLabel == DispatchQueue.main.label
-        var walk = Walk(from: self)
-        var isFound = false
-        while walk.next({ link, _ in
+        return finds { link, _, isFound in
             link.locked {
                 var upstream: Link?
                 switch link.phase {
@@ -110,9 +108,8 @@ extension Link {
                 case .source, .bypassed:
                     break
                 }
-                return isFound ? nil : upstream
+                return upstream
             }
-        }) != nil {}
-        return isFound
+        }
     }
 }

@@ -220,15 +220,19 @@ extension Link {
 
     /// Whether a list that cancels what remains waits for this link, directly or by way of others.
     var leadsToCancellingList: Bool {
-        var walk = Walk(from: self)
-        var isFound = false
-        func visit(_ link: Link, _ others: inout [Link]) -> Link? {
+        finds { link, others, isFound in
             isFound = link.locked {
                 link.payload.kind == .observer && link.payload.content(as: ListObserver.self).cancelsRemaining
             }
             return link.waitedForBy(&others)
         }
-        while !isFound, walk.next(visit) != nil {}
+    }
+
+    /// Walks from this link (``Walk/next(_:)``) until the closure sets its last argument; returns whether it did.
+    func finds(_ visit: (_ link: Link, _ others: inout [Link], _ isFound: inout Bool) -> Link?) -> Bool {
+        var walk = Walk(from: self)
+        var isFound = false
+        while !isFound, walk.next({ visit($0, &$1, &isFound) }) != nil {}
         return isFound
     }
 
