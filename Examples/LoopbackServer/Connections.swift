@@ -1,7 +1,7 @@
 /// The connections of a server and the threads that serve them: one thread each, joined at the end.
 ///
 /// A descriptor is closed only by its connection's own thread, after it has been removed from the list;
-/// `shutDownAll` uses only descriptors in the list. So no descriptor is used after the system may have reused
+/// `stop` uses only descriptors in the list. So no descriptor is used after the system may have reused
 /// its number.
 final class Connections: Sendable {
     private struct State {

@@ -10,18 +10,9 @@
 /// What is settled leaves the bag. The bag is no consumer of what it contains, and does not keep it from being
 /// abandoned. Cancelling reaches all before anything begins that the end of one of them allows. Safe from any thread.
 public final class CancelBag: Sendable {
-    private struct Entry: Sendable {
-        /// Nil for a source that its handles complete: it is abandoned when the last of those is released (A1).
-        let retained: Link?
-        let reference: WeakReference<Link>
-
-        init(_ link: Link) {
-            retained = link.isCompletedByHandles ? nil : link
-            reference = WeakReference(link)
-        }
-    }
-
-    private let entries = SpinLocked(CancellableFIFO<Entry>())
+    /// Each returns a Deferred that is in the bag; a weak reference to a source that its handles complete: it is
+    /// abandoned when the last of those is released (A1).
+    private let entries = SpinLocked(CancellableFIFO<@Sendable () -> Link?>())
 
     /// Creates an empty bag.
     public init() {}
@@ -38,14 +29,15 @@ public final class CancelBag: Sendable {
     public func add(_ deferred: Deferred<some Sendable>) {
         let link = deferred.link
         guard !link.isSettled else { return }
-        let ticket = entries.withLock { $0.append(Entry(link)) }
-        link.observe { [weak self] in _ = self?.entries.withLock { $0.remove(ticket) } }
+        let (retained, reference) = (link.isCompletedByHandles ? nil : link, WeakReference(link))
+        let ticket = entries.withLock { $0.append { retained ?? reference.object } }
+        link.observe { [weak self] _ in _ = self?.entries.withLock { $0.remove(ticket) } }
     }
 
     /// Empties the bag, and cancels what was in it, as ``Deferred/cancel()`` does for each.
     public func cancelAll() {
         let entries = entries.withLock { entries in entries.removeAll() }
-        Link.cancel(entries.compactMap(\.reference.object))
+        Link.cancel(entries.compactMap { $0() })
     }
 }
 

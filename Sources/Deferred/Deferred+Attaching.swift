@@ -30,7 +30,7 @@ extension Deferred {
     func attach<U>(
         _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ step: @escaping Link.Step
     ) -> Deferred<U> {
-        attach(dispatcher, site, StoredStep(step)) { step, input in step(input) }
+        attach(dispatcher, site, StoredStep(step)) { step, input in step.closure(input) }
     }
 }
 

@@ -33,7 +33,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.map, fileID, line), ValueClosure(callback)) {
             callback, input in
             if input.isFailure { return input.copy() }
-            return .catching { try callback(input.value()) }
+            return .catching { try callback.closure(input.value()) }
         }
     }
 
@@ -61,7 +61,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.then, fileID, line), ValueClosure(callback)) {
             callback, input in
             if input.isFailure { return input.copy() }
-            return .nesting { try callback(input.value()) }
+            return .nesting { try callback.closure(input.value()) }
         }
     }
 
@@ -88,7 +88,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.done, fileID, line), VoidClosure(callback)) {
             callback, input in
             if input.isFailure { return input.copy() }
-            return .catching { try callback(input.value()) }
+            return .catching { try callback.closure(input.value()) }
         }
     }
 

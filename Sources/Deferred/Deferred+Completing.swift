@@ -15,7 +15,6 @@ extension Deferred {
 
     /// Completes the Deferred with an error; otherwise as ``resolve(_:fileID:line:)``.
     @discardableResult
-    @inlinable
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
         complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
@@ -41,7 +40,6 @@ extension Deferred {
 
     /// Completes this Deferred with the outcome of `other`. An earlier explicit completion wins. See
     /// ``Resolver/follow(_:)``.
-    @inlinable
     public func follow(_ other: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line) {
         guard link.isCompletedByHandles else {
             return link.reportNotFireable(DeferredDiagnostic.Location(fileID: fileID, line: line))
@@ -54,7 +52,6 @@ extension Deferred {
     ///
     /// Does the same as `other.follow(self)`: cancelling the other Deferred cancels this one if nothing else consumes
     /// it. To continue the chain as well, attach to this same handle.
-    @inlinable
     public func chain(to other: Resolver<Value>) {
         other.follow(self)
     }

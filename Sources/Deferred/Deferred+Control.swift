@@ -16,7 +16,6 @@ extension Deferred {
     /// A *consumer* of a Deferred is anything attached to it and not settled: a callback, an `await`, a list,
     /// a chain that waits for it. Cancellers and errbacks run on this thread. Safe from any thread; a second
     /// cancel does nothing.
-    @inlinable
     public func cancel() { link.cancel() }
 
     /// Suspends the notification of everything attached to this Deferred until ``unpause(fileID:line:)``.
@@ -25,14 +24,12 @@ extension Deferred {
     /// lists and chains that wait for it are not notified. A pause from inside a running callback takes
     /// effect from the next callback on. What is upstream continues to run. Pauses nest. When the last handle
     /// to this Deferred is released, it counts as unpaused.
-    @inlinable
     public func pause() { link.pause() }
 
     /// Undoes one ``pause()``. The last call notifies what is attached, on this thread, before it returns.
     ///
     /// A call without a matching pause is ignored, and reported as
     /// ``DeferredDiagnostic/unbalancedUnpause(made:at:)``.
-    @inlinable
     public func unpause(fileID: StaticString = #fileID, line: UInt = #line) {
         link.unpause(DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
@@ -41,7 +38,6 @@ extension Deferred {
     ///
     /// A cancelled shield fails with `CancellationError` at once. It remains a consumer of this Deferred
     /// until that is settled, so that cancels by other consumers do not end what is shielded.
-    @inlinable
     public func shielded(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Value> {
         Deferred(link.shielded(DeferredDiagnostic.Location(.shielded, fileID, line)))
     }

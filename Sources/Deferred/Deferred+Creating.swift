@@ -13,10 +13,12 @@ extension Deferred {
 
     /// Creates a pending Deferred with a closure that stops the work which would complete it.
     ///
+    /// It is completed by its handles, as one of ``init(fileID:line:)``, and abandoned with the last of them. If a
+    /// function is to return one that it does not retain, use ``withResolver(canceller:fileID:line:)``.
+    ///
     /// - Parameter canceller: Runs once, on the thread that cancels, if the Deferred is cancelled while pending. If it
     ///   completes the resolver that it receives, that is the outcome, and an error is never reported as unhandled;
     ///   otherwise the Deferred fails with `CancellationError`. It is released when the Deferred is settled.
-    @inlinable
     @_disfavoredOverload
     public init(
         canceller: @escaping @Sendable (Resolver<Value>) -> Void, fileID: StaticString = #fileID,
@@ -39,7 +41,6 @@ extension Deferred {
     /// - Parameter body: Runs at once, on this thread. An error that it throws rejects the Deferred, unless it has
     ///   completed the resolver before. When the last copy of the resolver is released unused, the Deferred fails with
     ///   ``DeferredError/abandoned``.
-    @inlinable
     public init(
         _ body: (Resolver<Value>) throws -> Void, fileID: StaticString = #fileID, line: UInt = #line
     ) {
@@ -100,7 +101,6 @@ extension Deferred {
     /// - Parameter canceller: As in ``init(canceller:fileID:line:)``. If it calls an API whose `cancel()` calls the
     ///   completion handler at once, what that reports is the outcome, unless the canceller rejects with
     ///   `CancellationError` before that call.
-    @inlinable
     public static func withResolver(
         canceller: (@Sendable (Resolver<Value>) -> Void)? = nil, fileID: StaticString = #fileID,
         line: UInt = #line
@@ -108,7 +108,6 @@ extension Deferred {
         withResolver(DeferredDiagnostic.Location(.resolver, fileID, line), canceller: canceller)
     }
 
-    @inlinable
     static func withResolver(
         _ site: DeferredDiagnostic.Location, canceller: (@Sendable (Resolver<Value>) -> Void)?
     ) -> (deferred: Deferred<Value>, resolver: Resolver<Value>) {
@@ -147,7 +146,6 @@ extension Deferred {
     }
 
     /// Returns a Deferred that is rejected with `error`.
-    @inlinable
     public static func rejected(
         _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred {

@@ -33,7 +33,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.recover, fileID, line), ErrorValueClosure(errback)) {
             errback, input in
             guard let error = input.error else { return input.copy() }
-            return .catching { try errback(error) }
+            return .catching { try errback.closure(error) }
         }
     }
 
@@ -58,7 +58,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.recover, fileID, line), ValueClosure(errback)) {
             errback, input in
             guard let matching = input.error as? E else { return input.copy() }
-            return .catching { try errback(matching) }
+            return .catching { try errback.closure(matching) }
         }
     }
 
@@ -85,7 +85,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.orElse, fileID, line), ErrorValueClosure(errback)) {
             errback, input in
             guard let error = input.error else { return input.copy() }
-            return .nesting { try errback(error) }
+            return .nesting { try errback.closure(error) }
         }
     }
 
@@ -110,7 +110,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.orElse, fileID, line), ValueClosure(errback)) {
             errback, input in
             guard let matching = input.error as? E else { return input.copy() }
-            return .nesting { try errback(matching) }
+            return .nesting { try errback.closure(matching) }
         }
     }
 
@@ -139,7 +139,7 @@ extension Deferred {
         attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line), ErrorVoidClosure(errback)) {
             errback, input in
             guard let error = input.error else { return .value(()) }
-            return .catching { try errback(error) }
+            return .catching { try errback.closure(error) }
         }
     }
 
@@ -165,7 +165,7 @@ extension Deferred {
             errback, input in
             guard let error = input.error else { return .value(()) }
             guard let matching = error as? E else { return input.copy() }
-            return .catching { try errback(matching) }
+            return .catching { try errback.closure(matching) }
         }
     }
 

@@ -32,7 +32,7 @@ extension Deferred {
     ) -> Deferred<U> {
         attach(dispatcher, DeferredDiagnostic.Location(.mapResult, fileID, line), ValueClosure(callback)) {
             callback, input in
-            .catching { try callback(input.result()) }
+            .catching { try callback.closure(input.result()) }
         }
     }
 
@@ -55,7 +55,7 @@ extension Deferred {
     ) -> Deferred<R.Value> {
         attach(dispatcher, DeferredDiagnostic.Location(.thenResult, fileID, line), ValueClosure(callback)) {
             callback, input in
-            .nesting { try callback(input.result()) }
+            .nesting { try callback.closure(input.result()) }
         }
     }
 
@@ -83,7 +83,7 @@ extension Deferred {
     ) -> Deferred<Void> {
         attach(dispatcher, DeferredDiagnostic.Location(.both, fileID, line), VoidClosure(callback)) {
             callback, input in
-            .catching { try callback(input.result()) }
+            .catching { try callback.closure(input.result()) }
         }
     }
 
@@ -114,7 +114,7 @@ extension Deferred {
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(.always, fileID, line), VoidClosure(callback)) {
             callback, input in
-            do { try callback(input.result()) } catch { return .failure(error) }
+            do { try callback.closure(input.result()) } catch { return .failure(error) }
             return input.copy()
         }
     }

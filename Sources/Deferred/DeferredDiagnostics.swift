@@ -97,10 +97,8 @@ public enum DeferredDiagnostics {
     /// May be called from any thread. The handler runs on the thread on which the diagnostic arose, which for an
     /// unhandled failure is the one that released the last handle. It may use Deferreds.
     public static func setHandler(_ handler: Handler?) {
-        var replaced = handler.map(BoxedHandler.init)
-        global.withLock { swap(&$0, &replaced) }
-        // Released outside the lock: the release may itself report a diagnostic.
-        _ = consume replaced
+        // The one before is released outside of the lock: the release may itself report a diagnostic.
+        _ = global.exchange { _ in handler.map(BoxedHandler.init) }
     }
 
     /// Runs `body` and sends the diagnostics that arise meanwhile, on its thread or in its task and in tasks created

@@ -23,7 +23,10 @@ extension DeferredList {
         let backlog = Backlog()
         let inputs: LimitedInputs<Value>? =
             if case .limited(let handle) = source { handle.inputs } else { nil }
-        if let inputs { continuation.onTermination = { _ in inputs.leave(unread: backlog) } }
+        continuation.onTermination = { _ in
+            backlog.wasLeft.store(true, ordering: .relaxed)
+            inputs?.startInputs()
+        }
         let all: Deferred<Void> = start(
             .each { index, input in
                 backlog.count.add(1, ordering: .relaxed)

@@ -24,12 +24,10 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         var links: [Link] = []
         /// Whether the handle was released, so that no further result can be asked for.
         var isReleased = false
-        /// Results that were asked for and have yet to observe the inputs started before.
-        var joining: [Request] = []
         /// Results that were asked for and need all inputs.
         var requests: [Request] = []
-        /// Results that need no further input.
-        var leaving: [ListObserver] = []
+        /// How many of the requests, from the first, observe the inputs started before.
+        var joinedCount = 0
         /// The sequence with the body, until no further input starts.
         var inputs: InputSequence?
 
@@ -37,6 +35,12 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         /// be yet to leave (D5).
         var hasDemand: Bool {
             requests.contains { list, backlog in !(backlog?.isFull ?? false) && list.isUndecided }
+        }
+
+        mutating func removeRequest(where isRemoved: (Request) -> Bool) -> Request? {
+            guard let index = requests.firstIndex(where: isRemoved) else { return nil }
+            if index < joinedCount { joinedCount -= 1 }
+            return requests.remove(at: index)
         }
     }
 
@@ -62,33 +66,21 @@ final class LimitedInputs<Value: Sendable>: Sendable {
 
     /// Adds a list, which observes all inputs, also those started before.
     func join(_ list: ListObserver, _ backlog: Backlog?) {
-        state.withLock { $0.joining.append((list, backlog)) }
+        state.withLock { $0.requests.append((list, backlog)) }
         startInputs()
     }
 
     /// Removes a list that is settled or cancelled. After the last one, no input starts any more. Returns the
     /// sequence, to be released after the inputs have been cancelled.
-    func leave(settled list: ListObserver) -> AnyObject? {
-        let inputs = state.withLock { $0.inputs }
-        remove(isSettled: true) { $0.list === list }
-        return inputs
-    }
-
-    /// Removes a list whose outcomes are no longer read. Results that are asked for later may start inputs.
-    func leave(unread backlog: Backlog) {
-        remove(isSettled: false) { $0.backlog === backlog }
-    }
-
-    private func remove(isSettled: Bool, _ isLeaving: (Request) -> Bool) {
-        let removed = state.withLock { state in
-            let joining = state.joining.firstIndex(where: isLeaving).map { state.joining.remove(at: $0) }
-            let request = state.requests.firstIndex(where: isLeaving).map { state.requests.remove(at: $0) }
-            if !isSettled, let request { state.leaving.append(request.list) }
-            if isSettled && state.requests.isEmpty && state.joining.isEmpty { state.isStopped = true }
-            return (joining, request)
+    func leave(_ list: ListObserver) -> AnyObject? {
+        let (inputs, removed) = state.withLock { state in
+            let removed = state.removeRequest { $0.list === list }
+            if state.requests.isEmpty { state.isStopped = true }
+            return (state.inputs, removed)
         }
         withExtendedLifetime(removed) {}
         startInputs()
+        return inputs
     }
 
     /// Starts no further input, and cancels those in progress.
@@ -105,54 +97,58 @@ final class LimitedInputs<Value: Sendable>: Sendable {
 
     /// Does what there is to do, unless another call is doing it. A loop, also where inputs are settled as soon
     /// as they are started.
-    func startInputs() {
+    func startInputs() { DrainLoop.with { startInputs(in: &$0) } }
+
+    /// As `startInputs()`; the callbacks of lists that are settled thereby run later, on `loop` (F6).
+    private func startInputs(in loop: inout DrainLoop) {
         let isFirst = state.withLock { state in
             let isFirst = !state.isStarting
             state.isStarting = true
             return isFirst
         }
         guard isFirst else { return }
-        while let step = state.withLock({ nextStep(&$0) }) { step() }
+        while let step = state.withLock({ nextStep(&$0) }) { step(&loop) }
     }
 
     /// Returns what the call that starts inputs does next; nil if it is done. Under the lock.
-    private func nextStep(_ state: inout State) -> (@Sendable () -> Void)? {
-        if !state.joining.isEmpty {
-            let request = state.joining.removeFirst()
-            state.requests.append(request)
-            return { [links = state.links] in for link in links { request.list.add(link, self.site) } }
+    private func nextStep(_ state: inout State) -> (@Sendable (inout DrainLoop) -> Void)? {
+        if state.joinedCount < state.requests.count {
+            state.joinedCount += 1
+            return { [request = state.requests[state.joinedCount - 1], links = state.links] loop in
+                for link in links { request.list.add(link, self.site, in: &loop) }
+            }
         }
         if state.isReleased, !state.links.isEmpty {
-            return { [links = state.links.takeAll()] in withExtendedLifetime(links) {} }
+            return { [links = state.links.takeAll()] _ in withExtendedLifetime(links) {} }
         }
-        if !state.leaving.isEmpty {
-            return { [lists = state.leaving.takeAll()] in
-                for list in lists { list.close(isCutOff: true, missing: []) }
-            }
+        // A later result may start inputs again.
+        if let (list, _) = state.removeRequest(where: { $0.backlog?.isUnread ?? false }) {
+            return { list.close(isCutOff: true, missing: [], in: &$0) }
         }
         if state.isReleased && state.requests.isEmpty { state.isStopped = true }
         let isOver = state.isExhausted || state.isStopped
         if isOver, !state.requests.isEmpty {
             let missingCount = state.isExhausted ? 0 : max(0, claimedCount - state.startedCount)
-            return { [requests = state.requests.takeAll(), isCutOff = !state.isExhausted] in
+            state.joinedCount = 0
+            return { [requests = state.requests.takeAll(), isCutOff = !state.isExhausted] loop in
                 let missing = (0..<missingCount).map { _ in
                     Link(.settled, .failure(CancellationError()), self.site.of(.hidden))
                 }
-                for (list, _) in requests { list.close(isCutOff: isCutOff, missing: missing) }
+                for (list, _) in requests { list.close(isCutOff: isCutOff, missing: missing, in: &loop) }
             }
         }
         if !isOver, state.free > 0, state.hasDemand {
             state.free -= 1
-            return { [requests = state.requests] in self.start(for: requests) }
+            return { [requests = state.requests] in self.start(for: requests, in: &$0) }
         }
         // Before `isStarting` is taken back: after that another call may be here.
-        if isOver, let inputs = state.inputs.take() { return { withExtendedLifetime(inputs) {} } }
+        if isOver, let inputs = state.inputs.take() { return { _ in withExtendedLifetime(inputs) {} } }
         state.isStarting = false
         return nil
     }
 
     /// Starts the next input, if there is one.
-    private func start(for requests: [Request]) {
+    private func start(for requests: [Request], in loop: inout DrainLoop) {
         guard let made = state.withLock({ $0.inputs })?.next() else {
             return state.withLock { $0.isExhausted = true }
         }
@@ -162,11 +158,11 @@ final class LimitedInputs<Value: Sendable>: Sendable {
             state.startedCount += 1
             if !state.isReleased { state.links.append(link) }
         }
-        for (list, _) in requests { list.add(link, site) }
+        for (list, _) in requests { list.add(link, site, in: &loop) }
         // Attached after the lists: the next input starts when they have been notified.
-        link.observe { [self] in
+        link.observe { [self] loop in
             state.withLock { $0.free += 1 }
-            startInputs()
+            startInputs(in: &loop)
         }
         // The list may have been cancelled while the input was being made.
         if state.withLock({ $0.isCancelled }) { link.cancel() }
@@ -186,6 +182,10 @@ final class LimitedListHandle<Value: Sendable>: Sendable {
 @usableFromInline
 final class Backlog: Sendable {
     let count = Atomic(0)
+    let wasLeft = Atomic(false)
+
+    /// Whether nothing reads the outcomes any more.
+    var isUnread: Bool { wasLeft.load(ordering: .relaxed) }
 
     /// Whether so many wait that no further input starts for the sequence.
     var isFull: Bool { count.load(ordering: .relaxed) >= 100 }

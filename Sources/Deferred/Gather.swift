@@ -27,13 +27,12 @@ public func gather<each T: Sendable>(
         cancelsRemaining: cancelsRemaining, site
     ) {
         inputs, _ in
-        var next = inputs.makeIterator()
-        return .value((repeat take(&next, (each T).self)))
+        var index = -1
+        func next<Input: Sendable>(_: Input.Type) -> Input {
+            index += 1
+            return inputs[index].payload.value()
+        }
+        return .value((repeat next((each T).self)))
     }
     return Deferred<(repeat each T)>(list.start(inputs, site))
-}
-
-private func take<T: Sendable>(_ inputs: inout IndexingIterator<[Link]>, _: T.Type) -> T {
-    guard let input = inputs.next() else { preconditionFailure("gather has as many outcomes as inputs") }
-    return input.payload.value()
 }

@@ -6,7 +6,6 @@
 public struct Resolver<Value: Sendable>: Sendable {
     @usableFromInline let right: CompletionRight
 
-    @inlinable
     init(_ right: CompletionRight) { self.right = right }
 
     /// Resolves the Deferred with a value. Returns true if this call completed it.
@@ -23,7 +22,6 @@ public struct Resolver<Value: Sendable>: Sendable {
 
     /// Rejects the Deferred with an error. Otherwise behaves as ``resolve(_:fileID:line:)``.
     @discardableResult
-    @inlinable
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
         right.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
@@ -52,7 +50,6 @@ public struct Resolver<Value: Sendable>: Sendable {
     /// The Deferred is a consumer of `other`: cancelling the Deferred cancels `other` if nothing else
     /// consumes that. If `other` waits for the Deferred itself, the Deferred fails with
     /// ``DeferredError/cycle``. Does nothing if the Deferred is settled.
-    @inlinable
     public func follow(_ other: Deferred<Value>) {
         if let source = right.source { source.follow(other.link) }
     }
@@ -69,17 +66,7 @@ public struct Resolver<Value: Sendable>: Sendable {
 
     /// Whether the Deferred was cancelled while it was pending, so that nothing waits for the result any
     /// more.
-    @inlinable
     public var isCancelled: Bool { right.isCancelled }
-}
-
-extension Resolver where Value == Void {
-    /// Resolves the Deferred. Otherwise behaves as ``resolve(_:fileID:line:)``.
-    @discardableResult
-    @inlinable
-    public func resolve(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-        resolve((), fileID: fileID, line: line)
-    }
 }
 
 extension Resolver {
@@ -121,6 +108,13 @@ extension Resolver {
 }
 
 extension Resolver where Value == Void {
+    /// Resolves the Deferred. Otherwise behaves as ``resolve(_:fileID:line:)``.
+    @discardableResult
+    @inlinable
+    public func resolve(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
+        resolve((), fileID: fileID, line: line)
+    }
+
     /// Completes the Deferred with the argument of a completion handler that receives an error or nil.
     ///
     /// ```swift

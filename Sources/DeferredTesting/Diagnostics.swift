@@ -19,9 +19,9 @@ import Deferred
 public func expectNoUnhandledFailures<R>(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> R
 ) throws -> R {
-    let seen = SpinLocked<[DeferredDiagnostic]>([])
-    let result = try DeferredDiagnostics.withHandler({ seen.add($0) }, body)
-    try UnexpectedDiagnostics.check(seen, fileID, line)
+    let reports = Reports()
+    let result = try DeferredDiagnostics.withHandler(reports.add, body)
+    try reports.expectNone(fileID, line)
     return result
 }
 
@@ -31,43 +31,41 @@ public func expectNoUnhandledFailures<R>(
     isolation: isolated (any Actor)? = #isolation, fileID: StaticString = #fileID, line: UInt = #line,
     _ body: () async throws -> R
 ) async throws -> R {
-    let seen = SpinLocked<[DeferredDiagnostic]>([])
-    let result = try await DeferredDiagnostics.withHandler({ seen.add($0) }, body)
-    try UnexpectedDiagnostics.check(seen, fileID, line)
+    let reports = Reports()
+    let result = try await DeferredDiagnostics.withHandler(reports.add, body)
+    try reports.expectNone(fileID, line)
     return result
 }
 
 /// Runs `body`, and returns what was reported to `DeferredDiagnostics` on its thread meanwhile: for a test that
 /// expects a report.
 public func diagnostics(reportedDuring body: () throws -> Void) rethrows -> [DeferredDiagnostic] {
-    let seen = SpinLocked<[DeferredDiagnostic]>([])
-    try DeferredDiagnostics.withHandler({ seen.add($0) }, body)
-    return seen.withLock { $0 }
+    let reports = Reports()
+    try DeferredDiagnostics.withHandler(reports.add, body)
+    return reports.all
 }
 
 /// The error of a test that expected no reports.
 public struct UnexpectedDiagnostics: Error, CustomStringConvertible {
     /// What was reported, in order.
     public let diagnostics: [DeferredDiagnostic]
-    private let place: String
+    fileprivate let place: String
 
     /// The reports, and where none were expected.
     public var description: String {
         "\(place): expected no diagnostics, found \(diagnostics.map(\.description).joined(separator: "; "))"
     }
-
-    static func check(
-        _ seen: SpinLocked<[DeferredDiagnostic]>, _ fileID: StaticString, _ line: UInt
-    ) throws {
-        let diagnostics = seen.withLock { $0 }
-        if !diagnostics.isEmpty {
-            throw UnexpectedDiagnostics(diagnostics: diagnostics, place: "\(fileID):\(line)")
-        }
-    }
 }
 
-extension SpinLocked where Value == [DeferredDiagnostic] {
-    fileprivate func add(_ diagnostic: DeferredDiagnostic) {
-        withLock { $0.append(diagnostic) }
+/// What is reported while a test's closure runs.
+private struct Reports: Sendable {
+    private let seen = SpinLocked<[DeferredDiagnostic]>([])
+
+    var all: [DeferredDiagnostic] { seen.withLock { $0 } }
+
+    func add(_ diagnostic: DeferredDiagnostic) { seen.withLock { $0.append(diagnostic) } }
+
+    func expectNone(_ fileID: StaticString, _ line: UInt) throws {
+        if !all.isEmpty { throw UnexpectedDiagnostics(diagnostics: all, place: "\(fileID):\(line)") }
     }
 }

@@ -31,20 +31,10 @@ extension ManualClock: Clock {
     /// `advance` resumes the Task; when the Task then runs is up to its executor.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         try Task.checkCancellation()
-        try await Deferred.after(.zero, on: Sleeping(clock: self, deadline: deadline.offset)).value
-    }
-
-    /// Runs delayed work at a fixed time; at once if that has passed.
-    private struct Sleeping: DelayedDispatcher {
-        let clock: ManualClock
-        let deadline: Duration
-
-        func dispatch(_ work: @escaping @Sendable () -> Void) { work() }
-
-        func dispatch(after _: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-            let ticket = clock.add(work) { now in now < deadline ? deadline : nil }
-            if ticket == nil { work() }
-            return ScheduledWork(clock: clock, ticket: ticket)
-        }
+        let (wake, resolver) = Deferred<Void>.withResolver()
+        guard let ticket = add({ resolver.resolve() }, due: { $0 < deadline.offset ? deadline.offset : nil })
+        else { return }
+        let work = ScheduledWork(clock: WeakReference(self), ticket: ticket)
+        try await wake.finally { _ in work.cancel() }.value
     }
 }

@@ -23,12 +23,10 @@ import Deferred
 /// When the clock is released, its work is released without running, as with any dispatcher: a Deferred that waits
 /// for it, also one of `retry` or `repeating`, fails with `DeferredError.abandoned`.
 public final class ManualClock: Sendable {
-    let schedule: SpinLocked<Schedule>
+    let schedule = SpinLocked(Schedule())
 
     /// Creates a clock whose time is zero.
-    public init() {
-        schedule = SpinLocked(Schedule())
-    }
+    public init() {}
 
     /// Moves the time on by `amount`, and runs the work that falls due, also what that schedules, before it returns.
     ///
@@ -92,24 +90,21 @@ public final class ManualClock: Sendable {
     /// For a test of code that uses the clock on another thread: `await clock.whenScheduled().value`, then advance.
     public func whenScheduled(_ count: Int = 1) -> Deferred<Void> {
         let (deferred, resolver) = Deferred<Void>.withResolver()
-        let isThere = schedule.withLock { schedule in
-            if schedule.count >= count { return true }
-            schedule.watchers.append((count, resolver))
-            return false
-        }
-        if isThere { resolver.resolve() }
+        change { $0.watchers.append((count, resolver)) }
         return deferred
     }
 
     /// Schedules work, unless `due` returns nil. The due time is computed in the critical section that adds the work,
     /// so that an advance on another thread comes either before both or after both.
     func add(_ work: @escaping Schedule.Work, due: (_ now: Duration) -> Duration?) -> Schedule.Ticket? {
-        let (ticket, ready) = schedule.withLock { schedule -> (Schedule.Ticket?, [Resolver<Void>]) in
-            guard let due = due(schedule.now) else { return (nil, []) }
-            return (schedule.add(work, due: due), schedule.takeReadyWatchers())
-        }
+        change { schedule in due(schedule.now).map { schedule.add(work, due: $0) } }
+    }
+
+    /// Changes what is scheduled, or who waits for that.
+    private func change<R: Sendable>(_ change: (inout Schedule) -> R) -> R {
+        let (result, ready) = schedule.withLock { (change(&$0), $0.takeReadyWatchers()) }
         for watcher in ready where !watcher.isCancelled { watcher.resolve() }
-        return ticket
+        return result
     }
 }
 
@@ -121,26 +116,20 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
 
     /// Runs `work` when ``advance(by:)`` has moved the time on by `delay`.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        ScheduledWork(clock: self, ticket: add(work) { $0 + max(delay, .zero) })
+        ScheduledWork(clock: WeakReference(self), ticket: add(work) { $0 + max(delay, .zero) })
     }
 
     /// How far the clock has been advanced.
     public var elapsed: Duration { schedule.withLock { $0.now } }
 
     /// Retains neither the clock nor the work, which is released with the clock.
-    final class ScheduledWork: DelayedWork {
-        private let clock: WeakReference<ManualClock>
-        private let ticket: Schedule.Ticket?
-
-        init(clock: ManualClock, ticket: Schedule.Ticket?) {
-            self.clock = WeakReference(clock)
-            self.ticket = ticket
-        }
+    struct ScheduledWork: DelayedWork {
+        let clock: WeakReference<ManualClock>
+        let ticket: Schedule.Ticket?
 
         func cancel() {
             guard let ticket, let clock = clock.object else { return }
-            let work = clock.schedule.withLock { $0.remove(ticket) }
-            _ = consume work
+            withExtendedLifetime(clock.schedule.withLock { $0.remove(ticket) }) {}
         }
     }
 }

@@ -42,8 +42,7 @@ public final class ManualDispatcher: OwnedDispatcher {
 
     /// Releases all waiting work without running it, as a dispatcher does that shuts down.
     public func dropAll() {
-        let dropped = waiting.withLock { waiting in waiting.removeAll() }
-        _ = consume dropped
+        withExtendedLifetime(waiting.withLock { $0.removeAll() }) {}
     }
 }
 

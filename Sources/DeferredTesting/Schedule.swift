@@ -83,10 +83,8 @@ struct Schedule {
     }
 
     mutating func takeReadyWatchers() -> [Resolver<Void>] {
-        guard !watchers.isEmpty else { return [] }
         let count = count
-        let ready = watchers.filter { $0.count <= count }
-        watchers.removeAll { $0.count <= count }
-        return ready.map(\.resolver)
+        defer { watchers.removeAll { $0.count <= count } }
+        return watchers.filter { $0.count <= count }.map(\.resolver)
     }
 }

@@ -10,11 +10,11 @@ extension DeferredRecording {
         /// The Deferred to which it happened: a number, from 1, that is unique in this recording.
         public let deferred: Int
         /// How the Deferred was created.
-        public let origin: Origin
+        public var origin: Origin { made.origin }
         /// Where the Deferred was created.
         public let made: DeferredDiagnostic.Location
         /// What happened.
-        public let action: Action
+        public internal(set) var action: Action
     }
 
     /// What can happen to a Deferred. Further kinds may be added.
@@ -64,15 +64,15 @@ extension DeferredRecording {
         /// another dispatcher, its type.
         public private(set) var queue: String?
         /// With which outcome the Deferred was settled.
-        public private(set) var outcome: Outcome?
+        public internal(set) var outcome: Outcome?
 
-        /// - Parameter failure: The description of the error with which the Deferred failed.
-        init(_ entry: EventRecorder.Entry, failure: String?) {
-            kind = Kind(entry.event.kind.rawValue)
-            other = entry.other
-            activity = entry.event.activity.map { Activity($0.name, at: $0.place) }
-            queue = entry.event.queue
-            outcome = entry.event.outcome.map { Outcome($0, failure) }
+        /// - Parameter other: The number of the other Deferred.
+        init(_ event: Recording.Event, other: Int?) {
+            kind = Kind(event.kind.rawValue)
+            self.other = other
+            activity = event.activity.map { Activity($0.name, at: $0.place) }
+            queue = event.queue
+            outcome = event.outcome.map(Outcome.init)
         }
     }
 
@@ -114,11 +114,11 @@ extension DeferredRecording {
         /// `CancellationError`.
         case cancelled
 
-        /// - Parameter failure: The description of the error, which follows when the error's own code has run.
-        init(_ outcome: Recording.Outcome, _ failure: String?) {
+        /// An error's description follows when the error's own code has run.
+        init(_ outcome: Recording.Outcome) {
             switch outcome {
             case .value: self = .value
-            case .failure: self = .failure(failure ?? "")
+            case .failure: self = .failure("")
             case .cancelled: self = .cancelled
             }
         }

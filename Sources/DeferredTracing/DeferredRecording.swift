@@ -1,5 +1,4 @@
 public import Deferred
-internal import Dispatch
 
 /// A record of what happened to Deferreds: which callback ran where and when, and what waited for what.
 ///
@@ -19,7 +18,8 @@ internal import Dispatch
 public final class DeferredRecording: Sendable {
     private let recorder: EventRecorder
 
-    package init(limit: Int, madeIn places: [String], now: @escaping @Sendable () -> UInt64) {
+    /// - Parameter now: Returns the time since the recording started.
+    package init(limit: Int, madeIn places: [String], now: @escaping @Sendable () -> Duration) {
         recorder = EventRecorder(limit: limit, places: places, now: now)
         Recording.start(recorder)
     }
@@ -34,25 +34,14 @@ public final class DeferredRecording: Sendable {
         recorder.stop()
     }
 
-    /// Returns everything recorded so far, in the order in which it happened, in time linear in the number of events.
-    public func events() -> [Event] {
-        let contents = recorder.contents
-        return contents.entries.map { entry in
-            let known = contents.known[Int(entry.deferred)]
-            return Event(
-                time: .nanoseconds(Int64(clamping: entry.time)), thread: Int(entry.thread),
-                deferred: Int(entry.deferred) + 1, origin: known.made.origin, made: known.made,
-                action: Action(entry, failure: contents.failures[entry.deferred]))
-        }
-    }
+    /// Returns everything recorded so far, in the order in which it happened.
+    public func events() -> [Event] { recorder.contents.events }
 
     /// The number of events after the first `limit`, which were not kept.
     public var droppedEventCount: Int { recorder.contents.dropped }
 
     /// The names of the threads in ``events()``, by their numbers.
-    public var threadNames: [Int: String] {
-        recorder.contents.threadNames
-    }
+    public var threadNames: [Int: String] { recorder.contents.threadNames }
 
     /// Returns the recording as a trace in JSON, for [Perfetto](https://ui.perfetto.dev) and `chrome://tracing`.
     ///
@@ -78,13 +67,14 @@ extension DeferredDiagnostics {
     ///
     /// - Parameters:
     ///   - limit: The number of events to keep; later ones are only counted
-    ///     (``DeferredRecording/droppedEventCount``). An event takes about 120 bytes.
+    ///     (``DeferredRecording/droppedEventCount``). An event takes about 150 bytes.
     ///   - places: Modules and files, as in `#fileID`: `["App", "Networking/Client.swift"]`. Only Deferreds created
     ///     there are recorded; all of them if this is empty.
     public static func startRecording(
         limit: Int = 100_000, madeIn places: [String] = []
     ) -> DeferredRecording {
-        DeferredRecording(limit: limit, madeIn: places) { DispatchTime.now().uptimeNanoseconds }
+        let start = SuspendingClock.now
+        return DeferredRecording(limit: limit, madeIn: places) { start.duration(to: .now) }
     }
 
     /// Records what happens to Deferreds, on all threads, while `body` runs, and passes the recording to `body`;

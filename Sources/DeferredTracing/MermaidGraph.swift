@@ -11,8 +11,8 @@ struct MermaidGraph {
         var lines = ["flowchart TD"]
         lines += run.items.enumerated().map { node($0 + 1, $1) }
         lines += run.items.enumerated().flatMap { edges(to: $0 + 1, $1) }
-        if run.droppedEventCount > 0 {
-            let note = "\(run.droppedEventCount) later events were dropped"
+        if run.contents.dropped > 0 {
+            let note = "\(run.contents.dropped) later events were dropped"
             lines.append("    dropped[\"\(Self.escaped(note))\"]:::pending")
         }
         lines += [
@@ -24,89 +24,72 @@ struct MermaidGraph {
 
     private func node(_ number: Int, _ item: RecordedRun.Item) -> String {
         let site = "\(Self.escaped(item.code)):\(item.made.line)"
-        let label = "\"\(site) <br/> \(Self.escaped(ending(of: item)))\""
+        let (ending, mark) = ending(of: item)
+        let label = "\"\(site) <br/> \(Self.escaped(ending))\""
         let shape =
             switch item.made.origin {
             case .list: "{{\(label)}}"
             case .source, .resolver, .settled, .task, .after: "([\(label)])"
             default: "[\(label)]"
             }
-        let mark: String =
-            switch item.outcome {
-            case .value: ""
-            case .failure: ":::failed"
-            case .cancelled: ":::cancelled"
-            case nil: item.bypassedBy == nil && !item.hadFired ? ":::pending" : ""
-            }
         return "    d\(number)\(shape)\(mark)"
     }
 
-    private func ending(of item: RecordedRun.Item) -> String {
-        let span = Self.span((item.end ?? run.end) - item.first)
-        let time = item.hadFired ? "" : " after \(span)"
+    /// What became of it, in words, and the class of its box.
+    private func ending(of item: RecordedRun.Item) -> (words: String, mark: String) {
+        let span = Self.span((item.last?.time ?? run.end) - item.first.time)
+        let time = item.known.hadFired ? "" : " after \(span)"
         switch item.outcome {
-        case .value: return "value\(time)"
-        case .failure(let text): return "failure\(time): \(text)"
-        case .cancelled: return "cancelled\(time)"
+        case .value: return ("value\(time)", "")
+        case .failure(let text): return ("failure\(time): \(text)", ":::failed")
+        case .cancelled: return ("cancelled\(time)", ":::cancelled")
+        case nil where item.known.hadFired: return ("had fired", "")
+        case nil where item.bypassedBy != nil: return ("handed on after \(span)", "")
         case nil: break
         }
-        if item.hadFired { return "had fired" }
-        if item.bypassedBy != nil { return "handed on after \(span)" }
-        guard let wait = item.waits.last(where: { $0.end == nil }) else { return "pending for \(span)" }
-        switch wait.object {
-        case .nested: return "pending for \(span), waits for a nested Deferred"
-        case .followed: return "pending for \(span), follows another"
-        case .dispatcher(let name): return "pending for \(span), its callback waits on \(name)"
-        }
+        let wait = item.waits.last { $0.end == nil }?.start.action
+        let reason =
+            switch wait?.kind {
+            case nil: ""
+            case .waits: ", waits for a nested Deferred"
+            case .follows: ", follows another"
+            default: ", its callback waits on \(wait?.queue ?? "")"
+            }
+        return ("pending for \(span)\(reason)", ":::pending")
     }
 
     private func edges(to number: Int, _ item: RecordedRun.Item) -> [String] {
         var edges = item.attachedTo.map { "    d\($0) --> d\(number)" }
-        for wait in item.waits {
-            switch wait.object {
-            case .nested(let inner): edges.append("    d\(inner) -. nested .-> d\(number)")
-            case .followed(let other): edges.append("    d\(other) -. followed .-> d\(number)")
-            case .dispatcher: break
-            }
+        for wait in item.waits.map(\.start.action) {
+            guard let other = wait.other else { continue }
+            edges.append("    d\(other) -. \(wait.kind == .waits ? "nested" : "followed") .-> d\(number)")
         }
         return edges
     }
 
     /// `250 ms`, `1.25 s`, `980 ns`: rounded to three digits.
-    static func span(_ nanoseconds: UInt64) -> String {
-        guard let (unit, size) = units.first(where: { nanoseconds >= $0.size }) else {
-            return "\(nanoseconds) ns"
-        }
-        let whole = nanoseconds / size
-        let step = size / (whole >= 100 ? 1 : whole >= 10 ? 10 : 100)
-        let rounded = (nanoseconds + step / 2) / step * step
-        // Rounding may have reached the next unit, such as 1,000 ms.
-        guard rounded == nanoseconds else { return span(rounded) }
-        let number = "\(Double(nanoseconds) / Double(size))"
-        return "\(number.hasSuffix(".0") ? String(number.dropLast(2)) : number) \(unit)"
+    static func span(_ time: Duration) -> String {
+        let units: [(name: String, size: Duration)] = [
+            ("s", .seconds(1)), ("ms", .milliseconds(1)), ("µs", .microseconds(1)),
+        ]
+        // Rounded, 999.5 ms are 1 s.
+        let (unit, size) = units.first { time >= $0.size * 0.9995 } ?? ("ns", .nanoseconds(1))
+        let number = time / size
+        let step = number >= 99.95 ? 1.0 : number >= 9.995 ? 10 : 100
+        let rounded = (number * step).rounded() / step
+        return "\(rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)") \(unit)"
     }
-
-    private static let units: [(name: String, size: UInt64)] = [
-        ("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000),
-    ]
 
     /// For a label in quotes. Characters with a meaning in Mermaid, Markdown or HTML are written as their
     /// numbers.
     private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
+        text.unicodeScalars.map { scalar in
             switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", " ", ".", ",", "/", "(", ")", "_", "-", "+", "=", "'", "!",
-                "?":
-                escaped.unicodeScalars.append(scalar)
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-                escaped += " "
-            case "\u{A0}"...:
-                escaped.unicodeScalars.append(scalar)
-            default:
-                escaped += "#\(scalar.value);"
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}": " "
+            case "\u{A0}"..., "a"..."z", "A"..."Z", "0"..."9": "\(scalar)"
+            default: " .,/()_-+='!?".unicodeScalars.contains(scalar) ? "\(scalar)" : "#\(scalar.value);"
             }
         }
-        return escaped
+        .joined()
     }
 }

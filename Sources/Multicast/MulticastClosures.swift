@@ -39,12 +39,11 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     ///   ``removeAll()``: the caller then starts the job. Exactly one of several threads receives true.
     @discardableResult
     public func add(
-        _ owner: AnyObject,
-        on dispatcher: (any Dispatcher)? = nil,
+        _ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil,
         success: @escaping @Sendable (Success) -> Void,
         failure: @escaping @Sendable (Failure) -> Void
     ) -> Bool {
-        add(ClosuresListener(owner, success: { success($1) }, failure: { failure($1) }), dispatcher)
+        add(ClosuresListener(owner, { success($1) }, { failure($1) }), dispatcher)
     }
 
     /// Adds a pair of closures that take their owner as well, for as long as `owner` exists.
@@ -58,17 +57,13 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     ///   ``removeAll()``.
     @discardableResult
     public func add<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        on dispatcher: (any Dispatcher)? = nil,
+        _ owner: Owner, on dispatcher: (any Dispatcher)? = nil,
         success: @escaping @Sendable (Owner, Success) -> Void,
         failure: @escaping @Sendable (Owner, Failure) -> Void
     ) -> Bool {
         // The owner that is passed is the one that was added, so the casts succeed.
         add(
-            ClosuresListener(
-                owner, success: { success($0 as! Owner, $1) }, failure: { failure($0 as! Owner, $1) }),
-            dispatcher
-        )
+            ClosuresListener(owner, { success($0 as! Owner, $1) }, { failure($0 as! Owner, $1) }), dispatcher)
     }
 
     /// Adds a pair of closures that run on the main actor, for as long as `owner` exists. Otherwise behaves as the form
@@ -113,23 +108,17 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     ///   - dispatcher: Removes only the pairs on this dispatcher; `nil`: all of them. Dispatchers that are objects are
     ///     compared by identity, others by `==`. One that is neither stops the program with a message.
     public func remove(
-        _ owner: AnyObject,
-        on dispatcher: (any Dispatcher)? = nil,
+        _ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        let site = CallSite(fileID: fileID, line: line)
-        registry.remove(ObjectIdentifier(owner), on: dispatcher, site)
+        registry.remove(ObjectIdentifier(owner), on: dispatcher, CallSite(fileID: fileID, line: line))
     }
 
     /// Removes every pair, taken ones included.
-    public func removeAll() {
-        registry.removeAll()
-    }
+    public func removeAll() { registry.removeAll() }
 
     /// The number of waiting pairs whose owner exists.
-    public var count: Int {
-        pairs().count
-    }
+    public var count: Int { pairs().count }
 
     /// Returns the waiting pairs, in the order added, and keeps them.
     public func pairs() -> [Pair] {
@@ -138,15 +127,17 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
 
     /// Returns the waiting pairs, in the order added, and takes them: one caller only receives each.
     public func take() -> [Pair] {
-        pairs(of: registry.take()) { TakenRegistration(ListenerToken($0, in: registry)) }
+        pairs(of: registry.take()) {
+            OneTimeWork(runsOnRelease: true, ListenerToken($0, in: registry).remove)
+        }
     }
 
     private func pairs(
-        of slots: [Registration?], _ taken: (Registration) -> TakenRegistration?
+        of registrations: [Registration], _ atEnd: (Registration) -> OneTimeWork?
     ) -> [Pair] {
-        slots.compactMap { registration in
-            guard let registration, registration.listener.recipient(in: registry) != nil else { return nil }
-            return Pair(registration: registration, registry: registry, taken: taken(registration))
+        registrations.compactMap { registration in
+            if registration.listener.recipient(in: registry) == nil { return nil }
+            return Pair(registration: registration, registry: registry, atEnd: atEnd(registration))
         }
     }
 }
@@ -168,61 +159,45 @@ extension MulticastClosures {
     public struct Pair: Sendable {
         let registration: Registration
         let registry: ListenerRegistry
-        let taken: TakenRegistration?
+        /// Removes the registration of a pair that was taken when nothing can call it any more. It has weak references:
+        /// work that waits on a dispatcher retains it, and a registration retains its dispatcher. (The registry retains
+        /// the registration, and a pair the registry.)
+        let atEnd: OneTimeWork?
 
         /// The object that the closures belong to; nil if it was deallocated or the closures were removed.
-        public var owner: AnyObject? {
-            registration.listener.recipient(in: registry)
-        }
+        public var owner: AnyObject? { registration.listener.recipient(in: registry) }
 
         /// Calls the success closure, on its dispatcher or at once, unless the owner was deallocated or the
         /// closures were removed by then.
-        public func succeed(_ value: Success) {
-            deliver { owner, closures in closures.success(owner, value) }
-        }
+        public func succeed(_ value: Success) { deliver { $1.success($0, value) } }
 
         /// Calls the failure closure, on its dispatcher or at once, unless the owner was deallocated or the
         /// closures were removed by then.
-        public func fail(_ failure: Failure) {
-            deliver { owner, closures in closures.failure(owner, failure) }
-        }
+        public func fail(_ failure: Failure) { deliver { $1.failure($0, failure) } }
 
         private func deliver(
             _ body: @escaping @Sendable (AnyObject, ClosuresListener<Success, Failure>) -> Void
         ) {
-            registration.deliver(from: registry, isFound: true) { [taken] owner, listener in
+            registration.deliver(from: registry) { [atEnd] owner, listener in
                 // Sound: a MulticastClosures puts nothing else into its registry.
                 let closures = unsafeDowncast(listener, to: ClosuresListener<Success, Failure>.self)
-                withExtendedLifetime(taken) { body(owner, closures) }
+                withExtendedLifetime(atEnd) { body(owner, closures) }
             }
         }
     }
 }
 
 /// Sound as `@unchecked Sendable` as ``Listener`` is.
-final class ClosuresListener<Success: Sendable, Failure: Sendable>: Listener, @unchecked Sendable {
+private final class ClosuresListener<Success: Sendable, Failure: Sendable>: Listener, @unchecked Sendable {
     let success: @Sendable (AnyObject, Success) -> Void
     let failure: @Sendable (AnyObject, Failure) -> Void
 
     init(
-        _ owner: AnyObject,
-        success: @escaping @Sendable (AnyObject, Success) -> Void,
-        failure: @escaping @Sendable (AnyObject, Failure) -> Void
+        _ owner: AnyObject, _ success: @escaping @Sendable (AnyObject, Success) -> Void,
+        _ failure: @escaping @Sendable (AnyObject, Failure) -> Void
     ) {
         self.success = success
         self.failure = failure
         super.init(owner)
     }
-}
-
-/// Keeps a registration that was taken out of its registry's slots in the registry's index, so that it can be
-/// removed for as long as it can be called.
-final class TakenRegistration: Sendable {
-    /// Refers to both weakly: work that waits on a dispatcher retains this, and they retain the dispatcher. The
-    /// registry retains the registration, and a pair retains the registry.
-    private let token: ListenerToken
-
-    init(_ token: ListenerToken) { self.token = token }
-
-    deinit { token.remove() }
 }

@@ -142,7 +142,7 @@ struct DataSourceManagerTests {
         let kept = use.stream()
         for _ in 0..<100 { _ = use.stream() }
         #expect(use.queue.sync { use.listeners.count } == 1)
-        use.end()
+        use.note(false, isLast: true)
         #expect(await kept.reduce(into: []) { $0.append($1) } == [false])
     }
 

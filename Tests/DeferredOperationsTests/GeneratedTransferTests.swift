@@ -86,8 +86,8 @@ struct GeneratedTransferTests {
             buffer.take { [self] taken in
                 isWaiting = false
                 switch taken {
-                case .pieces(let pieces): for piece in pieces { data.append(piece) }
-                case .end: hasEnded = true
+                case .success(let pieces) where !pieces.isEmpty: for piece in pieces { data.append(piece) }
+                case .success, .failure: hasEnded = true
                 }
             }
         }
@@ -108,7 +108,7 @@ struct GeneratedTransferTests {
         let consume: () -> Void
 
         mutating func finish() {
-            simulation.handle(.start, .prepared)
+            simulation.handle(.start, .returned(.success(nil)))
             for _ in 0..<20_000 where simulation.phase != .over { step() }
         }
 
@@ -143,24 +143,26 @@ struct GeneratedTransferTests {
             #expect(simulation.actions.count == actions && simulation.phase == phase)
         }
 
+        /// What the closure that checks returns, or a failure.
+        private func checked(_ isRefused: Bool) -> Result<URLRequest?, any Error> {
+            Result {
+                if isRefused { throw CancellationError() }
+                return try simulation.question?().currentResult?.get()
+            }
+        }
+
         private mutating func proceed() {
             switch simulation.phase {
             case .staging where waiting.isEmpty || random.chance(30):
-                simulation.handle(.checked(random.chance(10) ? CancellationError() : nil))
+                simulation.handle(.returned(checked(random.chance(10))))
             case .flushing where waiting.isEmpty || random.chance(30): simulation.flush()
             case .asking:
                 let answers: [Result<URLRequest?, any Error>] = [
                     (try? simulation.question?().currentResult) ?? .success(nil), .success(nil),
                     .success(simulation.machine.request), .failure(CancellationError()),
                 ]
-                simulation.handle(.answered(answers.randomElement(using: &random)!))
-            case .verifying:
-                let isRight = Result { try simulation.check?() }
-                if case .failure(let error) = isRight {
-                    simulation.handle(.checked(error))
-                } else {
-                    simulation.handle(.checked(random.chance(10) ? CancellationError() : nil))
-                }
+                simulation.handle(.returned(answers.randomElement(using: &random)!))
+            case .verifying: simulation.handle(.returned(checked(random.chance(10))))
             case .paused where waiting.isEmpty || round != simulation.machine.round:
                 simulation.handle(.room, of: nil)
             case .ending: simulation.handle(.concluded, of: nil)

@@ -41,8 +41,7 @@ struct Simulation: ~Copyable {
     /// The requests that have been sent.
     private(set) var sent: [URLRequest] = []
     private var stage: [Data] = []
-    /// What the user, a queue or the sink has to do; nil if that is nothing.
-    private(set) var check: (@Sendable () throws -> Void)?
+    /// The closure that was called last.
     private(set) var question: (@Sendable () throws -> Deferred<URLRequest?>)?
     private(set) var faults: [String] = []
 
@@ -91,16 +90,15 @@ struct Simulation: ~Copyable {
         case .drop: stage = []
         case .stage(let data): stage.append(data)
         case .deliver(let data): deliver(data)
-        case .check(let check): self.check = check
         case .close(let result):
             if outcome != nil { faults.append("a second end") }
             outcome = result
             if case .success = result {
                 do { return try sink.finish() } catch { outcome = .failure(error) }
             }
-            sink.discard()?.close()
-        case .discard: sink.discard()?.close()
-        case .ask(let question): self.question = question
+            _ = sink.discard()
+        case .discard: _ = sink.discard()
+        case .call(let question): self.question = question
         case .flush, .suspend, .resume, .accept, .report, .conclude: break
         }
     }
@@ -111,7 +109,7 @@ struct Simulation: ~Copyable {
         do {
             if try sink.receive(data) { handle(.full) }
         } catch {
-            handle(.failed(error, .transfer))
+            handle(.failed(error))
         }
     }
 
@@ -124,7 +122,7 @@ struct Simulation: ~Copyable {
             }
             let piece = stage.removeFirst()
             delivered.append(piece)
-            do { _ = try sink.receive(piece) } catch { handle(.failed(error, .transfer)) }
+            do { _ = try sink.receive(piece) } catch { handle(.failed(error)) }
         }
     }
 
@@ -134,7 +132,7 @@ struct Simulation: ~Copyable {
         suspendsTasks: Bool = false
     ) -> Simulation {
         var simulation = Simulation(request, options, into: sink, suspendsTasks: suspendsTasks)
-        simulation.handle(.start, .prepared)
+        simulation.handle(.start, .returned(.success(nil)))
         return simulation
     }
 

@@ -34,9 +34,41 @@ struct SubclassTests {
         }
     }
 
+    private final class Cached: DownloadDataSource, @unchecked Sendable {
+        override func execute() throws {
+            if downloadOptions.existing == .fail { finishWithOwn() }
+            try super.execute()
+        }
+
+        func finishWithOwn() { finish(with: .success(File(url: destination, byteCount: 4))) }
+    }
+
+    @Test("O10: a success of a subclass's own stops the transfer, or has none begin")
+    func ownSuccess() async throws {
+        fixture.server.route("/it", .stalled(after: 1000, of: 2000))
+        let early = Cached(fixture.url(), to: fixture.file("early"))
+        #expect(try await early.request(on: fixture.queue).value.byteCount == 4)
+        #expect(fixture.server.requests.isEmpty)
+
+        try fixture.write("kept")
+        let late = Cached(fixture.url(), to: fixture.file(), options: .init(existing: .replace))
+        let request = late.request(on: fixture.queue)
+        await fixture.server.waitForRequests(underWay: 1)
+        late.finishWithOwn()
+        #expect(try await request.value.byteCount == 4)
+        #expect(late.metrics.ended != nil)
+        // Its connection is closed, and what it wrote is gone.
+        await fixture.server.waitUntilIdle()
+        #expect(fixture.names == ["it"] && fixture.contents()?.text == "kept")
+    }
+
     @Test("O10: a subclass finishes with a result of its own, without a transfer")
     func ownResults() async throws {
-        #expect(try await Kept(fixture.url("/it")).request(on: fixture.queue).value.byteCount == 3)
+        let kept = Kept(fixture.url("/it"))
+        #expect(try await kept.request(on: fixture.queue).value.byteCount == 3)
+        // The head is that of the summary, and the body has an end.
+        #expect(try await kept.head.value.statusCode == 200)
+        for try await _ in kept.body { Issue.record("a piece of a body that was never received") }
         #expect(URLDataSource.Response(data: Data(), response: .of("http://a", 304)).isNotModified)
         #expect(DownloadDataSource.File(url: fixture.file(), byteCount: 2).wasKept)
         #expect(TransferMetrics(requestCount: 2).requestCount == 2)

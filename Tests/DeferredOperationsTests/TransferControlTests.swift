@@ -11,13 +11,6 @@ import Testing
 struct TransferControlTests {
     let fixture = TransferFixture()
 
-    @Test("The body of a redirect is not part of the answer, and a download is of the last one")
-    func bodies() async throws {
-        fixture.server.route("/target", .text("end"))
-        #expect(try await fixture.load(.redirect(to: "/target")).data.text == "end")
-        #expect(try await fixture.download().value.byteCount == 3)
-    }
-
     @Test("A redirect is followed, stopped or changed, as the closure decides")
     func decisions() async throws {
         for path in ["/target", "/other"] { fixture.server.route(path, .echo) }
@@ -97,19 +90,6 @@ struct TransferControlTests {
                 $1.onChallenge = { _ in try answer(way) }
             }
             #expect(way < 2 ? error is Mine : error as? DeferredError == .abandoned, "\(way)")
-        }
-    }
-
-    @Test("A closure validates the head of an answer, and what it throws ends the transfer")
-    func validation() async throws {
-        struct WrongType: Error {}
-        func validating(_ options: inout TransferOptions) {
-            options.validateResponse = { guard $0.mimeType == "text/plain" else { throw WrongType() } }
-        }
-        #expect(try await fixture.load(.text("x")) { validating(&$1) }.data.text == "x")
-        for answer in [Answer.json("{}"), .stalled(after: 10, of: 20)] {
-            #expect(await fixture.failure(of: answer) { validating(&$1) } is WrongType)
-            await fixture.server.waitUntilIdle()
         }
     }
 

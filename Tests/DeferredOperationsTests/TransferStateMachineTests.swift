@@ -56,14 +56,17 @@ struct TransferStateMachineTests {
         for row in Self.bodies {
             var request = request
             request.setValue(row.range, forHTTPHeaderField: "Range")
-            let sink = MemorySink(request)
-            var simulation = Simulation.started(request, into: sink)
-            simulation.handle(head(row.range == nil ? 200 : 206, row.headers))
-            if simulation.phase == .receiving { simulation.handle(.bytes(Data(count: row.sent))) }
-            if simulation.phase == .receiving { simulation.handle(.completed(nil)) }
-            let words = words(&simulation)
-            #expect(words.hasSuffix(row.expected), "\(row): \(words)")
-            #expect(sink.data.count == (words.count == 3 ? row.sent : 0), "\(row)")
+            let memory = MemorySink(request)
+            let stream = StreamSink(StreamBuffer(limit: 1000, pauseByteCount: 1), for: request) { _ in }
+            for sink in [memory, stream] as [any TransferSink] {
+                var simulation = Simulation.started(request, into: sink)
+                simulation.handle(head(row.range == nil ? 200 : 206, row.headers))
+                if simulation.phase == .receiving { simulation.handle(.bytes(Data(count: row.sent))) }
+                if simulation.phase == .receiving { simulation.handle(.completed(nil)) }
+                let words = words(&simulation)
+                #expect(words.hasSuffix(row.expected), "\(row): \(words)")
+                #expect(memory.data.count == (words.count == 3 ? row.sent : 0), "\(row)")
+            }
         }
     }
 
@@ -91,7 +94,7 @@ struct TransferStateMachineTests {
         options.validateResponse = { _ in }
         simulation = Simulation.started(request, options, into: ScriptedSink(request, mirrors: [request]))
         for end in [URLError(.networkConnectionLost), nil] {
-            simulation.handle(head(), .bytes(Data(count: 9)), .checked(nil))
+            simulation.handle(head(), .bytes(Data(count: 9)), .returned(.success(nil)))
             simulation.flush(2)
             simulation.handle(.completed(end))
         }
@@ -131,7 +134,7 @@ struct TransferStateMachineTests {
         func refuse(_ times: Int) {
             for _ in 0..<times {
                 simulation.handle(head(401), .completed(nil))
-                if simulation.phase == .asking { simulation.handle(.answered(.success(request))) }
+                if simulation.phase == .asking { simulation.handle(.returned(.success(request))) }
             }
         }
         for _ in 0..<5 {
@@ -190,7 +193,7 @@ struct TransferStateMachineTests {
         ] {
             var simulation = Simulation.started(request, options, into: MemorySink(request))
             simulation.handle(
-                head(status, ["Location": "/target"]), .completed(nil), .answered(.success(next)))
+                head(status, ["Location": "/target"]), .completed(nil), .returned(.success(next)))
             #expect(self.words(&simulation).hasSuffix(words), "\(words)")
             #expect(simulation.sent.count == 1)
         }
@@ -254,7 +257,7 @@ struct TransferStateMachineTests {
         var simulation = Simulation.started(request, validating, into: sink)
         simulation.handle(head(200, ["Content-Length": "6"]), bytes("ab"))
         #expect(sink.data.isEmpty && !simulation.actions.contains("accept"))
-        simulation.handle(.checked(nil))
+        simulation.handle(.returned(.success(nil)))
         #expect(simulation.phase == .flushing && sink.data.isEmpty)
         #expect(simulation.actions.suffix(2) == ["report", "flush"])
         simulation.handle(bytes("cd"))
@@ -277,7 +280,7 @@ struct TransferStateMachineTests {
         for end in [URLError(.networkConnectionLost), nil] {
             simulation.handle(part)
             #expect(simulation.phase == .staging)
-            simulation.handle(.checked(nil))
+            simulation.handle(.returned(.success(nil)))
             simulation.flush()
             sink.isFull = end == nil
             if let end { simulation.handle(.completed(end)) }
@@ -297,7 +300,7 @@ struct TransferStateMachineTests {
         var simulation = Simulation(request, options, into: MemorySink(request))
         simulation.handle(.start)
         simulation.tick(20)  // No request has been sent.
-        simulation.handle(.prepared)
+        simulation.handle(.returned(.success(nil)))
         simulation.tick(7)
         for sign in [.sent(10), head(103), head(), bytes("a"), .tick(isHeldUp: true)] {
             simulation.handle(sign)
@@ -327,7 +330,7 @@ struct TransferStateMachineTests {
         var simulation = Simulation.started(request, into: sink)
         simulation.handle(head(), .completed(nil))
         simulation.tick(20)
-        simulation.handle(.checked(nil))
+        simulation.handle(.returned(.success(nil)))
         #expect(words(&simulation) == "200")
     }
 
@@ -354,7 +357,9 @@ struct TransferStateMachineTests {
         let request = URLRequest(url: URL(string: address)!)
         for (status, headers) in [
             (404, ["Location": "http://me:secret@example.org/"]),
-            (302, ["Location": "ftp://me:secret@other/x"]), (302, ["Location": "/it"]), (200, [:]),
+            (302, ["Location": "ftp://me:secret@other/x"]), (302, ["Location": "HTTP:me:secret@other"]),
+            (302, ["Location": "ftp:me:secret@other"]), (302, ["Location": "http:///me:secret@other/"]),
+            (302, ["Location": "http://me:secret/x@other/"]), (302, ["Location": "/it"]), (200, [:]),
         ] {
             var simulation = Simulation.started(
                 request, TransferOptions(maximumRedirectCount: 0), into: MemorySink(request))

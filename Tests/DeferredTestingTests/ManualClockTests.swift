@@ -120,15 +120,6 @@ struct ManualClockTests {
         #expect(clock.now.offset == .seconds(10))
     }
 
-    @Test("advanceUntilIdle stops at its limit where the work has no end")
-    func untilIdleLimited() {
-        let repeating = Deferred.repeating(every: .seconds(1), on: clock) { [log] in log.add(0) }
-        #expect(!clock.advanceUntilIdle(atMost: .milliseconds(5500)))
-        #expect(log.all.count == 6 && clock.now.offset == .milliseconds(5500))
-        repeating.cancel()
-        #expect(clock.advanceUntilIdle())
-    }
-
     @Test("advanceUntilIdle runs what is due exactly at its limit; negative limits and amounts count as zero")
     func limits() {
         for delay in [0, 5, 6] { _ = clock.dispatch(after: .seconds(delay)) { [log] in log.add(delay) } }
@@ -160,18 +151,6 @@ struct ManualClockTests {
         isEnded.withLock { $0 = true }
         #expect(clock.advanceToNext() && !clock.advanceToNext())
         #expect(clock.advanceUntilIdle() && clock.elapsed == .seconds(7))
-    }
-
-    @Test("so repeating work with an interval of zero, and retries without a delay, let every call return")
-    func endlessWork() {
-        let repeating = Deferred.repeating(every: .zero, on: clock) {}
-        let retried = Deferred<Void>.retry(attempts: .max, delay: .none, on: clock) {
-            throw ResultsTests.Oops()
-        }
-        clock.advance()
-        #expect(clock.scheduled == [.zero, .zero])
-        for work in [repeating, retried] { work.cancel() }
-        #expect(clock.scheduled.isEmpty)
     }
 
     @Test("the time never goes back, though due work advances the clock further than its caller does")

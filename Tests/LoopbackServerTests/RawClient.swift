@@ -56,11 +56,6 @@ final class RawClient {
         return String(decoding: all, as: UTF8.self)
     }
 
-    /// Sends a request that asks for the connection to be closed, and returns the whole answer.
-    func get(_ path: String, headers: String = "") -> String {
-        request("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(headers)\r\n")
-    }
-
     /// Sends a request, and returns everything up to the end of the connection.
     func request(_ text: String) -> String {
         send(text)

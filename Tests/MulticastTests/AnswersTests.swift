@@ -1,6 +1,5 @@
 import Deferred
 import DeferredTesting
-import Dispatch
 import TestSupport
 import Testing
 
@@ -173,15 +172,5 @@ struct AnswersTests {
         }
         #expect(try sum.currentResult?.get() == 3)
         #expect(log.all == ["q 1", "q 2"])
-    }
-
-    @Test("reduce: questions on many real queues come one after another")
-    func realQueues() async throws {
-        let queues = (0..<4).map { DispatchQueue(label: "queue \($0)") }
-        panel.add(Array(0..<200), each: (0..<200).map { queues[$0 % 4] })
-        let order = try await delegates.reduce(into: [Int]()) { order, delegate in
-            order.append(try delegate.answer("q"))
-        }.value
-        #expect(order == Array(0..<200))
     }
 }

@@ -22,13 +22,6 @@ struct ChannelTests {
         channel.listen(owner, priority: priority, on: dispatcher) { [log] in log.add("\(name) \($0)") }
     }
 
-    @Test("Channel: handles of one name and type are one channel, wherever they were made")
-    func sameName() {
-        listen(owner, "a", to: Channel("numbers", in: directory))
-        #expect(Channel<Int>("numbers", in: directory).post(1) == 1)
-        #expect(log.all == ["a 1"])
-    }
-
     @Test("Channel: one name with two types is two channels, and the directory lists both")
     func twoTypes() {
         let numbers = Channel<Int>("x", in: directory)
@@ -91,16 +84,6 @@ struct ChannelTests {
         #expect(channel.post(2) == 4)
         #expect(channel.post(3, from: Owner()) == 4)
         withExtendedLifetime(owners) {}
-    }
-
-    @Test("Channel: listeners on a queue get messages in the order posted")
-    func order() {
-        let queue = SerialDispatcher()
-        let channel = Channel<Int>()
-        listen(owner, "a", to: channel, on: queue)
-        for number in 0..<200 { channel.post(number) }
-        queue.drain()
-        #expect(log.all == (0..<200).map { "a \($0)" })
     }
 
     @Test("M6: a listener may post, listen and remove; nothing is called under a lock")

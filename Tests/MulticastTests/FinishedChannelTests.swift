@@ -24,19 +24,6 @@ struct FinishedChannelTests {
         #expect(channel.retainedMessage == nil)
     }
 
-    @Test("Channel finish: a Task that waits for a message ends")
-    func waiting() async {
-        let channel = Channel<Int>()
-        let messages = channel.messages()
-        let task = Task {
-            for await message in messages { Issue.record("\(message)") }
-            return true
-        }
-        await Task.yield()
-        channel.finish()
-        #expect(await task.value)
-    }
-
     @Test("Channel finish: listeners get what was posted before, and nothing later; others are not added")
     func listeners() {
         let channel = Channel<Int>()

@@ -78,12 +78,9 @@ struct ListenerRegistryTests {
                 registry.removeAll()
                 expected = []
             }
-            let found = registry.snapshot().compactMap { registration in
-                registration.flatMap {
-                    $0.listener.recipient(in: registry) == nil
-                        ? nil : ($0.listener as! NumberedListener).number
-                }
-            }
+            let found = registry.snapshot().map(\.listener)
+                .filter { $0.recipient(in: registry) != nil }
+                .map { ($0 as! NumberedListener).number }
             let wanted = expected.sorted { ($1.priority, $0.number) < ($0.priority, $1.number) }.map(\.number)
             #expect(found == wanted, "seed \(seed), step \(step)")
         }
@@ -107,7 +104,7 @@ struct ListenerRegistryTests {
         let owner = Owner()
         #expect(registry.add(Registration(Listener(owner), on: nil))?.isFirst == true)
         #expect(registry.add(Registration(Listener(owner), on: nil))?.isFirst == false)
-        let taken = registry.take().compactMap { $0 }
+        let taken = registry.take()
         #expect(taken.count == 2)
         #expect(registry.occupiedCount == 0)
         #expect(registry.indexedCount == 2)
@@ -130,7 +127,7 @@ struct ListenerRegistryTests {
         #expect(slots.add(Registration(Listener(owner), on: nil))?.retained is RetainedMessage<Int>)
         _ = slots.removeAll()
         #expect(slots.occupied == 0 && slots.retained is RetainedMessage<Int>)
-        #expect(slots.takeRetained() is RetainedMessage<Int> && slots.retained == nil)
+        #expect(slots.retained.take() is RetainedMessage<Int> && slots.retained == nil)
     }
 
     @Test("Registry's state: once finished it has no listeners, admits none, and knows weakly who ended")
@@ -147,10 +144,10 @@ struct ListenerRegistryTests {
             #expect(before.occupied == 2 && before.retained != nil)
         }
         #expect(slots.isFinished && slots.occupied == 0 && slots.index.isEmpty && slots.retained == nil)
-        #expect(slots.ended.map { $0.listener.object === listener } == [true, false])
-        #expect(slots.ended.map { $0.listener.object == nil } == [false, true])
+        #expect(slots.ended?.map { $0.listener.object === listener } == [true, false])
+        #expect(slots.ended?.map { $0.listener.object == nil } == [false, true])
         #expect(slots.add(Registration(Listener(owner), on: nil)) == nil)
-        #expect(slots.finish().occupied == 0 && slots.ended.count == 2)
+        #expect(slots.finish().occupied == 0 && slots.ended?.count == 2)
         message = RetainedMessage(2)
         #expect(slots.snapshot(exchanging: &message).isEmpty && slots.retained == nil)
     }

@@ -117,20 +117,4 @@ struct MulticastClosuresTests {
         #expect(log.all.count == 4)
         #expect(askers.registry.indexedCount == 0)
     }
-
-    @Test("MulticastClosures: a closure may ask again; that waits for the next job")
-    func askAgain() {
-        askers.add(
-            owner,
-            success: { [askers, log] owner, value in
-                log.add("first \(value)")
-                askers.add(owner, success: { log.add("second \($0)") }, failure: { _ in })
-            },
-            failure: { _, _ in }
-        )
-        askers.complete(with: .success(1))
-        #expect(log.all == ["first 1"])
-        askers.complete(with: .success(2))
-        #expect(log.all == ["first 1", "second 2"])
-    }
 }

@@ -12,13 +12,6 @@ struct MulticastDelegateTests {
     private var delegates: MulticastDelegate<any HearingDelegate> { audience.delegates }
     private var log: SharedLog<String> { audience.log }
 
-    @Test("MulticastDelegate: with no dispatcher, each is called before notify returns, in the order added")
-    func atOnce() {
-        audience.add("a", "b", "c")
-        audience.notify("1")
-        #expect(log.all == ["a 1", "b 1", "c 1"])
-    }
-
     @Test("MulticastDelegate: the same delegate added twice is called twice, also on two dispatchers")
     func twice() {
         let (first, second) = (ManualDispatcher(), ManualDispatcher())

@@ -67,16 +67,6 @@ struct RetainedMessageTests {
         #expect(log.all == ["a 2"])
     }
 
-    @Test("Retained message: removing all listeners leaves it for later ones")
-    func staysAfterRemoveAll() {
-        channel.post(1, retained: true)
-        listen(owner, "a")
-        channel.removeAll()
-        #expect(channel.retainedMessage == 1)
-        listen(owner, "b")
-        #expect(log.all == ["a 1", "b 1"])
-    }
-
     @Test("Retained message: what its listener posts comes after it, and not after its removal")
     func postedInside() {
         channel.post(1, retained: true)
@@ -87,18 +77,6 @@ struct RetainedMessageTests {
             log.add("\(number) ends")
         }
         #expect(log.all == ["1 begins", "1 ends", "2 begins", "2 ends"])
-    }
-
-    @Test("Retained message: it comes first in a later sequence")
-    func sequence() async {
-        channel.post(1, retained: true)
-        var messages = channel.messages().makeAsyncIterator()
-        channel.post(2)
-        #expect(await messages.next() == 1)
-        #expect(await messages.next() == 2)
-        var none = channel.messages(buffering: .bufferingNewest(0)).makeAsyncIterator()
-        channel.removeAll()
-        #expect(await none.next() == nil)
     }
 
     @Test("Retained message: a named channel stays with it, though nobody listens, until it is removed")

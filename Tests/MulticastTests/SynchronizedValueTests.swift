@@ -166,15 +166,6 @@ struct SynchronizedValueTests {
             text(result).contains("(begun at MulticastTests/SynchronizedValueTests.swift:"),
             "M3: a property does not know its caller; the write does")
     }
-
-    @Test("SynchronizedValue: a write inside a write stops with a message")
-    func writeInsideWrite() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let value = SynchronizedValue(0)
-            value.write { _ in value.write { $0 = 1 } }
-        }
-        #expect(text(result).contains("write { } inside write { }"))
-    }
     #endif
 }
 

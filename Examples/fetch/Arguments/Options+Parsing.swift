@@ -59,7 +59,8 @@ extension Option {
     ) throws(UsageError) -> String {
         guard let placeholder else {
             if let attached {
-                throw UsageError(problem: "\(name) takes no value, but got '\(attached)'")
+                throw UsageError(
+                    problem: "\(name) takes no value, but got '\(WebAddress.shown(attached))'")
             }
             return ""
         }
@@ -67,6 +68,13 @@ extension Option {
         // In `-d --json` the folder is missing. A folder of that name can be written as `-d ./--json`.
         guard let value, !value.isEmpty, attached != nil || Option.named(value) == nil else {
             throw UsageError(problem: "\(name) needs a value", hint: "write it as \(name) \(placeholder)")
+        }
+        // No error, line or name of a file shows its password.
+        let scheme = value.firstRange(of: "://").map { value[..<$0.lowerBound].drop(while: \.isWhitespace) }
+        if let scheme, scheme.allSatisfy(\.isLetter), value.contains("@") {
+            throw UsageError(
+                problem: "\(name) takes no URL, but got '\(WebAddress.shown(value))'",
+                hint: "write it as \(name) \(placeholder)")
         }
         return value
     }

@@ -25,19 +25,27 @@ enum WebAddress {
         guard let host = components.host, !host.isEmpty else {
             throw Invalid(description: "not a URL: it has no host")
         }
+        if hasPasswordForPath(text) {
+            let hint = "in a password, / is %2F, ? is %3F, and # is %23"
+            throw Invalid(description: "not a URL: it has no port after the colon (\(hint))")
+        }
         if let port = components.port, !(1...65535).contains(port) {
             throw Invalid(description: "not a URL: \(port) is not a port (1 to 65535)")
         }
         return url
     }
 
+    /// Whether what looks like a host and an empty port is more likely a user, and the path a password: it has an `@`.
+    private static func hasPasswordForPath(_ text: String) -> Bool {
+        let rest = text[(text.firstRange(of: "//")?.upperBound ?? text.startIndex)...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        return authority.last == ":" && !authority.contains("@") && rest.contains("@")
+    }
+
     /// Returns the text as it may be shown: without user and password. Where those end is uncertain in a
     /// malformed URL, of which the part up to the last `@` is left out.
     static func shown(_ text: String) -> String {
-        guard let at = text.lastIndex(of: "@") else { return text }
-        if let components = URLComponents(string: text), components.host?.isEmpty == false {
-            return text.withoutUserInfo
-        }
+        guard hasPasswordForPath(text), let at = text.lastIndex(of: "@") else { return text.withoutUserInfo }
         let scheme = text.firstRange(of: "//").map { text[..<$0.upperBound] } ?? ""
         return String(scheme + text[text.index(after: at)...])
     }

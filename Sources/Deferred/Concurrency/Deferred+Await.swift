@@ -59,11 +59,12 @@ extension Deferred {
         Abandonment.finishWaiting()
         if !link.isPaused, let result = currentResult { return try result.get() }
         let site = DeferredDiagnostic.Location(.blocking, fileID, line)
-        let outcome = SpinLocked<Result<Value, any Error>?>(nil)
+        // Replaced before the semaphore is signalled.
+        let outcome = SpinLocked<Result<Value, any Error>>(.failure(DeferredError.abandoned))
         let semaphore = DispatchSemaphore(value: 0)
         let waiting = link.attach(
             .step { input in
-                let result: Result<Value, any Error>? = input.result()
+                let result: Result<Value, any Error> = input.result()
                 outcome.withLock { $0 = result }
                 semaphore.signal()
                 return .value(())
@@ -74,17 +75,11 @@ extension Deferred {
         {
             throw DeferredError.wouldDeadlock(at: site)
         }
-        if let timeout {
-            _ = semaphore.wait(timeout: DispatchTime(after: timeout))
-        } else {
-            semaphore.wait()
-        }
-        if !outcome.withLock({ $0 != nil }) {
+        if semaphore.wait(timeout: timeout.map { DispatchTime(after: $0) } ?? .distantFuture) == .timedOut {
             // An outcome that arrives between the time limit and this is not lost: it is returned.
             if waiting.detach() { throw DeferredError.timedOut }
             semaphore.wait()
         }
-        guard let result = outcome.withLock({ $0 }) else { throw DeferredError.timedOut }
-        return try result.get()
+        return try outcome.withLock { $0 }.get()
     }
 }

@@ -27,7 +27,7 @@ extension Deferred {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        map(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        map(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback` for the value and `errback` for the error, and returns a Deferred with the value
@@ -39,9 +39,7 @@ extension Deferred {
         recover errback: @escaping @MainActor @Sendable (any Error) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        map(
-            on: MainActorDispatcher(), onMainActor(callback), recover: onMainActor(errback), fileID: fileID,
-            line: line)
+        map(on: .mainActor, onMainActor(callback), recover: onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which returns a Deferred, and returns a Deferred with that one's outcome. Runs
@@ -51,7 +49,7 @@ extension Deferred {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        then(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        then(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback` for the value and `errback` for the error, which return Deferreds, and returns a
@@ -63,9 +61,7 @@ extension Deferred {
         orElse errback: @escaping @MainActor @Sendable (any Error) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        then(
-            on: MainActorDispatcher(), onMainActor(callback), orElse: onMainActor(errback), fileID: fileID,
-            line: line)
+        then(on: .mainActor, onMainActor(callback), orElse: onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which returns nothing, and returns a Deferred that is resolved when it has run.
@@ -76,7 +72,7 @@ extension Deferred {
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        done(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        done(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback` for the value and `errback` for the error, which return nothing, and returns a
@@ -89,9 +85,7 @@ extension Deferred {
         fail errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        done(
-            on: MainActorDispatcher(), onMainActor(callback), fail: onMainActor(errback), fileID: fileID,
-            line: line)
+        done(on: .mainActor, onMainActor(callback), fail: onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback` and returns a Deferred with the value that it returns in place of the failure.
@@ -101,7 +95,7 @@ extension Deferred {
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        recover(on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        recover(on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns a Deferred, and returns a Deferred with that one's outcome in
@@ -111,7 +105,7 @@ extension Deferred {
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> where R.Value == Value {
-        orElse(on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        orElse(on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns nothing, and returns a Deferred that is resolved when this one is,
@@ -123,7 +117,7 @@ extension Deferred {
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        fail(on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        fail(on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback` for errors of one type and returns a Deferred with the value that it returns in
@@ -133,7 +127,7 @@ extension Deferred {
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        recover(type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        recover(type, on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns a Deferred, for errors of one type and returns a Deferred with
@@ -144,7 +138,7 @@ extension Deferred {
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> where R.Value == Value {
-        orElse(type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        orElse(type, on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `errback`, which returns nothing, for errors of one type and returns a Deferred that is
@@ -156,7 +150,7 @@ extension Deferred {
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        fail(type, on: MainActorDispatcher(), onMainActor(errback), fileID: fileID, line: line)
+        fail(type, on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with the value that it
@@ -167,7 +161,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        mapResult(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        mapResult(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome and returns a Deferred, and returns a Deferred
@@ -179,7 +173,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        thenResult(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        thenResult(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome and returns nothing, and returns a Deferred that
@@ -192,7 +186,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        both(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        both(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with that same outcome.
@@ -204,7 +198,7 @@ extension Deferred {
         _ callback: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        always(on: MainActorDispatcher(), onMainActor(callback), fileID: fileID, line: line)
+        always(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
     /// Attaches `transform` and returns a Deferred that fails with the error that it returns. Runs on the main actor;
@@ -215,7 +209,7 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         mapError(
-            on: MainActorDispatcher(), { error in MainActor.assumeIsolated { transform(error) } },
+            on: .mainActor, { error in MainActor.assumeIsolated { transform(error) } },
             fileID: fileID, line: line)
     }
 
@@ -226,9 +220,7 @@ extension Deferred {
     public func finally(
         on _: MainActor.Type, _ finalizer: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
     ) -> Deferred<Value> {
-        finally(on: MainActorDispatcher()) { result in
-            MainActor.assumeIsolated { finalizer(result) }
-        }
+        finally(on: .mainActor) { result in MainActor.assumeIsolated { finalizer(result) } }
     }
 }
 
@@ -261,4 +253,9 @@ package struct MainActorDispatcher: Dispatcher, Equatable {
             Self.unfinishedCount.subtract(1, ordering: .releasing)
         }
     }
+}
+
+extension Dispatcher where Self == MainActorDispatcher {
+    @usableFromInline
+    package static var mainActor: MainActorDispatcher { MainActorDispatcher() }
 }

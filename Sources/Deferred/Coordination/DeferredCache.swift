@@ -55,7 +55,16 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         while true {
             let bucket = buckets.withLock { $0[hash] } ?? []
             guard let entry = bucket.first(where: { $0.key == key }) else {
-                let (entry, shared, resolver) = newEntry(key, hash, fileID, line)
+                let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
+                let entry = Entry(key, hash)
+                let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
+                let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
+                    finish(entry, input.result())
+                    return input.copy()
+                }
+                let keeper: Deferred<Value> = shared.attach(nil, site.of(.hidden)) { $0.copy() }
+                for part in [shared, keeper] { part.disownFailure() }
+                entry.share(shared, keeper)
                 guard insert(entry, ifUnchanged: bucket) else {
                     entry.end()
                     continue
@@ -110,23 +119,6 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     public var keptCount: Int { allEntries.count { $0.isKept } }
 
     private var allEntries: [Entry] { buckets.withLock { $0 }.values.flatMap { $0 } }
-
-    /// Returns an entry whose source is to follow a request, with one consumer.
-    private func newEntry(
-        _ key: Key, _ hash: Int, _ fileID: StaticString, _ line: UInt
-    ) -> (Entry, shared: Deferred<Value>, Resolver<Value>) {
-        let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-        let entry = Entry(key, hash)
-        let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
-        let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
-            finish(entry, input.result())
-            return input.copy()
-        }
-        let keeper: Deferred<Value> = shared.attach(nil, site.of(.hidden)) { $0.copy() }
-        for part in [shared, keeper] { part.disownFailure() }
-        entry.share(shared, keeper)
-        return (entry, shared, resolver)
-    }
 
     /// Adds a new entry unless its bucket has changed since it was looked at.
     private func insert(_ entry: Entry, ifUnchanged bucket: [Entry]) -> Bool {

@@ -54,8 +54,14 @@ public final class DeferredFilesystemLock: Sendable {
     public func acquire(
         timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Permit> {
-        let permit = self.line.acquire(fileID: fileID, line: line)
-            .then({ [self] place in lockWhenFree(place) }, fileID: fileID, line: line)
+        let permit = self.line.acquire(fileID: fileID, line: line).then(
+            { [self] place in
+                // Only the first in the queue of this process tries until it has locked the file.
+                Deferred<Permit>.retry(
+                    attempts: .max, delay: .custom { [interval] _, _ in interval }, on: dispatcher,
+                    when: { if case Failure.held = $0 { true } else { false } },
+                    { [self] in .resolved(try lock(place)) })
+            }, fileID: fileID, line: line)
         guard let timeout else { return permit }
         return permit.timeout(
             timeout, on: dispatcher,
@@ -69,7 +75,7 @@ public final class DeferredFilesystemLock: Sendable {
         timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        acquire(timeout: timeout, fileID: fileID, line: line).running(body, fileID, line)
+        acquire(timeout: timeout, fileID: fileID, line: line).running({ _ in try body() }, fileID, line)
     }
 
     /// Waits for the lock, runs `body`, and releases the lock when it has returned. May be left unused: a
@@ -79,24 +85,16 @@ public final class DeferredFilesystemLock: Sendable {
         timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        acquire(timeout: timeout, fileID: fileID, line: line).syncRunning(body, fileID, line)
+        run(timeout: timeout, { Deferred(catching: body) }, fileID: fileID, line: line)
     }
 
     /// Waits for the lock, runs an asynchronous `body` in a Task, and releases the lock when that has ended. A
-    /// cancel cancels the Task.
+    /// cancel cancels the Task, and fails the returned Deferred at once; the lock is released when `body` has returned.
     public func asyncRun<T: Sendable>(
         timeout: Duration? = nil, _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
         acquire(timeout: timeout, fileID: fileID, line: line).asyncRunning(body, fileID, line)
-    }
-
-    /// Tries until it has locked the file. Only the first in the queue of this process does this.
-    private func lockWhenFree(_ place: DeferredLock.Permit) -> Deferred<Permit> {
-        .retry(
-            attempts: .max, delay: .custom { [interval] _, _ in interval }, on: dispatcher,
-            when: { if case Failure.held = $0 { true } else { false } },
-            { [self] in .resolved(try lock(place)) })
     }
 
     private func lock(_ place: DeferredLock.Permit) throws(Failure) -> Permit {
@@ -126,10 +124,15 @@ extension DeferredFilesystemLock {
 
         /// Releases the lock. The next in the queue of this process acquires it as described at
         /// ``DeferredSemaphore/Permit/release()``. Calling it again does nothing.
-        public func release() {
-            guard let held = held.withLock({ $0.take() }) else { return }
+        public func release() { takePlace()?.release() }
+
+        func release(in loop: inout DrainLoop) { takePlace()?.release(in: &loop) }
+
+        /// Releases the file, once, and returns the place in the queue of this process.
+        private func takePlace() -> DeferredLock.Permit? {
+            guard let held = held.withLock({ $0.take() }) else { return nil }
             held.file.release()
-            held.place.release()
+            return held.place
         }
 
         var isAwaited: Bool { held.withLock { $0?.place }?.isAwaited ?? false }

@@ -40,10 +40,10 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     deinit { storage.end(with: .abandoned) }
 
     /// How many elements may wait in the queue; nil for no limit.
-    public var size: Int? { storage.size }
+    public var size: Int? { storage.state.withLock { $0.size } }
 
     /// How many callers may wait for an element; nil for no limit.
-    public var backlog: Int? { storage.backlog }
+    public var backlog: Int? { storage.state.withLock { $0.backlog } }
 
     /// The elements that wait in the queue, the next one first.
     public var elements: [Element] { storage.state.withLock { $0.elements.elements } }
@@ -58,7 +58,7 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     public var sendingCount: Int { storage.state.withLock { $0.senders.count } }
 
     /// Whether ``finish()`` was called. There may still be elements in the queue.
-    public var isFinished: Bool { storage.state.withLock { $0.end != nil } }
+    public var isFinished: Bool { storage.state.withLock { $0.end == .finished } }
 
     /// Delivers `element` to the caller that has waited longest, whose callbacks run before this returns, or keeps it
     /// in the queue.
@@ -66,7 +66,6 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// Throws ``DeferredError/queueOverflow(size:)`` if the queue is full, and ``DeferredError/finished`` after
     /// ``finish()``; the element is not kept then.
     public func put(_ element: Element) throws {
-        if let invalid = storage.invalidArgument { throw invalid }
         storage.perform(try storage.state.withLock { state throws in try state.put(element) })
     }
 
@@ -101,7 +100,7 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// removes it from the queue; it takes no element. Once settled, the Deferred has the element: a cancel of what is
     /// attached to it does not return that, as `run` does.
     public func get(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Element> {
-        storage.get(fileID, line)
+        storage.next(isWorker: false, fileID, line) { item in item.element }
     }
 
     /// Returns the element that has waited longest, if there is one.
@@ -145,9 +144,7 @@ extension DeferredQueue {
         stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        work(stopsOnFailure, on: nil, fileID, line) { element in
-            Deferred(following: { Deferred(waitingFor: try body(element)) })
-        }
+        work(stopsOnFailure, on: nil, fileID, line) { Deferred(waitingFor: try body($0)) }
     }
 
     /// Starts a worker whose `body` runs on the main actor. Otherwise behaves as `run` without `on:`.
@@ -156,10 +153,8 @@ extension DeferredQueue {
         _ body: @escaping @MainActor @Sendable (Element) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        work(stopsOnFailure, on: MainActorDispatcher(), fileID, line) { element in
-            Deferred(following: {
-                Deferred(waitingFor: try MainActor.assumeIsolated { try body(element) })
-            })
+        work(stopsOnFailure, on: .mainActor, fileID, line) { element in
+            Deferred(waitingFor: try MainActor.assumeIsolated { try body(element) })
         }
     }
 
@@ -176,13 +171,13 @@ extension DeferredQueue {
 
     private func work(
         _ stopsOnFailure: Bool, on place: (any Dispatcher)?, _ fileID: StaticString, _ line: UInt,
-        _ start: @escaping @Sendable (Element) -> Deferred<Void>
+        _ start: @escaping @Sendable (Element) throws -> Deferred<Void>
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
-        return AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { [storage] isCancelled in
+        return AsyncLoop.deferred(fileID, line) { [storage] isCancelled in
             // An error of a job is none of the queue's: one that fails with `.finished` does not end the worker.
             storage.delivery(fileID, line).loopStep(on: place) { delivery in
-                start(delivery.take()).attach(nil, site) { input -> Link.Payload in
+                Deferred(following: { try start(delivery.take()) }).attach(nil, site) { input in
                     if let error = input.error {
                         if stopsOnFailure || isCancelled() { return input.copy() }
                         if !input.isOfCancelledWork, !(error is CancellationError) {

@@ -33,6 +33,10 @@ public final class DeferredSemaphore: Sendable {
             if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }
         }
 
+        func release(in loop: inout DrainLoop) {
+            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack(in: &loop) }
+        }
+
         var isAwaited: Bool { semaphore.waitingCount > 0 }
 
         deinit { release() }
@@ -125,8 +129,19 @@ public final class DeferredSemaphore: Sendable {
         grant()
     }
 
+    /// As `takeBack()`; `loop` notifies the next in the queue, later (F6).
+    private func takeBack(in loop: inout DrainLoop) {
+        state.withLock { $0.free += 1 }
+        // What follows is not part of what the holder's finalizers wait for.
+        let scope = loop.scope.take()
+        grant { waiter, permit in
+            if let source = waiter.right.source { loop.settle(source: source, .value(permit)) }
+        }
+        loop.scope = scope
+    }
+
     /// Grants free permits to waiting callers.
-    private func grant() {
+    private func grant(_ resolve: (Resolver<Permit>, Permit) -> Void = { _ = $0.resolve($1) }) {
         let thread = Platform.currentThread
         let isInside = state.withLock { state in
             if state.grantingThreads.contains(thread) { return true }
@@ -140,7 +155,7 @@ public final class DeferredSemaphore: Sendable {
                 state.withLock { $0.free += 1 }
             } else {
                 // Cancelled meanwhile, it does not take the permit, whose `deinit` releases it.
-                waiter.resolve(Permit(self))
+                resolve(waiter, Permit(self))
             }
         }
     }
@@ -157,7 +172,7 @@ extension DeferredSemaphore {
         _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        acquire(fileID: fileID, line: line).running(body, fileID, line)
+        acquire(fileID: fileID, line: line).running({ _ in try body() }, fileID, line)
     }
 
     /// Waits for a permit, runs `body`, and releases the permit when it has returned. Otherwise behaves as the
@@ -167,11 +182,12 @@ extension DeferredSemaphore {
         _ body: @escaping @Sendable () throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        acquire(fileID: fileID, line: line).syncRunning(body, fileID, line)
+        run({ Deferred(catching: body) }, fileID: fileID, line: line)
     }
 
     /// Waits for a permit, runs an asynchronous `body` in a Task, and releases the permit when that has ended. A
-    /// cancel while `body` runs cancels the Task. Otherwise behaves as `run`.
+    /// cancel while `body` runs cancels the Task and fails the returned Deferred at once; the permit is released when
+    /// `body` has returned. Otherwise behaves as `run`.
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -185,16 +201,8 @@ protocol ReleasablePermit: Sendable {
     /// Whether others wait for it.
     var isAwaited: Bool { get }
     func release()
-}
-
-/// A permit that the engine releases when the Deferred that its holder waits for is settled.
-final class HeldPermit: Sendable {
-    private let permit: any ReleasablePermit
-
-    init(_ permit: any ReleasablePermit) { self.permit = permit }
-
-    var isAwaited: Bool { permit.isAwaited }
-    func release() { permit.release() }
+    /// As `release()`; `loop` notifies the next in the queue, later (F6).
+    func release(in loop: inout DrainLoop)
 }
 
 /// The one implementation of `run` for ``DeferredLock``, ``DeferredSemaphore`` and ``DeferredFilesystemLock``.
@@ -203,33 +211,55 @@ extension Deferred where Value: ReleasablePermit {
     /// that `body` returns is settled, before callbacks further down the chain run, except those of a list that
     /// then cancels what remains (C7).
     func running<R: DeferredConvertible>(
-        _ body: @escaping @Sendable () throws -> R, _ fileID: StaticString, _ line: UInt
+        _ body: @escaping @Sendable (Value) throws -> R, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<R.Value> {
-        then(
+        let held = SpinLocked<Value?>(nil)
+        let work = then(
             { permit in
-                let work = Deferred<R.Value>(following: body, fileID: fileID, line: line).link
-                let site = DeferredDiagnostic.Location(.always, fileID, line)
-                let release = Link.Payload(.release, retaining: HeldPermit(permit))
-                return Deferred<R.Value>(work.attach(release, site))
+                held.withLock { $0 = permit }
+                return try body(permit)
             }, fileID: fileID, line: line)
+        // On the loop that notifies this caller, also where the body's Deferred was settled already (no recursion).
+        let end: @Sendable (inout DrainLoop) -> Void = { held.withLock { $0.take() }?.release(in: &$0) }
+        let release = Link.Payload.hook { loop, link in
+            // If a list may now cancel those that wait for it, the list comes first: none of them starts only to be
+            // cancelled (C7).
+            let isAwaited = held.withLock { $0 }?.isAwaited == true
+            if isAwaited, link.leadsToCancellingList { loop.jobs.last.append(end) } else { end(&loop) }
+        }
+        let site = DeferredDiagnostic.Location(.always, fileID, line)
+        // By way of one link more, the next holder's callback comes before those of this one, as Twisted's does.
+        return Deferred<R.Value>(work.link.attach(release, site).attach(.adopt, site))
     }
 
-    /// Returns the outcome of `body`, which runs once the permit is there; the permit is released when it returns.
-    func syncRunning<T: Sendable>(
-        _ body: @escaping @Sendable () throws -> T, _ fileID: StaticString, _ line: UInt
-    ) -> Deferred<T> {
-        map(
-            { permit in
-                defer { permit.release() }
-                return try body()
-            }, fileID: fileID, line: line)
-    }
-
-    /// Returns the outcome of `body`, which runs in a Task once the permit is there; the permit is released when the
-    /// Task has ended.
+    /// As `running`, with a body in a Task: a cancel ends the Deferred before the Task, which has the permit until it
+    /// has ended.
     func asyncRunning<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<T> {
-        running({ Deferred<T>(operation: body, fileID: fileID, line: line) }, fileID, line)
+        map({ PermitOfTwo(base: $0) }, fileID: fileID, line: line).running(
+            { permit in
+                let operation = { @Sendable () async throws -> T in
+                    defer { permit.release() }
+                    return try await body()
+                }
+                return Deferred<T>(operation: operation, fileID: fileID, line: line)
+            }, fileID, line)
+    }
+}
+
+/// A permit that two have, and that is released when both have released it.
+private final class PermitOfTwo<Base: ReleasablePermit>: ReleasablePermit {
+    private let base: Base
+    private let holders = Atomic(2)
+
+    init(base: Base) { self.base = base }
+
+    var isAwaited: Bool { base.isAwaited }
+
+    func release() { DrainLoop.with { release(in: &$0) } }
+
+    func release(in loop: inout DrainLoop) {
+        if holders.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { base.release(in: &loop) }
     }
 }

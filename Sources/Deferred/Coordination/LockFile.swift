@@ -35,11 +35,11 @@ struct LockFile {
         (folder, name) = try Self.openFolder(of: path)
         // In each round that does not return, another process has released the lock at that very moment.
         for _ in 0..<1000 {
-            let file = try Self.open(name, in: folder, O_RDWR | O_CREAT)
-            try Self.lock(file)
-            guard try Self.isAt(name, in: folder, file) else { continue }
-            predecessor = try Self.owner(file)
-            try Self.write("\(getpid())\n", file)
+            let file = try Descriptor(regular: name, in: folder, O_RDWR | O_CREAT)
+            try file.lock()
+            guard try file.isAt(name, in: folder) else { continue }
+            predecessor = try file.owner()
+            try file.write("\(getpid())\n")
             self.file = file
             return
         }
@@ -50,14 +50,14 @@ struct LockFile {
     ///
     /// Between the check and the removal, no process that respects the lock changes the file.
     func release() {
-        if (try? Self.isAt(name, in: folder, file)) == true { unlinkat(folder.number, name, 0) }
+        if (try? file.isAt(name, in: folder)) == true { unlinkat(folder.number, name, 0) }
         flock(file.number, LOCK_UN)
     }
 
     /// Returns the process that has the lock on the file at `path`, or had it when it died, if its number can be read.
     static func owner(at path: String) -> Int32? {
         guard let (folder, name) = try? openFolder(of: path) else { return nil }
-        return try? owner(open(name, in: folder, O_RDONLY))
+        return try? Descriptor(regular: name, in: folder, O_RDONLY).owner()
     }
 
     static var currentProcess: Int32 { getpid() }
@@ -83,62 +83,6 @@ struct LockFile {
         return (try Descriptor(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY), name)
     }
 
-    /// Opens a regular file without following symbolic links.
-    private static func open(
-        _ name: String, in folder: Descriptor, _ access: CInt
-    ) throws(Failure) -> Descriptor {
-        // Without O_NONBLOCK, opening a pipe would wait for its other end.
-        let file = try Descriptor(folder.number, name, access | O_NOFOLLOW | O_NONBLOCK)
-        var status = stat()
-        guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw .unusable("it is not a regular file")
-        }
-        return file
-    }
-
-    private static func lock(_ file: Descriptor) throws(Failure) {
-        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
-            if errno == EWOULDBLOCK { throw .held(by: try? owner(file)) }
-            if errno != EINTR { throw .unusable(reason()) }
-        }
-    }
-
-    private static func isAt(
-        _ name: String, in folder: Descriptor, _ file: Descriptor
-    ) throws(Failure) -> Bool {
-        var (open, named) = (stat(), stat())
-        guard fstat(file.number, &open) == 0 else { throw .unusable(reason()) }
-        guard fstatat(folder.number, name, &named, AT_SYMLINK_NOFOLLOW) == 0 else {
-            if errno == ENOENT { return false }
-            throw .unusable(reason())
-        }
-        return open.st_dev == named.st_dev && open.st_ino == named.st_ino
-    }
-
-    /// Returns the process number in the file; nil if it is empty. A file with other contents is foreign and must not
-    /// be overwritten.
-    private static func owner(_ file: Descriptor) throws(Failure) -> Int32? {
-        var bytes = [UInt8](repeating: 0, count: 32)
-        let count = pread(file.number, &bytes, bytes.count, 0)
-        guard count >= 0 else { throw .unusable(reason()) }
-        if count == 0 { return nil }
-        let text = String(decoding: bytes[..<count], as: UTF8.self)
-        guard text.last == "\n", let owner = Int32(text.dropLast()), owner > 0 else {
-            throw .unusable("it exists and is not a lock file")
-        }
-        return owner
-    }
-
-    private static func write(_ text: String, _ file: Descriptor) throws(Failure) {
-        let bytes = Array(text.utf8)
-        // Written in one piece, and truncated only then, so that a concurrent reader sees a number.
-        guard pwrite(file.number, bytes, bytes.count, 0) == bytes.count,
-            ftruncate(file.number, off_t(bytes.count)) == 0
-        else { throw .unusable(reason()) }
-    }
-
-    private static func reason() -> String { String(cString: strerror(errno)) }
-
     /// An open file or folder, which is closed when this is released.
     private final class Descriptor: Sendable {
         let number: CInt
@@ -150,11 +94,60 @@ struct LockFile {
             } while number < 0 && errno == EINTR
             guard number >= 0 else {
                 let isLink = errno == ELOOP && flags & O_NOFOLLOW != 0
-                throw .unusable(isLink ? "it is a symbolic link" : reason())
+                throw .unusable(isLink ? "it is a symbolic link" : Self.reason())
             }
             self.number = number
         }
 
+        /// Opens a regular file without following symbolic links.
+        convenience init(regular name: String, in folder: Descriptor, _ access: CInt) throws(Failure) {
+            // Without O_NONBLOCK, opening a pipe would wait for its other end.
+            try self.init(folder.number, name, access | O_NOFOLLOW | O_NONBLOCK)
+            var status = stat()
+            guard fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                throw .unusable("it is not a regular file")
+            }
+        }
+
         deinit { close(number) }
+
+        func lock() throws(Failure) {
+            while flock(number, LOCK_EX | LOCK_NB) != 0 {
+                if errno == EWOULDBLOCK { throw .held(by: try? owner()) }
+                if errno != EINTR { throw .unusable(Self.reason()) }
+            }
+        }
+
+        func isAt(_ name: String, in folder: Descriptor) throws(Failure) -> Bool {
+            var (open, named) = (stat(), stat())
+            guard fstat(number, &open) == 0,
+                fstatat(folder.number, name, &named, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT
+            else { throw .unusable(Self.reason()) }
+            return open.st_dev == named.st_dev && open.st_ino == named.st_ino
+        }
+
+        /// Returns the process number in the file; nil if it is empty. A file with other contents is foreign and must
+        /// not be overwritten.
+        func owner() throws(Failure) -> Int32? {
+            var bytes = [UInt8](repeating: 0, count: 32)
+            let count = pread(number, &bytes, bytes.count, 0)
+            guard count >= 0 else { throw .unusable(Self.reason()) }
+            if count == 0 { return nil }
+            let text = String(decoding: bytes[..<count], as: UTF8.self)
+            guard text.last == "\n", let owner = Int32(text.dropLast()), owner > 0 else {
+                throw .unusable("it exists and is not a lock file")
+            }
+            return owner
+        }
+
+        func write(_ text: String) throws(Failure) {
+            let bytes = Array(text.utf8)
+            // Written in one piece, and truncated only then, so that a concurrent reader sees a number.
+            guard pwrite(number, bytes, bytes.count, 0) == bytes.count,
+                ftruncate(number, off_t(bytes.count)) == 0
+            else { throw .unusable(Self.reason()) }
+        }
+
+        private static func reason() -> String { String(cString: strerror(errno)) }
     }
 }

@@ -21,27 +21,15 @@ final class QueueStorage<Element: Sendable>: Sendable {
         var entered: (ticket: Ticket, resolver: Resolver<Void>)?
     }
 
-    let size: Int?
-    let backlog: Int?
     let state: SpinLocked<State>
 
     init(size: Int?, backlog: Int?) {
-        self.size = size
-        self.backlog = backlog
-        state = SpinLocked(State(size: size ?? .max, backlog: backlog ?? .max))
-    }
-
-    var invalidArgument: DeferredError? {
-        if let size, size < 0 { return .invalidArgument("a queue's size must not be negative, is \(size)") }
-        if let backlog, backlog < 0 {
-            return .invalidArgument("a queue's backlog must not be negative, is \(backlog)")
+        var state = State(size: size, backlog: backlog)
+        for (name, count) in [("size", size), ("backlog", backlog)] {
+            guard let count, count < 0 else { continue }
+            state.end = .invalidArgument("a queue's \(name) must not be negative, is \(count)")
         }
-        return nil
-    }
-
-    /// Returns the next element to a caller.
-    func get(_ fileID: StaticString, _ line: UInt) -> Deferred<Element> {
-        next(isWorker: false, fileID, line) { item in item.element }
+        self.state = SpinLocked(state)
     }
 
     /// Returns the next element to a worker.
@@ -52,10 +40,10 @@ final class QueueStorage<Element: Sendable>: Sendable {
         return delivery
     }
 
-    private func next<R>(
+    /// Returns what `result` makes of the next element, for a worker or another caller.
+    func next<R>(
         isWorker: Bool, _ fileID: StaticString, _ line: UInt, _ result: (Item) -> R
     ) -> Deferred<R> {
-        if let invalidArgument { return .rejected(invalidArgument, fileID: fileID, line: line) }
         func take(_ waiter: (Ticket, Getter)?) -> State.Decision {
             let (decision, effects) = state.withLock { $0.get(waiter, isWorker) }
             perform(effects)
@@ -82,19 +70,17 @@ final class QueueStorage<Element: Sendable>: Sendable {
 
     /// Waits for room for an element.
     func send(_ element: Element, _ fileID: StaticString, _ line: UInt) -> Deferred<Void> {
-        if let invalidArgument { return .rejected(invalidArgument, fileID: fileID, line: line) }
         let ticket = state.withLock { $0.elements.reserve() }
         let (deferred, resolver) = Deferred<Void>.withResolver(
             canceller: { [weak self] resolver in
                 // A call of `send` whose element was delivered succeeds, also if it is cancelled now (Q4).
                 if let self, !withdraw(ticket) { resolver.resolve() }
             }, fileID: fileID, line: line)
-        let effects = state.withLock { $0.send((ticket, element), resolver) }
-        guard let effects else {
-            resolver.reject(DeferredError.finished, fileID: fileID, line: line)
-            return deferred
+        do {
+            perform(try state.withLock { state throws in try state.send((ticket, element), resolver) })
+        } catch {
+            resolver.reject(error, fileID: fileID, line: line)
         }
-        perform(effects)
         return deferred
     }
 
@@ -113,7 +99,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
 
     /// Ends the queue. Calls that wait for an element fail; those that wait for room do not, as workers make room.
     func end(with error: DeferredError) {
-        if state.withLock({ $0.end(with: error) }) { refuseWaiting() }
+        state.withLock { $0.end = $0.end ?? error }
+        refuseWaiting()
     }
 
     /// Records that an element on its way was received: on `thread`, or by a worker.
@@ -162,37 +149,32 @@ extension QueueStorage {
     /// What the queue contains, and which calls wait. There is never an element, or a call of `send`, beside a call
     /// that waits for an element; and no call of `send` where there is room.
     struct State {
-        let size: Int
-        let backlog: Int
+        let size: Int?
+        let backlog: Int?
         var elements = CancellableFIFO<Element>()
         /// By the tickets that their elements have.
         var senders = CancellableFIFO<(element: Element, resolver: Resolver<Void>)>()
         /// The calls of `send` whose elements have entered, and which have not been resolved yet.
         var entering: Set<Ticket> = []
         var getters = CancellableFIFO<Getter>()
-        /// Why the queue has ended, if it has.
+        /// Why the queue has ended, or accepts no use at all; nil before that.
         var end: DeferredError?
         /// Of each element on its way, which may yet return (Q2), the thread that delivers it: within its callbacks,
         /// which run on that thread, the element has been received. Nil for one that a worker has yet to take.
         var deliveries: [UInt?] = []
 
-        init(size: Int, backlog: Int) {
-            self.size = size
-            self.backlog = backlog
-        }
-
         enum Decision: Sendable { case element(Item), wait(Ticket), refuse(DeferredError) }
 
         mutating func put(_ element: Element) throws -> Effects {
             if let end { throw end }
-            guard hasRoom else { throw DeferredError.queueOverflow(size: size) }
+            // One that is sent waits behind those that wait already.
+            if let size, !hasRoom || !senders.isEmpty { throw DeferredError.queueOverflow(size: size) }
             elements.append(element)
             return settle()
         }
 
-        /// Returns nil if the queue has ended.
-        mutating func send(_ item: Item, _ resolver: Resolver<Void>) -> Effects? {
-            if end != nil { return nil }
+        mutating func send(_ item: Item, _ resolver: Resolver<Void>) throws -> Effects {
+            if let end { throw end }
             senders.insert((item.element, resolver), at: item.ticket)
             return settle()
         }
@@ -206,7 +188,7 @@ extension QueueStorage {
                 return (.element(item), effects)
             }
             if let end, !mayReturn { return (.refuse(end), effects) }
-            if getters.count >= backlog {
+            if let backlog, getters.count >= backlog {
                 return (.refuse(.queueUnderflow(backlog: backlog)), effects)
             }
             guard let waiter else { return (.wait(getters.reserve()), effects) }
@@ -246,23 +228,13 @@ extension QueueStorage {
             return getters.popFirst().map { ($0.element, end) }
         }
 
-        /// Returns whether this call ended the queue.
-        mutating func end(with error: DeferredError) -> Bool {
-            guard end == nil else { return false }
-            end = error
-            return true
-        }
-
-        /// Whether an element may be put now. One that is sent waits behind those that wait already.
-        private var hasRoom: Bool { senders.isEmpty && (elements.count < size || !getters.isEmpty) }
+        private var hasRoom: Bool { elements.count < size ?? .max || !getters.isEmpty }
 
         /// Delivers the first element if a call waits for it, and lets the next one enter where there is room. One
         /// change makes no more than one of each necessary.
         mutating func settle() -> Effects {
             var effects = Effects()
-            if !senders.isEmpty, elements.count < size || !getters.isEmpty,
-                let (ticket, sender) = senders.popFirst()
-            {
+            if hasRoom, let (ticket, sender) = senders.popFirst() {
                 elements.insert(sender.element, at: ticket)
                 entering.insert(ticket)
                 effects.entered = (ticket, sender.resolver)

@@ -10,12 +10,8 @@ extension Link {
     }
 
     /// Runs `body` when this link is drained, after what was attached before, without consuming it.
-    func observe(_ body: @escaping @Sendable () -> Void) {
-        let step = Payload.step { _ in
-            body()
-            return .value(())
-        }
-        let observer = Link(.waiting, step, made.of(.hidden))
+    func observe(_ body: @escaping @Sendable (_ loop: inout DrainLoop) -> Void) {
+        let observer = Link(.waiting, .hook { loop, _ in body(&loop) }, made.of(.hidden))
         observer.onlyObserves = true
         attach(observer)
     }
@@ -31,9 +27,7 @@ extension Link {
         }
         // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
         if word & Word.draining != 0 { consumer.upstream = Upstream(self) }
-        var loop = DrainLoop()
-        loop.append(consumer, to: self, word)
-        loop.run()
+        DrainLoop.with { $0.append(consumer, to: self, word) }
     }
 
     /// Makes an idle, settled link `draining`: the caller runs a step in place and becomes responsible for
@@ -65,11 +59,7 @@ extension Link {
             consumer = Link(.settled, answer, site)
         }
         let consumers = takeListOrBecomeIdle(true)
-        if !consumers.isEmpty {
-            var loop = DrainLoop()
-            loop.drainRetained(self, consumers)
-            loop.run()
-        }
+        if !consumers.isEmpty { DrainLoop.with { $0.drainRetained(self, consumers) } }
         return consumer
     }
 
@@ -164,11 +154,10 @@ extension Link {
     /// The Task was cancelled: resumes it, unless it has the outcome. From then on the link handles no
     /// failure (U1), and cancels upstream as a consumer does (C3), once it is attached.
     func cancelAwait() {
-        var payload = Payload.noOp
         let word = lock()
-        guard self.payload.kind == .awaiting else { return unlock(word) }
-        swap(&payload, &self.payload)
+        guard payload.kind == .awaiting else { return unlock(word) }
+        let awaiting = exchangePayload(with: .noOp)
         unlock(word)
-        if payload.resume() { cancel() }
+        if awaiting.resume() { cancel() }
     }
 }

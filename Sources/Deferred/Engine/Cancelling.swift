@@ -10,39 +10,28 @@ internal import Synchronization
 /// several comes first to those that wait, and to all before it takes effect on others (`putsOff`).
 /// ``CancelRequest`` says why no cancel is lost.
 extension DrainLoop {
-    /// Cancels several links as one (C7), after the cancel that is in progress on this loop, if there is one.
-    mutating func cancel(_ roots: some Collection<Link>) {
+    /// Begins requests at their roots, as one cancel (C7): new ones, or those that were left in a link whose
+    /// transition has ended. If a cancel is in progress on this loop, they are part of that.
+    mutating func begin(_ requests: some Collection<CancelRequest>) {
+        if requests.isEmpty { return }
         let isFirst = cancelInProgress == .none
-        if isFirst { cancelInProgress = roots.count > 1 ? .ofSeveral : .ofOne }
-        for root in roots { if isFirst { walk(CancelRequest(root)) } else { enqueue(CancelRequest(root)) } }
+        if isFirst { cancelInProgress = requests.count > 1 ? .ofSeveral : .ofOne }
+        for request in requests { if isFirst { climb(request) } else { enqueue(request) } }
         if isFirst { finishCancelling() }
-    }
-
-    /// Begins a request at its root, after those that are in progress on this loop: a new one, or one that
-    /// was left in a link whose transition has ended.
-    mutating func begin(_ request: CancelRequest) {
-        if cancelInProgress != .none { return enqueue(request) }
-        cancelInProgress = .ofOne
-        walk(request)
-        finishCancelling()
-    }
-
-    private mutating func walk(_ request: CancelRequest) {
-        var request = request
-        while !climb(&request) {}
     }
 
     /// Runs requests, and what they claim and detach, until there are none.
     private mutating func finishCancelling() {
         while true {
             if let request = others?.requests.popFirst() ?? others?.postponed.popFirst() {
-                walk(request)
+                climb(request)
             } else if let source = others?.claimedWaiting.popFirst() ?? others?.claimed.popFirst() {
                 runCanceller(of: source)
             } else if let link = others?.detached.popFirst() {
-                // Its step runs with the error as if that had come from upstream.
+                // Its step runs with the error as if that had come from upstream. Requests that came since begin
+                // again after it.
                 let word = link.lock()
-                link.take(on: thread)
+                _ = link.state.run()
                 performCancelled(link, word)
             } else {
                 break
@@ -61,8 +50,9 @@ extension DrainLoop {
     private static let greatestReturns = 8
 
     /// Moves up from the root until the error has entered the chain or the request has been left in a link.
-    /// Returns false if it has to begin again at the root, since another thread has changed the chain.
-    private mutating func climb(_ request: inout CancelRequest) -> Bool {
+    /// Begins again at the root if another thread has changed the chain.
+    private mutating func climb(_ request: CancelRequest) {
+        var request = request
         var link = request.root
         /// How often it has come back to its root.
         var returns = 0
@@ -71,10 +61,8 @@ extension DrainLoop {
         while true {
             let word = locked.take() ?? link.lock()
             // The drain loop ends the mark of a root that it notifies under this lock.
-            if link === request.root && !request.isOpen {
-                link.unlock(word)
-                return true
-            }
+            if link === request.root && !request.isOpen { return link.unlock(word) }
+            let isOver: Bool
             switch link.phase {
             case .detached where link.activeThread == thread:
                 // About to run its step with the error.
@@ -82,11 +70,10 @@ extension DrainLoop {
                 fallthrough
             case .settled, .bypassed:
                 // The root; any other link was found pending in the critical section that locked it.
-                link.unlock(word)
-                return true
+                return link.unlock(word)
             case .dispatched: return interrupt(link, word, for: request)
-            case .running, .detached: return leave(&request, in: link, word)
-            case .source: return cancelSource(link, word, &request)
+            case .running, .detached: isOver = leave(&request, in: link, word)
+            case .source: isOver = cancelSource(link, word, &request)
             case .waiting:
                 guard let upstream = link.upstream.retained() else {
                     return interrupt(link, word, for: request)
@@ -102,12 +89,15 @@ extension DrainLoop {
                     continue
                 }
                 let removal = upstream.removeConsumer(link, always: isCyclic)
-                guard case .onlyConsumer(let upstreamWord) = removal else {
-                    return end(&request, at: link, below: consume upstream, removal)
+                if case .onlyConsumer(let upstreamWord) = removal {
+                    locked = upstreamWord
+                    link = upstream
+                    continue
                 }
-                locked = upstreamWord
-                link = upstream
+                isOver = end(&request, at: link, below: consume upstream, removal)
             }
+            if isOver { return }
+            (link, returns) = (request.root, 0)
         }
     }
 
@@ -124,7 +114,7 @@ extension DrainLoop {
             let thread = thread
             // Not if another thread has its step.
             let isFirst = link.locked {
-                guard link.state.detach(markIsOpen: link.isMarkOpen) else { return false }
+                guard link.state.detach() else { return false }
                 link.activeThread = thread
                 link.upstream = .none
                 return true
@@ -146,23 +136,25 @@ extension DrainLoop {
             if upstream === request.root { return true }
             let word = link.lock()
             let isSame = link.upstream.isNone || link.upstream.isSame(as: upstream)
-            if link.phase == .waiting, isSame { return interrupt(link, word, for: request) }
-            link.unlock(word)
-            return false
+            guard link.phase == .waiting, isSame else {
+                link.unlock(word)
+                return false
+            }
+            interrupt(link, word, for: request)
+            return true
         }
     }
 
     /// Marks a locked link in place of the root, unless it is the root and protected, and unlocks it: the
     /// walk has ended. An observer of a list receives the outcome all the same: a list cancels pending
     /// inputs only.
-    private mutating func interrupt(_ link: Link, _ word: UInt, for request: CancelRequest) -> Bool {
-        if putsOff(request, at: link, word) { return true }
+    private mutating func interrupt(_ link: Link, _ word: UInt, for request: CancelRequest) {
+        if putsOff(request, at: link, word) { return }
         if link !== request.root || !link.isInterrupted {
             request.end()
             if link.payload.kind != .observer { link.state.interrupt() }
         }
         link.unlock(word)
-        return true
     }
 
     /// Leaves the request in a locked link in transition, and unlocks it. Returns false if the walk has to
@@ -246,7 +238,7 @@ extension DrainLoop {
         let inputs = list.takeObservers()
         let isOfSeveral = cancelInProgress == .ofSeveral
         if isOfSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
-        enqueue(.cancel(isOfSeveral ? [] : inputs, thenRelease: released))
+        jobs.append(.cancel(isOfSeveral ? [] : inputs, thenRelease: released))
     }
 
     /// Begins a request for each link by which a locked source follows another, and unlocks it.
@@ -254,7 +246,7 @@ extension DrainLoop {
         let following = source.coldState?.following ?? []
         source.unlock(word)
         if following.count > 1 { cancelInProgress = .ofSeveral }
-        for follower in following { CancelRequest(securing: follower).map { enqueue($0) } }
+        begin(CancelRequest.securing(following))
     }
 
     /// Runs a source's canceller, once, unless it was completed meanwhile. Fails the source if that did not
@@ -310,11 +302,13 @@ struct CancelRequest {
 
     init(_ root: Link) { self.root = root }
 
-    /// A request that is protected from the start: that of a source that follows others, which may be settled
-    /// by one of them before the request has reached the next. `nil` if there is nothing to do.
-    init?(securing follower: Link) {
-        self.init(follower)
-        guard secure() else { return nil }
+    /// Returns a request for each of the links by which a source follows others. They are protected from the
+    /// start: one of those may settle the source before the request has reached the next.
+    static func securing(_ followers: [Link]) -> [CancelRequest] {
+        followers.compactMap { follower in
+            var request = CancelRequest(follower)
+            return request.secure() ? request : nil
+        }
     }
 
     /// Whether the request has not ended.
@@ -355,7 +349,6 @@ final class CancelMark: Sendable {
 
 extension Link {
     /// Cancels this link, and runs what follows.
-    @usableFromInline
     func cancel() { Link.cancel(CollectionOfOne(self)) }
 
     /// Cancels several links as one (C7), and runs what follows.
@@ -363,9 +356,7 @@ extension Link {
         let recorded = Recording.isOn ? links.map { Recording.begin(.cancelling, of: $0) } : []
         defer { for subject in recorded.reversed() { Recording.end(subject) } }
         Abandonment.finishWaiting()
-        var loop = DrainLoop()
-        loop.cancel(links)
-        loop.run()
+        DrainLoop.with { $0.begin(links.lazy.map { CancelRequest($0) }) }
     }
 
     fileprivate var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
@@ -381,10 +372,10 @@ extension Link {
                 let hasRequests = link.coldState?.requests.contains { $0.root !== link && $0.isOpen } ?? false
                 isFound =
                     switch link.phase {
-                    case .waiting, .dispatched: link.isInterrupted
+                    case .waiting, .dispatched: link.isInterrupted || link.isDetached
                     case .running: hasRequests
                     case .source: hasRequests || link.state.marks.contains(.cancelled)
-                    case .settled: link.payload.error is CancellationError
+                    case .settled: link.payload.isCancellation
                     case .detached: true
                     case .bypassed: false
                     }

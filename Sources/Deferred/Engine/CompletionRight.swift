@@ -10,7 +10,6 @@ final class CompletionRight: Sendable {
     private let isCancellers: Bool
 
     /// The right to complete a new source.
-    @usableFromInline
     init(_ link: Link) {
         sourceReference = SourceReference(link)
         isCancellers = false
@@ -29,11 +28,9 @@ final class CompletionRight: Sendable {
     }
 
     /// The source, while it is pending.
-    @usableFromInline
     var source: Link? { sourceReference.source }
 
     /// Whether the source was cancelled (C2).
-    @usableFromInline
     var isCancelled: Bool { sourceReference.isCancelled }
 
     /// Completes the source; see `Link.complete`.
@@ -113,7 +110,6 @@ final class SourceReference: Sendable {
 
 extension Link {
     /// Sets the canceller of a new source.
-    @usableFromInline
     func setCanceller(_ canceller: @escaping @Sendable (CompletionRight) -> Void) {
         ensureColdState().canceller = canceller
     }
@@ -126,7 +122,7 @@ extension Link {
     /// Abandons the source whose last ``CompletionRight`` was released, unless something else settles it.
     func abandon() {
         let word = lock()
-        // A cancel that is under way settles it; what it follows still may.
+        // A cancel in progress settles it; what it follows still may.
         guard state.abandon(isFollowing: isFollowing) else { return unlock(word) }
         activeThread = Platform.currentThread
         unlock(word)
@@ -140,15 +136,9 @@ extension Link {
         standIn.activeThread = Platform.currentThread
         Abandonment.run(standIn)
     }
-
-    fileprivate func finishAbandonment() {
-        var loop = DrainLoop()
-        loop.settle(self, failingWith: .abandoned)
-        loop.run()
-    }
 }
 
-/// The abandonments under way on one thread, one within another.
+/// The abandonments in progress on one thread, one within another.
 ///
 /// A callback is released with what it captured, which may be the last reference to another source, and so on
 /// a million times. To a depth of 16, each abandonment runs within the one before, so that it is finished
@@ -175,8 +165,8 @@ struct Abandonment {
             slot.value = UnsafeMutableRawPointer(outermost)
             defer { slot.value = outer }
             outermost.pointee.depth += 1
-            link.finishAbandonment()
-            if outermost.pointee.depth == greatestDepth { finishWaiting(in: outermost) }
+            DrainLoop.with { $0.settle(link, failingWith: .abandoned) }
+            if outermost.pointee.depth == greatestDepth { finishWaiting() }
             outermost.pointee.depth -= 1
         }
     }
@@ -185,14 +175,12 @@ struct Abandonment {
     /// depth, since the callbacks that they run may call this again.
     static func finishWaiting() {
         guard let outermost = slot.value?.assumingMemoryBound(to: Abandonment.self),
-            !outermost.pointee.waiting.isEmpty, outermost.pointee.depth < 2 * greatestDepth
+            outermost.pointee.depth < 2 * greatestDepth
         else { return }
         outermost.pointee.depth += 1
-        finishWaiting(in: outermost)
+        while let next = outermost.pointee.waiting.popLast() {
+            DrainLoop.with { $0.settle(next, failingWith: .abandoned) }
+        }
         outermost.pointee.depth -= 1
-    }
-
-    private static func finishWaiting(in outermost: UnsafeMutablePointer<Abandonment>) {
-        while let next = outermost.pointee.waiting.popLast() { next.finishAbandonment() }
     }
 }

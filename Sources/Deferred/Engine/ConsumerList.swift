@@ -268,21 +268,18 @@ extension Link {
     /// Stops waiting, and cancels nothing; stays in a list that is being drained, with nothing to do. Returns
     /// false if the step has been taken, and runs or has run.
     func detach() -> Bool {
-        var loop = DrainLoop()
-        let detaches = loop.detachPending(self) || replaceStepWithNoOp()
-        loop.run()
-        return detaches
+        DrainLoop.with { $0.detachPending(self) || replaceStepWithNoOp() }
     }
 
     /// Replaces the step of this link with a no-op; the link stays queued as a consumer. Returns false if the
     /// step has been taken already.
     @discardableResult
     func replaceStepWithNoOp() -> Bool {
-        var payload = Payload.noOp
         let word = lock()
         let isWaiting = phase == .waiting
-        if isWaiting { swap(&payload, &self.payload) }
+        let released = isWaiting ? exchangePayload(with: .noOp) : .none
         unlock(word)
+        _ = consume released
         return isWaiting
     }
 }
@@ -293,19 +290,18 @@ extension DrainLoop {
     /// value, or if it has closed a cycle, with that error. Returns false if upstream is settled.
     @discardableResult
     mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
-        let upstreamNow: Link? = link.locked { link.phase == .waiting ? link.upstream.retained() : nil }
-        guard let upstream = upstreamNow, case .detached = upstream.removeConsumer(link, always: true) else {
-            return false
-        }
+        guard let upstream = link.waitedFor, case .detached = upstream.removeConsumer(link, always: true)
+        else { return false }
         defer { withExtendedLifetime(upstream) {} }
         let linkWord = link.lock()
         guard link.phase == .waiting else {
             link.unlock(linkWord)
             return true
         }
-        link.take(on: thread)
-        let step = link.takeStep()
-        finish(link, linkWord, isCyclic ? link.failure(.cycle) : .value(()), isAnswered: isCyclic)
+        let outcome = isCyclic ? link.failure(.cycle) : .value(())
+        _ = link.begin(on: thread)
+        let step = link.exchangePayload(with: .none)
+        finish(link, linkWord, outcome, isAnswered: isCyclic)
         _ = consume step
         return true
     }

@@ -43,7 +43,7 @@ final class DispatchedStep: @unchecked Sendable {
         payload = step
     }
 
-    deinit { end(isReleased: true) }
+    deinit { if submitted.load(ordering: .relaxed) != 0 { end(isReleased: true) } }
 
     /// Makes the link `dispatched`, and submits the work.
     ///
@@ -52,10 +52,10 @@ final class DispatchedStep: @unchecked Sendable {
     @inline(never)
     fileprivate func submit(_ link: Unmanaged<Link>, _ input: consuming Link.Payload, on thread: UInt) {
         guard let dispatcher else { preconditionFailure("a step is submitted once") }
-        let isCancelled = input.error is CancellationError
+        let isCancelled = input.isCancellation
         self.input = input
         link._withUnsafeGuaranteedRef { link in
-            if Recording.isOn { Recording.dispatched(link, to: destination.name) }
+            if Recording.isOn { Recording.note(link, .init(kind: .dispatched, queue: destination.name)) }
             let word = link.lock()
             // Requests that were left in it end with a mark. They are released after the lock.
             let requests = link.coldState?.requests.takeAll() ?? []
@@ -104,7 +104,7 @@ final class DispatchedStep: @unchecked Sendable {
         if !isReleased {
             swap(&result, &payload)
             result = Recording.isOn ? Recording.run(result, of: link, input) : result.run(input)
-        } else if input.error is CancellationError {
+        } else if input.isCancellation {
             result = .failure(CancellationError())
         }
         if submittingThread.load(ordering: .relaxed) == loop.thread {
@@ -112,7 +112,7 @@ final class DispatchedStep: @unchecked Sendable {
             // What a step that was released captured is released here, and may cancel the link.
             payload = result
         } else {
-            loop.concludeDispatched(link, result)
+            loop.concludeDispatched(consume link, result)
             loop.run()
         }
     }
@@ -158,7 +158,7 @@ extension DrainLoop {
         guard let link = step.ended.take() else { return }
         var result = Link.Payload.none
         swap(&result, &step.payload)
-        concludeDispatched(link, result)
+        concludeDispatched(consume link, result)
     }
 
     /// Continues with the result of a step that was submitted; `none` if its dispatcher has released it.

@@ -42,8 +42,8 @@ struct DrainLoop: ~Copyable {
         @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
         @exclusivity(unchecked) var detached: ArraySlice<Link> = []
-        /// Permits to be released after all jobs, those included that follow from them.
-        @exclusivity(unchecked) var permits: [HeldPermit] = []
+        /// What is to be done after all jobs, those included that follow from them.
+        @exclusivity(unchecked) var last: [@Sendable (inout DrainLoop) -> Void] = []
 
         var count: Int { jobs.count - start }
 
@@ -75,14 +75,16 @@ struct DrainLoop: ~Copyable {
         self.scope = consume scope
     }
 
-    // MARK: The queue
-
-    @inline(never)
-    mutating func enqueue(_ job: consuming Job) {
-        let jobs = jobs
-        if let (link, consumers) = next.take() { jobs.append(.drain(link, consumers, nil)) }
-        jobs.append(job)
+    /// Calls `body` with a new loop, and runs what it enqueues there and what follows from that.
+    @inline(__always)
+    static func with<R>(_ body: (inout DrainLoop) -> R) -> R {
+        var loop = DrainLoop()
+        let result = body(&loop)
+        loop.run()
+        return result
     }
+
+    // MARK: The queue
 
     /// Enqueues the notification of `consumers`, with the caller's reference to `link`.
     @inline(__always)
@@ -90,17 +92,17 @@ struct DrainLoop: ~Copyable {
         if next == nil && scope == nil && (others?.count ?? 0) == 0 {
             next = (link, consumers)
         } else {
-            enqueue(.drain(link, consumers, scope))
+            jobs.append(.drain(link, consumers, scope))
         }
     }
 
-    /// `others`, created if it is not there yet.
+    /// `others`, created if it is not there yet, with the job in `next`.
     var jobs: Jobs {
         @inline(never) mutating get {
-            if let others { return others }
-            let fresh = Jobs()
-            others = fresh
-            return fresh
+            let jobs = others ?? Jobs()
+            others = jobs
+            if let (link, consumers) = next.take() { jobs.append(.drain(link, consumers, nil)) }
+            return jobs
         }
     }
 
@@ -126,8 +128,8 @@ struct DrainLoop: ~Copyable {
                 continue
             }
             guard let job = others?.removeFirst() else {
-                guard let others, !others.permits.isEmpty else { return }
-                others.permits.removeFirst().release()
+                guard let others, !others.last.isEmpty else { return }
+                others.last.removeFirst()(&self)
                 continue
             }
             switch consume job {
@@ -135,7 +137,7 @@ struct DrainLoop: ~Copyable {
                 self.scope = consume scope
                 drain(link, consumers, queued, isOwned: true)
             case .cancel(let links, let released):
-                cancel(links)
+                begin(links.lazy.map { CancelRequest($0) })
                 withExtendedLifetime(released) {}
             }
         }
@@ -194,197 +196,5 @@ struct DrainLoop: ~Copyable {
         let consumers = ConsumerQueue(takenFrom: added)
         link.unlock(word | Word.draining)
         drainRetained(link, consumers)
-    }
-}
-
-// MARK: - Delivering
-
-/// Delivering an outcome to one consumer: running its step, or doing what else it has to.
-extension DrainLoop {
-    /// Notifies one consumer. Returns true if a failure belongs to it from now on: it took the outcome, or
-    /// would have, had it not been cancelled (U1).
-    @inline(__always)
-    mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
-        // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link
-        // with no other reference needs no lock, and may be bypassed (L6).
-        let consumer = taken.takeRetainedValue()
-        if consumer.isUnreachable(with: 0), consumer.hasOnlyStep {
-            return runUnreachable(consume consumer, with: outcome)
-        }
-        let word = consumer.lock()
-        guard consumer.phase == .waiting else {
-            consumer.unlock(word)
-            return false
-        }
-        let isConsumer = !consumer.onlyObserves
-        let isCancelled = consumer.begin(on: thread)
-        if isCancelled {
-            performCancelled(consume consumer, word)
-            return isConsumer
-        }
-        return perform(consume consumer, word, with: outcome) && isConsumer
-    }
-
-    /// Runs the step of an unreachable link, which needs no lock.
-    @inline(__always)
-    private mutating func runUnreachable(
-        _ link: consuming Link, with outcome: borrowing Link.Payload
-    ) -> Bool {
-        let isConsumer = !link.onlyObserves
-        _ = link.begin(on: thread)
-        let result = link.takeStep().run(outcome)
-        if result.kind == .wait {
-            conclude(consume link, result)
-        } else {
-            link.payload = result
-            link.state = link.state.settled()
-            link.word.store(Word.settled, ordering: .relaxed)
-        }
-        return isConsumer
-    }
-
-    /// Does with the outcome that a link waited for what the link has to. It is locked, and `running` on this
-    /// thread; unlocks it.
-    @inline(__always)
-    mutating func perform(
-        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
-    ) -> Bool {
-        switch link.payload.kind {
-        case .step where !Recording.isOn:
-            let step = link.takeStep()
-            link.unlock(word)
-            conclude(consume link, step.run(outcome))
-            return true
-        case .adopt, .observer, .awaiting:
-            return take(outcome, by: consume link, word)
-        default:
-            return performOther(consume link, word, with: outcome)
-        }
-    }
-
-    /// Settles a locked link that takes the outcome unchanged. Then notifies the list, or resumes the Task,
-    /// that it stands for.
-    @inline(never)
-    private mutating func take(
-        _ outcome: borrowing Link.Payload, by link: consuming Link, _ word: UInt
-    ) -> Bool {
-        if link.payload.kind == .adopt {
-            finish(consume link, word, outcome.copy())
-            return true
-        }
-        let step = link.settleAtEnd(word, with: outcome.copy())
-        if step.kind == .awaiting {
-            step.resume()
-            return true
-        }
-        let index = step.inputIndex
-        return step.takeReference(as: ListObserver.self).receive(at: index, by: link, in: &self)
-    }
-
-    /// As `perform`, for the kinds that few links have. Not inlined, so that the drain loop itself stays
-    /// small.
-    @inline(never)
-    private mutating func performOther(
-        _ link: consuming Link, _ word: UInt, with outcome: borrowing Link.Payload
-    ) -> Bool {
-        let payload = link.takeStep()
-        link.unlock(word)
-        switch payload.kind {
-        case .step:
-            let result = Recording.run(payload, of: link, outcome)
-            conclude(consume link, result)
-            return true
-        case .dispatchedStep:
-            submit(payload.takeReference(as: DispatchedStep.self), of: consume link, with: outcome.copy())
-            return true
-        case .forward:
-            return settle(payload.takeReference(as: Link.self), outcome.copy(), through: link)
-        case .release:
-            let permit = payload.takeReference(as: HeldPermit.self)
-            // If a list may now cancel those that wait for it, the list comes first: none of them starts only
-            // to be cancelled (C7).
-            let isLast = permit.isAwaited && link.leadsToCancellingList
-            if isLast { jobs.permits.append(permit) } else { permit.release() }
-            conclude(consume link, outcome.copy())
-            return true
-        case .noOp:
-            conclude(consume link, .none)
-            return false
-        default:
-            preconditionFailure("a waiting link has a step")
-        }
-    }
-
-    /// As `perform`, with a cancellation in place of the outcome.
-    @inline(never)
-    mutating func performCancelled(_ link: consuming Link, _ word: UInt) {
-        let cancelled = Link.Payload.failure(CancellationError())
-        _ = perform(consume link, word, with: cancelled)
-    }
-}
-
-extension Link {
-    /// Makes a waiting or dispatched link `running`, on this thread, which then owns its step. Returns
-    /// whether that receives `CancellationError` in place of the outcome. Under the lock.
-    @inline(__always)
-    func begin(on thread: UInt) -> Bool {
-        activeThread = thread
-        upstream = .none
-        return state.run() && endsMark()
-    }
-
-    @inline(never)
-    private func endsMark() -> Bool {
-        let (isInterrupted, isProtected) = state.takeInterruption()
-        let isEnded = isProtected && coldState?.cancelMark?.end() ?? false
-        return isInterrupted || isEnded
-    }
-
-    /// Makes a waiting or detached link `running`, on this thread, which then owns its step and has decided
-    /// what that receives. Under the lock.
-    func take(on thread: UInt) {
-        activeThread = thread
-        upstream = .none
-        state.take()
-    }
-
-    /// Takes out the step. Under the lock, in the critical section that makes the link `running`.
-    @inline(__always)
-    func takeStep() -> Payload {
-        var payload = Payload.none
-        swap(&payload, &self.payload)
-        return payload
-    }
-
-    /// Whether an unreachable link has a step to run, and nothing but the outcome matters when it is settled.
-    @inline(__always)
-    fileprivate var hasOnlyStep: Bool {
-        phase == .waiting && payload.kind == .step && coldState == nil && state.marks.isEmpty
-            && !Recording.isOn
-    }
-
-    /// Settles a locked link at the end of a chain, that of a list or of a Task that awaits, and returns its
-    /// step. It has no consumers and no cold state, and its failure belongs to the list or the Task (D3).
-    @inline(__always)
-    fileprivate func settleAtEnd(_ word: UInt, with outcome: consuming Payload) -> Payload {
-        assert(word & ~Word.flags == 0 && coldState == nil)
-        if Recording.isOn && payload.kind == .awaiting { Recording.settled(self, .value(())) }
-        swap(&outcome, &payload)
-        var settled = state.settled()
-        settled.handle()
-        state = settled
-        unlock(word | Word.settled)
-        return outcome
-    }
-
-    /// Takes the consumers attached since the drain loop took the list. If there are none, the link becomes
-    /// idle.
-    @inline(__always)
-    func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
-        let word = lock()
-        if wasPassedOn { state.handle() }
-        let consumers = ConsumerQueue(takenFrom: word)
-        unlock(consumers.isEmpty ? word & ~Word.draining : word & Word.flags)
-        return consumers
     }
 }

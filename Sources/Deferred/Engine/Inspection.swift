@@ -58,13 +58,11 @@ extension Link {
                 let pending = observers.count { observer in observer.locked { observer.phase == .waiting } }
                 text = "waits for \(pending) of a list of \(observers.count)"
                 upstream = observers.enumerated().compactMap { index, observer in
-                    observer.locked { observer.upstream.retained() }.map { ($0, "\(index): ", 1) }
+                    observer.waitedFor.map { ($0, "\(index): ", 1) }
                 }
             } else if !following.isEmpty {
                 text = "follows another"
-                upstream = following.compactMap { follower in
-                    follower.locked { follower.upstream.retained() }.map { ($0, "← ", 0) }
-                }
+                upstream = following.compactMap { $0.waitedFor.map { ($0, "← ", 0) } }
             } else {
                 text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
             }

@@ -176,6 +176,9 @@ extension Link {
         @inline(__always) set { upstreamOrFile = UpstreamOrFile(newValue) }
     }
 
+    /// What this link waits for, retained. Takes the lock.
+    var waitedFor: Link? { locked { phase == .waiting ? upstream.retained() : nil } }
+
     /// Makes this consumer point to the link whose list it is in; to nothing if that need not be retained any
     /// more.
     func point(to link: Link?) {
@@ -194,18 +197,20 @@ extension Link {
         }
     }
 
-    /// Where a source was completed explicitly; `nil` for any other link. Under its lock.
+    /// Where a source, which is in no list and waits for nothing, was completed explicitly; `nil` for any other
+    /// link. Under its lock.
     var completionSite: DeferredDiagnostic.Location? {
-        nextOrLine.number.flatMap { line in
-            upstreamOrFile.file.map { .init(file: $0, storedLine: UInt32(truncatingIfNeeded: line >> 1)) }
+        get {
+            nextOrLine.number.flatMap { line in
+                upstreamOrFile.file.map { .init(file: $0, storedLine: UInt32(truncatingIfNeeded: line >> 1)) }
+            }
         }
-    }
-
-    /// Stores where this source, which is in no list and waits for nothing, is completed. Under its lock.
-    func store(completionSite site: DeferredDiagnostic.Location) {
-        assert(next == nil && upstream.isNone)
-        nextOrLine = LinkOrNumber(number: UInt(site.storedLine) << 1)
-        upstreamOrFile = UpstreamOrFile(file: site.file)
+        set {
+            guard let newValue else { return }
+            assert(next == nil && upstream.isNone)
+            nextOrLine = LinkOrNumber(number: UInt(newValue.storedLine) << 1)
+            upstreamOrFile = UpstreamOrFile(file: newValue.file)
+        }
     }
 }
 

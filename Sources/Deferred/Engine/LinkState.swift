@@ -60,8 +60,9 @@ struct LinkState: Equatable, Sendable {
 
     // MARK: Waiting, running, settling
 
-    /// A drain loop dequeues the link, or its dispatcher begins its step. This thread owns the step from here
-    /// on. Returns whether a cancel may have come before the outcome; then `takeInterruption` is to follow.
+    /// A drain loop dequeues the link, its dispatcher begins its step, or the thread that has detached it does.
+    /// This thread owns the step from here on. Returns whether a cancel may have come before the outcome; then
+    /// `takeInterruption` is to follow, unless it was detached.
     @inline(__always)
     mutating func run() -> Bool {
         move(to: .running, on: .run)
@@ -75,9 +76,6 @@ struct LinkState: Equatable, Sendable {
         if isProtected { marks.insert(.wasProtected) }
         return (marks.remove(.interrupted) != nil, isProtected)
     }
-
-    /// A thread takes the step, whatever cancels there are: that of a link which it has detached.
-    mutating func take() { move(to: .running, on: .take) }
 
     /// Returns the state of the link once its outcome is stored. Not in place, as the other transitions are:
     /// for such a change of a link's property ThreadSanitizer notes a write at the beginning of the object,
@@ -159,13 +157,10 @@ struct LinkState: Equatable, Sendable {
     }
 
     /// A cancel has removed the link from its upstream's list. Returns false if another thread has the step.
-    mutating func detach(markIsOpen: Bool) -> Bool {
+    mutating func detach() -> Bool {
         guard phase == .waiting else { return false }
         move(to: .detached, on: .detach)
-        if marks.contains(.protected) {
-            marks.insert(.wasProtected)
-            if !markIsOpen { marks.remove(.protected) }
-        }
+        if marks.contains(.protected) { marks.insert(.wasProtected) }
         return true
     }
 
@@ -222,14 +217,14 @@ struct LinkState: Equatable, Sendable {
 
     /// What changes the phase.
     enum Event: String, CaseIterable, Sendable {
-        case run, take, wait, bypass, dispatch, detach, follow, abandon, settle
+        case run, wait, bypass, dispatch, detach, follow, abandon, settle
     }
 
     /// The phases that an event may lead to in a phase: none if it is ignored there, `nil` if it cannot
     /// happen.
     static func targets(of event: Event, in phase: Phase) -> [Phase]? {
         switch (event, phase) {
-        case (.run, .waiting), (.run, .dispatched), (.take, .waiting), (.take, .detached): [.running]
+        case (.run, .waiting), (.run, .detached), (.run, .dispatched): [.running]
         case (.wait, .running): [.waiting]
         case (.bypass, .running), (.bypass, .waiting): [.bypassed]
         case (.dispatch, .running): [.dispatched]

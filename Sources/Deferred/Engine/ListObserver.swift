@@ -82,6 +82,12 @@ final class ListObserver: Sendable {
         /// Those of inputs that were added one by one, by index.
         var added: [Int: Link] = [:]
 
+        mutating func takeAll() -> Observers {
+            let all = self
+            self = Observers()
+            return all
+        }
+
         var inOrder: [Link] { added.isEmpty ? given : added.sorted { $0.key < $1.key }.map(\.value) }
     }
 
@@ -116,25 +122,14 @@ final class ListObserver: Sendable {
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         let link = open()
         let site = site.of(.hidden)
-        // Sound: each element is initialised once, and counted as soon as it is. (For no inputs, this would write
-        // to the empty array that all threads share, which ThreadSanitizer reports.)
-        var observers =
-            inputs.isEmpty
-            ? []
-            : [Link](unsafeUninitializedCapacity: inputs.count) { buffer, count in
-                for index in inputs.indices {
-                    let observer = inputs[index].attach(.observer(self, index: index), site)
-                    buffer.initializeElement(at: index, to: observer)
-                    count = index + 1
-                }
-            }
+        var observers = inputs.indices.map { inputs[$0].attach(.observer(self, index: $0), site) }
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
             state.end(by: rule)
             return state.decision != nil
         }
-        if isDecided { decide() }
+        if isDecided { DrainLoop.with { decide(in: &$0) } }
         return link
     }
 
@@ -178,23 +173,18 @@ final class ListObserver: Sendable {
         }
     }
 
-    /// Settles the list as its inputs have decided, and runs what follows.
-    private func decide() {
-        var loop = DrainLoop(state.withLock { $0.scope.take() })
-        decide(in: &loop)
-        loop.run()
-    }
-
+    /// Settles the list as its inputs have decided.
     private func decide(in loop: inout DrainLoop) {
-        let (link, decision, observers) = state.withLock { state in
+        let (link, decision, observers, scope) = state.withLock { state in
             let link = state.link.take()
-            let observers = state.observers
-            // The cancel of what remains needs them.
-            if link != nil && !cancelsRemaining { state.observers = Observers() }
-            return (link, state.decision.take(), observers)
+            let observers = link.map { _ in state.observers.takeAll() }
+            return (link, state.decision.take(), observers, state.scope.take())
         }
-        guard let link, let decision else { return }
+        guard let link, let decision, let observers else { return }
         let released = stop()
+        let current = loop.scope
+        if let scope { loop.scope = scope }
+        defer { loop.scope = current }
         switch decision {
         case .all: loop.settle(source: link, finish(observers.inOrder, 0))
         case .value(let input, let index): loop.settle(source: link, finish([input], index))
@@ -202,19 +192,19 @@ final class ListObserver: Sendable {
         case .error(let error): loop.settle(source: link, .failure(error))
         }
         if cancelsRemaining {
-            loop.enqueue(.cancel(takeObservers(), thenRelease: released))
+            loop.jobs.append(.cancel(observers.inOrder, thenRelease: released))
         }
     }
 
     /// Detaches the list's Deferred, which is locked and being cancelled. Returns false if it is about to
     /// settle.
     func detach() -> Bool {
-        let link = state.withLock { state in
-            let link = state.link.take()
-            if link != nil { state.isDetached = true }
-            return link
+        state.withLock { state in
+            // Releases no last reference: the caller has one.
+            guard state.link.take() != nil else { return false }
+            state.isDetached = true
+            return true
         }
-        return link != nil
     }
 
     /// Ends the list's need for inputs. Returns what is to be released after these have been cancelled.
@@ -234,7 +224,7 @@ final class ListObserver: Sendable {
 
     /// Observes one more input. If the list was cancelled, or is settled and cancels what remains, the input
     /// is cancelled as far as this list consumes it.
-    func add(_ input: Link, _ site: DeferredDiagnostic.Location) {
+    func add(_ input: Link, _ site: DeferredDiagnostic.Location, in loop: inout DrainLoop) {
         let (index, scope) = state.withLock { state in
             state.isAttaching = true
             state.remaining += 1
@@ -250,7 +240,6 @@ final class ListObserver: Sendable {
             if isPending && (needsSettled || !observer.isSettled) { state.observers.added[index] = observer }
             return (isPending && state.decision != nil, !isPending && (cancelsRemaining || state.isDetached))
         }
-        var loop = DrainLoop()
         // Searched for after the observer is in both places, so that of two threads that close a cycle one
         // sees it. The list fails, and the input with it: an error that is the list's own.
         let isCyclic = !isDecided && !isCancelled && (link.map { input.closesCycle(with: $0) } ?? false)
@@ -261,8 +250,7 @@ final class ListObserver: Sendable {
         }
         guard isDecided || isCancelled || isCyclic else { return }
         if !isCancelled { decide(in: &loop) }
-        if isCancelled { loop.begin(CancelRequest(observer)) }
-        loop.run()
+        if isCancelled { loop.begin([CancelRequest(observer)]) }
     }
 
     /// Ends the adding of inputs.
@@ -270,7 +258,7 @@ final class ListObserver: Sendable {
     /// - Parameters:
     ///   - isCutOff: Whether the list was cancelled before its sequence of inputs had ended.
     ///   - missing: Stand for inputs that were never started, in the result of `.all`.
-    func close(isCutOff: Bool, missing: [Link]) {
+    func close(isCutOff: Bool, missing: [Link], in loop: inout DrainLoop) {
         let isDecided = state.withLock { state in
             guard state.isOpen else { return false }
             state.isOpen = false
@@ -283,7 +271,7 @@ final class ListObserver: Sendable {
             state.end(by: rule, isCutOff: isCutOff)
             return state.decision != nil && !state.isAttaching
         }
-        if isDecided { decide() }
+        if isDecided { decide(in: &loop) }
     }
 
     // MARK: For searches
@@ -303,11 +291,5 @@ final class ListObserver: Sendable {
 
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).
-    func takeObservers() -> [Link] {
-        state.withLock { state in
-            let taken = state.observers
-            state.observers = Observers()
-            return taken
-        }.inOrder
-    }
+    func takeObservers() -> [Link] { state.withLock { $0.observers.takeAll() }.inOrder }
 }

@@ -7,13 +7,13 @@ extension DrainLoop {
     @inline(never)
     mutating func wait(_ link: consuming Link, for inner: Link) {
         if inner === link { return settle(link, failingWith: .cycle) }
-        if Recording.isOn { Recording.waits(link, for: inner) }
+        if Recording.isOn { Recording.note(link, .waits, inner) }
         if Link.isIdle(inner.word.load(ordering: .acquiring)) { return conclude(link, inner.peekedOutcome()) }
 
         // A cancel that comes up to it would not see that it has been put into another list: it becomes a
         // source.
         if link.isDetached {
-            retainScope(with: link)
+            if scope != nil { retainScope(with: link) }
             follow(link, inner, from: .running)
             return beginRequests(leftIn: link)
         }
@@ -24,11 +24,11 @@ extension DrainLoop {
             let bypassed = waiter.takeRetainedValue()
             waiter = consumer
             isBypassed = true
-            if Recording.isOn { Recording.bypassed(bypassed, by: consumer.takeUnretainedValue()) }
+            if Recording.isOn { Recording.note(bypassed, .bypassed, consumer.takeUnretainedValue()) }
         }
         let link = waiter.takeRetainedValue()
         if isBypassed { return enlist(link, with: inner) }
-        retainScope(with: link)
+        if scope != nil { retainScope(with: link) }
         let word = link.lock()
         link.state.wait()
         link.activeThread = 0
@@ -65,12 +65,8 @@ extension DrainLoop {
             if mayHaveRequests { beginRequests(leftIn: waiter) }
             return
         }
-        if isFollower {
-            detachPending(waiter)
-            settle(target, failingWith: .cycle)
-        } else {
-            detachPending(waiter, isCyclic: true)
-        }
+        detachPending(waiter, isCyclic: !isFollower)
+        if isFollower { settle(target, failingWith: .cycle) }
     }
 
     /// Begins the requests that were left in a link while its step ran, unless another thread has the link
@@ -79,7 +75,7 @@ extension DrainLoop {
         let requests = link.locked {
             link.phase == .waiting || link.phase == .source ? link.coldState?.requests.takeAll() ?? [] : []
         }
-        for request in requests { begin(request) }
+        begin(requests)
     }
 
     /// Makes a source take the outcome of `other`, unless something else completes it first; fails it with
@@ -96,9 +92,9 @@ extension DrainLoop {
             return isCancelled
         }
         guard let isCancelled else { return false }
-        if Recording.isOn && phase == .source { Recording.follows(source, other) }
+        if Recording.isOn && phase == .source { Recording.note(source, .follows, other) }
         enlist(follower, with: other)
-        if isCancelled, let request = CancelRequest(securing: follower) { begin(request) }
+        if isCancelled { begin(CancelRequest.securing([follower])) }
         return true
     }
 
@@ -174,17 +170,12 @@ extension Unmanaged<Link> {
 
 extension Link {
     /// Makes this source take the outcome of `other`, and runs what follows. Returns false if it was settled.
-    @usableFromInline
     @discardableResult
     func follow(_ other: Link) -> Bool {
-        var loop = DrainLoop()
-        let follows = loop.follow(self, other)
-        loop.run()
-        return follows
+        DrainLoop.with { $0.follow(self, other) }
     }
 
     /// Returns a source that follows this link, and stays attached when it is cancelled.
-    @usableFromInline
     func shielded(_ site: DeferredDiagnostic.Location) -> Link {
         let shield = Link(.source, .none, site)
         shield.state = LinkState(.source, .shielded)
@@ -194,19 +185,16 @@ extension Link {
 
     // MARK: Cycles (L5): a link may not wait for what waits for it
 
-    /// Whether a link that completes `target` and waits for this one closes a cycle. (Only what waits for
-    /// `target` can.)
-    func closesCycle(with target: Link) -> Bool {
-        self === target
-            || target.word.load(ordering: .acquiring) & ~Word.flags != 0 && waits(for: target)
-    }
-
-    /// Whether this link waits for `target`, directly or through nested waits, lists and links that follow.
+    /// Whether a link that completes `target` and waits for this one closes a cycle: whether this link waits for
+    /// `target`, directly or through nested waits, lists and links that follow. (Only what waits for `target`
+    /// can.)
     ///
     /// Searches from both ends alternately, up from here and down from `target`, since either side may be a
     /// chain of a million links: the cost is at most twice that of the smaller side.
-    private func waits(for target: Link) -> Bool {
-        var up = Walk(from: self)
+    func closesCycle(with target: Link) -> Bool {
+        if self === target { return true }
+        if target.word.load(ordering: .acquiring) & ~Word.flags == 0 { return false }
+        var up = Walk(from: self, past: target.firstFollowed)
         var down = Walk(from: target)
         var isFound = false
         while true {
@@ -216,6 +204,12 @@ extension Link {
             guard let below = down.next({ $0.waitedForBy(&$1) }) else { return false }
             if below === self { return true }
         }
+    }
+
+    /// What this source followed first. A search for a cycle that it closes by following something else need not
+    /// go past that: the thread that made it follow the first, or later closed a cycle above it, searches there.
+    private var firstFollowed: Link? {
+        hasFollowed ? locked { coldState?.following.first }?.waitedFor : nil
     }
 
     /// Whether a list that cancels what remains waits for this link, directly or by way of others.
@@ -245,8 +239,14 @@ extension Link {
         /// elsewhere that neither has broken yet: even then this ends.)
         private var seen: Set<ObjectIdentifier> = []
         private var steps = 0
+        private let boundary: Link?
 
-        init(from start: Link) { current = start }
+        /// - Parameter boundary: A link that is not visited, unless it is the first.
+        init(from start: Link, past boundary: Link? = nil) {
+            current = start
+            self.boundary = boundary
+            if let boundary, boundary !== start { seen = [ObjectIdentifier(boundary)] }
+        }
 
         /// Whether no link is left to visit.
         var isOver: Bool { current == nil && others.isEmpty }

@@ -1,9 +1,8 @@
 /// Pausing: a paused link may be settled, but its consumers are not notified (P1).
 extension Link {
     /// Adds one pause.
-    @usableFromInline
     func pause() {
-        if Recording.isOn { Recording.paused(self) }
+        if Recording.isOn { Recording.note(self, .init(kind: .paused)) }
         let coldState = ensureColdState()
         let word = lock()
         coldState.pauses += 1
@@ -12,7 +11,6 @@ extension Link {
 
     /// Undoes one `pause()`, and after the last notifies the consumers. Reports a call for which there was
     /// none to undo.
-    @usableFromInline
     func unpause(_ site: DeferredDiagnostic.Location) {
         let recorded = Recording.begin(.unpausing, of: self)
         defer { Recording.end(recorded) }
@@ -22,7 +20,7 @@ extension Link {
             return DeferredDiagnostics.report(.unbalancedUnpause(made: made, at: site))
         }
         coldState.pauses -= 1
-        if Recording.isOn { Recording.unpaused(self) }
+        if Recording.isOn { Recording.note(self, .init(kind: .unpaused)) }
         if coldState.pauses > 0 { return unlock(word) }
         // Not settled yet, so there is nobody to notify; or the drain loop has not noticed the pause and just
         // continues.
@@ -52,7 +50,7 @@ extension Link {
         unlock(Word.settled | Word.draining)
         for job in suspendedJobs {
             job.setActiveThread(loop.thread)
-            loop.enqueue(job)
+            loop.jobs.append(job)
         }
         // They retain scopes, which end with the jobs.
         suspendedJobs = []
@@ -86,15 +84,14 @@ extension DrainLoop {
     mutating func suspend(
         _ link: borrowing Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
     ) -> Bool {
-        if let (link, consumers) = next.take() { enqueue(.drain(link, consumers, nil)) }
-        let later = others?.removeAll(after: mark) ?? []
+        let later = jobs.removeAll(after: mark)
         for job in later { job.setActiveThread(0) }
         var word = link.lock()
         guard word & Word.paused != 0, let coldState = link.coldState else {
             link.unlock(word)
             for job in later {
                 job.setActiveThread(thread)
-                enqueue(job)
+                jobs.append(job)
             }
             return false
         }
@@ -102,7 +99,7 @@ extension DrainLoop {
         // From here on the link may be released with its last handle, so nothing in its list may point to it.
         Link.forEach(in: word) { $0.point(to: nil) }
         // Nor can they see from now on that they are being cancelled.
-        if link.payload.error is CancellationError {
+        if link.payload.isCancellation {
             Link.forEach(in: word) { consumer in
                 consumer.locked { if consumer.phase == .waiting { consumer.state.interrupt() } }
             }

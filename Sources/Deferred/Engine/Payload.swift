@@ -1,3 +1,5 @@
+internal import Dispatch
+
 extension Link {
     /// The payload of a link: the pending step until the link is settled, then the outcome. Also what a step
     /// receives and returns.
@@ -39,12 +41,13 @@ extension Link {
             case step
             /// As `step`, on a dispatcher.
             case dispatchedStep
+            /// Call a closure of the library's, which is in the first two words, with the drain loop; then
+            /// take the outcome unchanged.
+            case hook
             /// Notify a list of the outcome of the input at the index in the second word.
             case observer
             /// Complete another source.
             case forward
-            /// Release a permit and take the outcome unchanged.
-            case release
             /// The result of a step: take the outcome of this link.
             case wait
         }
@@ -98,6 +101,7 @@ extension Link.Payload {
         switch kind {
         case .existential: deinitialize((any Sendable).self)
         case .failure: deinitialize((any Error).self)
+        case .hook: deinitialize(Hook.self)
         case .step:
             releaseContext(bits.1)
             releaseContext(bits.3)
@@ -148,7 +152,7 @@ extension Link.Payload {
     /// Stores a closure that is a step itself.
     @usableFromInline
     static func step(_ step: @escaping Link.Step) -> Link.Payload {
-        .step(StoredStep(step)) { $0($1) }
+        .step(StoredStep(step)) { $0.closure($1) }
     }
 
     /// Runs a step, which releases its closure.
@@ -183,14 +187,28 @@ extension Link.Payload {
 
     /// Runs `step` on `dispatcher`, which is not nil.
     ///
-    /// Sound: an optional existential that is not nil has the layout of the existential, which is read in
-    /// place. (Copying it and destroying the copy would cost 300 instructions.)
+    /// Sound: an optional existential that is not nil has the layout of the existential: three words for the
+    /// value, of which a reference is the first, then the value's type. A queue is read in place. (Copying the
+    /// existential and destroying the copy would cost 300 instructions.)
     @usableFromInline
     static func dispatched(to dispatcher: (any Dispatcher)?, _ step: consuming Link.Payload) -> Link.Payload {
-        let object = withUnsafePointer(to: dispatcher) {
-            UnsafeRawPointer($0).assumingMemoryBound(to: (any Dispatcher).self).pointee.retainedByChains
+        let object = withUnsafePointer(to: dispatcher) { existential -> any Dispatcher & AnyObject in
+            let memory = UnsafeRawPointer(existential)
+            let type = memory.load(fromByteOffset: 3 * MemoryLayout<UInt>.size, as: Any.Type.self)
+            if type == DispatchQueue.self { return memory.load(as: DispatchQueue.self) }
+            return memory.assumingMemoryBound(to: (any Dispatcher).self).pointee.retainedByChains
         }
         return Link.Payload(.dispatchedStep, retaining: DispatchedStep(object, step))
+    }
+
+    /// What a link of the library's own does with the drain loop that notifies it: what follows is enqueued
+    /// there, and not run by a loop within that one (F6).
+    struct Hook {
+        let run: @Sendable (_ loop: inout DrainLoop, _ link: Link) -> Void
+    }
+
+    static func hook(_ run: @escaping @Sendable (inout DrainLoop, Link) -> Void) -> Link.Payload {
+        Link.Payload(.hook, bits(with: Hook(run: run), as: Hook.self))
     }
 
     static func observer(_ list: ListObserver, index: Int) -> Link.Payload {

@@ -97,12 +97,8 @@ package enum Recording {
         init?(_ link: Link) {
             made = link.made
             isSettled = link.word.load(ordering: .relaxed) & Word.settled != 0
-            if made.isHidden {
-                number = link.number
-                if number == 0 { return nil }
-            } else {
-                number = link.numbered()
-            }
+            number = made.isHidden ? link.number : link.numbered()
+            if made.isHidden && number == 0 { return nil }
         }
     }
 
@@ -110,11 +106,15 @@ package enum Recording {
         for recorder in recorders.withLock({ $0 }) { recorder.record(event, of: subject) }
     }
 
-    private static func note(_ link: Link, _ event: Event) {
+    /// Records what happens to a link, if that is a position of a chain.
+    @inline(never)
+    static func note(_ link: Link, _ event: Event) {
         if let subject = Subject(link) { note(subject, event) }
     }
 
-    private static func note(_ link: Link, _ kind: Event.Kind, _ other: Link) {
+    /// Records what happens to a link with another, if both are positions of chains.
+    @inline(never)
+    static func note(_ link: Link, _ kind: Event.Kind, _ other: Link) {
         if let other = Subject(other) { note(link, Event(kind: kind, other: other)) }
     }
 }
@@ -128,10 +128,9 @@ extension Recording {
         case .source:
             note(link, Event(kind: .made))
         case .settled:
-            guard let subject = Subject(link) else { return }
-            note(subject, Event(kind: .made))
-            note(subject, Event(kind: .fired, outcome: outcome(of: link.payload)))
-            describeFailure(of: link, subject)
+            note(link, Event(kind: .made))
+            settled(link, link.payload)
+            describeFailure(of: link)
         default:
             // A link that waits is recorded when it is attached.
             break
@@ -149,52 +148,38 @@ extension Recording {
         note(position, .attached, link)
     }
 
-    static func waits(_ link: Link, for inner: Link) { note(link, .waits, inner) }
-    static func follows(_ source: Link, _ other: Link) { note(source, .follows, other) }
-    static func bypassed(_ link: Link, by waiter: Link) { note(link, .bypassed, waiter) }
-    static func paused(_ link: Link) { note(link, Event(kind: .paused)) }
-    static func unpaused(_ link: Link) { note(link, Event(kind: .unpaused)) }
-
-    static func dispatched(_ link: Link, to name: String) {
-        note(link, Event(kind: .dispatched, queue: name))
-    }
-
     /// `link` is about to be settled. Called under its lock.
     @inline(never)
     static func settled(_ link: Link, _ outcome: borrowing Link.Payload) {
-        note(link, Event(kind: .fired, outcome: Self.outcome(of: outcome)))
+        let result: Outcome =
+            switch outcome.error {
+            case nil: .value
+            case is CancellationError: .cancelled
+            default: .failure
+            }
+        note(link, Event(kind: .fired, outcome: result))
     }
 
     /// Describes a failure that `settled(_:_:)` has recorded. Not called under a lock: an error's description is the
     /// user's code.
     @inline(never)
     static func describeFailure(of link: Link) {
-        if let subject = Subject(link) { describeFailure(of: link, subject) }
-    }
-
-    /// Characters of an error's description that are recorded.
-    private static let longestDescription = 300
-
-    private static func describeFailure(of link: Link, _ subject: Subject) {
-        guard let error = link.payload.error, !(error is CancellationError) else { return }
+        guard let error = link.payload.error, !(error is CancellationError), let subject = Subject(link)
+        else { return }
         let text = String(String(describing: error).prefix(longestDescription))
         for recorder in recorders.withLock({ $0 }) { recorder.describeFailure(of: subject, text) }
     }
 
-    private static func outcome(of payload: borrowing Link.Payload) -> Outcome {
-        guard let error = payload.error else { return .value }
-        return error is CancellationError ? .cancelled : .failure
-    }
+    /// Characters of an error's description that are recorded.
+    private static let longestDescription = 300
 
     /// Runs a step and records its start and end, unless the outcome bypasses it.
     @inline(never)
     static func run(
         _ step: consuming Link.Payload, of link: Link, _ outcome: borrowing Link.Payload
     ) -> Link.Payload {
-        guard link.made.origin.runs(onFailure: outcome.isFailure), let subject = Subject(link) else {
-            return step.run(outcome)
-        }
-        begin(.callback, of: subject)
+        let runs = link.made.origin.runs(onFailure: outcome.isFailure)
+        let subject = runs ? beginRecorded(.callback, of: link) : nil
         let answer = step.run(outcome)
         end(subject)
         return answer
@@ -208,8 +193,8 @@ extension Recording {
 
     @inline(never)
     private static func beginRecorded(_ activity: Activity, of link: Link) -> Subject? {
-        guard let subject = Subject(link) else { return nil }
-        begin(activity, of: subject)
+        let subject = Subject(link)
+        if let subject { begin(activity, of: subject) }
         return subject
     }
 
@@ -242,10 +227,8 @@ extension Link {
 
     /// The link's number in recordings; 0 if there are none left.
     func numbered() -> UInt32 {
-        let number = number
-        if number != 0 { return number }
-        take(number: Recording.nextNumber())
-        return self.number
+        if number == 0 { take(number: Recording.nextNumber()) }
+        return number
     }
 
     /// Numbers the link, if it has no number.

@@ -34,36 +34,27 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
     /// has come; a timer of a `DispatchQueue` keeps nothing. A delay is clamped to a hundred years: the standard
     /// clocks stop the program at longer ones.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        let deadline = clock.now.advanced(by: min(max(delay, .zero), Self.longestDelay))
-        let sleeping = SleepingWork(work)
-        sleeping.start(
-            Task(priority: priority) { [clock] in
-                do { try await clock.sleep(until: deadline, tolerance: nil) } catch {
-                    return sleeping.cancel()
-                }
-                sleeping.work.run()
-            })
-        return sleeping
+        let deadline = clock.now.advanced(by: min(max(delay, .zero), .seconds(100 * 366 * 86_400)))
+        let work = OneTimeWork(work)
+        let task = Task(priority: priority) { [clock] in
+            do { try await clock.sleep(until: deadline, tolerance: nil) } catch { return work.cancel() }
+            work.run()
+        }
+        return SleepingWork(work: work, task: task)
     }
-
-    private static var longestDelay: Duration { .seconds(100 * 366 * 86_400) }
 
     /// The time on the clock since this dispatcher was created.
     public var elapsed: Duration { start.duration(to: clock.now) }
 }
 
 /// Releases its work as soon as it is cancelled, however long the clock takes to wake the Task.
-private final class SleepingWork: DelayedWork {
+private struct SleepingWork: DelayedWork {
     let work: OneTimeWork
-    private let task = SpinLocked<Task<Void, Never>?>(nil)
-
-    init(_ work: @escaping @Sendable () -> Void) { self.work = OneTimeWork(work) }
-
-    func start(_ task: Task<Void, Never>) { self.task.withLock { $0 = task } }
+    let task: Task<Void, Never>
 
     func cancel() {
         work.cancel()
-        task.withLock { $0.take() }?.cancel()
+        task.cancel()
     }
 }
 

@@ -26,20 +26,19 @@ extension Deferred {
         return deferred
     }
 
-    /// Returns a Deferred and a closure that starts its timer.
+    /// Returns a Deferred and a closure that starts its timer; without a delay, that resolves the Deferred at once.
     static func delayed(
         _ value: Value, _ fileID: StaticString, _ line: UInt
-    ) -> (Deferred, start: (Duration, any DelayedDispatcher) -> Void) {
+    ) -> (Deferred, start: (Duration?, any DelayedDispatcher) -> Void) {
         let timer = DelayedCall()
         let (deferred, resolver) = withResolver(DeferredDiagnostic.Location(.after, fileID, line)) { _ in
             timer.stop()
         }
-        return (
-            deferred,
-            { delay, dispatcher in
-                timer.set(delay, on: dispatcher) { resolver.resolve(value, fileID: fileID, line: line) }
-            }
-        )
+        func start(after delay: Duration?, on dispatcher: any DelayedDispatcher) {
+            let resolve = { @Sendable in _ = resolver.resolve(value, fileID: fileID, line: line) }
+            if let delay { timer.set(delay, on: dispatcher, resolve) } else { resolve() }
+        }
+        return (deferred, start)
     }
 }
 

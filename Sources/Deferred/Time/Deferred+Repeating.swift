@@ -25,9 +25,7 @@ extension Deferred where Value == Void {
         startsNow: Bool = true, _ body: @escaping @Sendable () throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        RepeatingWork(
-            every: interval, on: dispatcher, startsNow: startsNow, body, fileID: fileID, line: line
-        ).deferred
+        RepeatingWork(interval, dispatcher, nil, startsNow, fileID, line) { _ in try body() }.deferred
     }
 
     /// Runs `body` every `interval` with the number of intervals since the last run: 1, or more where runs were
@@ -49,9 +47,7 @@ extension Deferred where Value == Void {
         startsNow: Bool = true, withCount body: @escaping @Sendable (_ count: Int) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        RepeatingWork(
-            every: interval, on: dispatcher, startsNow: startsNow, withCount: body, fileID: fileID, line: line
-        ).deferred
+        RepeatingWork(interval, dispatcher, nil, startsNow, fileID, line, body).deferred
     }
 
     /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run
@@ -71,10 +67,8 @@ extension Deferred where Value == Void {
         _ body: @escaping @MainActor @Sendable () throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        RepeatingWork(
-            every: interval, on: MainActor.self, timer: timer, startsNow: startsNow, body, fileID: fileID,
-            line: line
-        ).deferred
+        RepeatingWork(interval, timer, .mainActor, startsNow, fileID, line, onMainActor { _ in try body() })
+            .deferred
     }
 
     /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise
@@ -85,9 +79,6 @@ extension Deferred where Value == Void {
         withCount body: @escaping @MainActor @Sendable (_ count: Int) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        RepeatingWork(
-            every: interval, on: MainActor.self, timer: timer, startsNow: startsNow, withCount: body,
-            fileID: fileID, line: line
-        ).deferred
+        RepeatingWork(interval, timer, .mainActor, startsNow, fileID, line, onMainActor(body)).deferred
     }
 }

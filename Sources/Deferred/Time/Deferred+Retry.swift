@@ -48,10 +48,10 @@ extension Deferred {
         _ body: @escaping @Sendable (_ attempt: Int) throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        var flaw = attempts < 1 ? "attempts must be 1 or more, is \(attempts)" : delay.flaw
-        if let limit, limit < .zero { flaw = "the total time must not be negative, is \(limit)" }
-        if let flaw {
-            return .rejected(DeferredError.invalidArgument("retry: \(flaw)"), fileID: fileID, line: line)
+        var invalid = attempts < 1 ? "attempts must be 1 or more, is \(attempts)" : delay.invalidReason
+        if let limit, limit < .zero { invalid = "the total time must not be negative, is \(limit)" }
+        if let invalid {
+            return .rejected(DeferredError.invalidArgument("retry: \(invalid)"), fileID: fileID, line: line)
         }
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
         let retrying = RetryAttempts(
@@ -133,6 +133,8 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
         }
         // An attempt that fails at once leaves no link in the chain.
         guard case .failure(let error) = made.currentResult else { return made }
+        // Cancelled while its body ran, the attempt ends with the body's error (C5).
+        if resolver.isCancelled { resolver.reject(error) }
         return next(after: number, error) ?? made
     }
 
@@ -140,14 +142,12 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
     private func next(after number: Int, _ error: any Error) -> Deferred<Value>? {
         if resolver.isCancelled {
             // A cancelled attempt is the last, whatever its error. If the cancel has settled the Deferred
-            // already, this result is late and dropped silently; passed down this chain it could be
-            // reported as unhandled.
-            resolver.reject(error)
-            return .rejected(CancellationError())
+            // already, nothing receives that, and it is not reported.
+            return Deferred(Link(.settled, .failure(error, mark: 1), .init(.hidden, #fileID, #line)))
         }
         if error is CancellationError { return nil }
         guard number < attempts, isWorthRetrying(error) else { return nil }
-        let pause = max(delay.next(number, error), .zero)
+        let pause = delay.delay(afterAttempt: number, error)
         if let deadline, dispatcher.elapsed + pause > deadline { return nil }
         // Attached before the timer is set, so that the attempt is made on the dispatcher.
         let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)

@@ -69,9 +69,7 @@ extension Deferred {
         let timer = DelayedCall()
         // What is settled now is in time, also if a pause delays its consumers.
         let isInTime = link.isSettled
-        let limited: Deferred<Value> = attach(
-            nil, DeferredDiagnostic.Location(.timeout, fileID, line)
-        ) { input in
+        let limited: Deferred<Value> = attach(nil, .init(.timeout, fileID, line)) { input in
             timer.stop() ? input.copy() : expired(input)
         }
         if !isInTime {
@@ -95,8 +93,7 @@ extension Deferred {
         until deadline: Deadline, _ onTimeout: (@Sendable () throws -> Value)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        timeout(
-            deadline.remaining, on: deadline.dispatcher, onTimeout, fileID: fileID, line: line)
+        timeout(deadline.remaining, on: deadline.dispatcher, onTimeout, fileID: fileID, line: line)
     }
 }
 

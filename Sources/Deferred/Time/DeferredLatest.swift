@@ -48,7 +48,32 @@ public final class DeferredLatest: Sendable {
         _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        start(fileID, line) { $0.then(body, fileID: fileID, line: line) }
+        let (wait, startTimer) = Deferred<Void>.delayed((), fileID, line)
+        let number = latest.withLock { latest in
+            latest.number += 1
+            return latest.number
+        }
+        let made = wait.then(body, fileID: fileID, line: line)
+        // A failure of a call that is replaced is not reported.
+        made.disownFailure()
+        let result: Deferred<R.Value> = made.attach(nil, .init(.mapResult, fileID, line)) { [latest] input in
+            // A call that was replaced has no value (Q6).
+            let isLatest = latest.withLock { $0.number == number }
+            return isLatest ? input.copy() : .failure(CancellationError())
+        }
+        let cancelReplaced = latest.withLock { latest in
+            // Another thread may have made a further call meanwhile, which replaces this one.
+            var replaced: (@Sendable () -> Void)? = { result.cancel() }
+            if latest.number == number { swap(&latest.cancel, &replaced) }
+            return replaced
+        }
+        cancelReplaced?()
+        result.link.observe { [latest] _ in
+            // Releases a call that is settled.
+            _ = latest.withLock { $0.number == number ? $0.cancel.take() : nil }
+        }
+        startTimer(pause > .zero ? pause : nil, dispatcher)
+        return result
     }
 
     /// Cancels the call before, runs `body` after the pause unless a further call comes first, and returns what `body`
@@ -58,7 +83,7 @@ public final class DeferredLatest: Sendable {
         _ body: @escaping @Sendable () throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        start(fileID, line) { $0.map(body, fileID: fileID, line: line) }
+        run({ Deferred(catching: body) }, fileID: fileID, line: line)
     }
 
     /// Cancels the call before, runs an asynchronous `body` in a Task after the pause unless a further call comes
@@ -74,46 +99,6 @@ public final class DeferredLatest: Sendable {
     public func cancel() {
         // It stays there until the call is settled: of two that cancel at once, neither returns before the
         // call has been cancelled.
-        let cancelLatest = latest.withLock { $0.cancel }
-        cancelLatest?()
-    }
-
-    private func start<T>(
-        _ fileID: StaticString, _ line: UInt, _ attach: (Deferred<Void>) -> Deferred<T>
-    ) -> Deferred<T> {
-        let timer = DelayedCall()
-        let (start, resolver) = Deferred<Void>.withResolver(
-            canceller: { _ in timer.stop() }, fileID: fileID, line: line)
-        let number = latest.withLock { latest in
-            latest.number += 1
-            return latest.number
-        }
-        let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
-        let made = attach(start)
-        // A failure of a call that is replaced is not reported.
-        made.disownFailure()
-        let result: Deferred<T> = made.attach(nil, site) { [latest] input in
-            // A call that was replaced has no value (Q6).
-            let isLatest = latest.withLock { $0.number == number }
-            return isLatest ? input.copy() : .failure(CancellationError())
-        }
-        let cancelReplaced = latest.withLock { latest in
-            // Another thread may have made a further call meanwhile, which replaces this one.
-            var replaced: (@Sendable () -> Void)? = { result.cancel() }
-            if latest.number == number { swap(&latest.cancel, &replaced) }
-            return replaced
-        }
-        cancelReplaced?()
-        result.link.observe { [latest] in
-            // Releases a call that is settled.
-            let released = latest.withLock { $0.number == number ? $0.cancel.take() : nil }
-            _ = consume released
-        }
-        if pause > .zero {
-            timer.set(pause, on: dispatcher) { resolver.resolve() }
-        } else {
-            resolver.resolve()
-        }
-        return result
+        latest.withLock { $0.cancel }?()
     }
 }

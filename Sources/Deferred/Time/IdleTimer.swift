@@ -31,7 +31,7 @@ public final class IdleTimer: DeferredConvertible {
     ) {
         let schedule = RepeatingSchedule(every: interval, dispatcher, skipsMissed: false)
         self.schedule = schedule
-        deferred = AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { _ in
+        deferred = AsyncLoop.deferred(fileID, line) { _ in
             schedule.next { _ in .resolved(.end) }
         }
     }

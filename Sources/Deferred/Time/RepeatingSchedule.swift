@@ -11,29 +11,25 @@ final class RepeatingSchedule: Sendable {
         var last: Int128
         /// Whether no run is made for an interval that is over before the timer is set.
         let skipsMissed: Bool
-        /// The number of the interval at whose end the next run is due, and when that is.
+        /// The number of the interval at whose end the next run is due.
         var due: Int128 = 0
-        var dueTime = Duration.zero
         /// The wait for the timer that is set, and when it expires.
         var set: (wait: Deferred<Void>, expires: Duration)?
         var isStopped = false
 
-        /// Sets when the next run is due: at the end of the first interval that has not passed. (Of work that is
-        /// stopped, the wait ends at once, and no run begins.)
-        mutating func setDueTime(at now: Duration) {
-            let length = interval.attoseconds
-            if isStopped {
-                dueTime = .seconds(Int64.min)
-            } else if length > 0 {
-                let passed = skipsMissed ? (now - start).attoseconds / length : 0
-                // Never the interval that has just run: a timer may expire a little early.
-                due = max(last, passed) + 1
-                dueTime = start + Duration(attoseconds: due * length)
-            } else {
-                due = last + 1
-                dueTime = now
-            }
+        /// When the next run is due. (Of work that is stopped, the wait ends at once, and no run begins.)
+        var dueTime: Duration {
+            isStopped ? .seconds(Int64.min) : start + Duration(attoseconds: due * interval.attoseconds)
         }
+
+        /// How many intervals have passed since the start; none of a length of zero.
+        func passed(at time: Duration) -> Int128 {
+            interval > .zero ? (time - start).attoseconds / interval.attoseconds : 0
+        }
+
+        /// Has the next run be due at the end of the first interval that has not passed. Never of the one that has
+        /// just run: a timer may expire a little early.
+        mutating func setDue(at now: Duration) { due = max(last, skipsMissed ? passed(at: now) : 0) + 1 }
     }
 
     private let dispatcher: any DelayedDispatcher
@@ -57,7 +53,7 @@ final class RepeatingSchedule: Sendable {
 
     /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher, and
     /// always on `place` if there is one. It receives the number of intervals since the last run, and returns what
-    /// follows.
+    /// follows. If the timer expires too early, or was to expire earlier, the loop continues without a run.
     func next(
         _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<NextStep>
     ) -> Deferred<NextStep> {
@@ -65,16 +61,9 @@ final class RepeatingSchedule: Sendable {
             guard let count = beginRun(at: dispatcher.elapsed) else { return .resolved(.end) }
             return try body(count)
         }
-        let (isStopped, isFirst) = state.withLock { ($0.isStopped, $0.last < 0) }
-        if isStopped || isFirst { return Deferred<Void>.resolved().then(on: place, run) }
-        return wait(run)
-    }
-
-    /// Sets the timer, and runs `run` when it expires. If that is too early, or the timer was to expire earlier, the
-    /// loop continues without a run.
-    private func wait(
-        _ run: @escaping @Sendable () throws -> Deferred<NextStep>
-    ) -> Deferred<NextStep> {
+        if state.withLock({ $0.isStopped || $0.last < 0 }) {
+            return Deferred<Void>.resolved().then(on: place, run)
+        }
         let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)
         // Attached before the timer is set, so that the body runs on the dispatcher.
         let result = wait.thenResult { [self] result throws -> Deferred<NextStep> in
@@ -94,7 +83,7 @@ final class RepeatingSchedule: Sendable {
         // In one critical section, so that a change on another thread comes either before it, or finds the timer.
         let delay = state.withLock { state in
             let now = max(now, state.start)
-            state.setDueTime(at: now)
+            state.setDue(at: now)
             state.set = (wait, state.dueTime)
             return state.dueTime - now
         }
@@ -120,7 +109,7 @@ final class RepeatingSchedule: Sendable {
         let expiresTooLate = state.withLock { state -> Deferred<Void>? in
             change(&state, now)
             guard let set = state.set else { return nil }
-            state.setDueTime(at: now)
+            state.setDue(at: now)
             guard set.expires > state.dueTime else { return nil }
             state.set = nil
             return set.wait
@@ -132,9 +121,7 @@ final class RepeatingSchedule: Sendable {
     private func beginRun(at time: Duration) -> Int? {
         state.withLock { state in
             if state.isStopped { return nil }
-            let length = state.interval.attoseconds
-            let passed = (time - state.start).attoseconds
-            let present = length == 0 ? state.due : max(state.due, passed / length)
+            let present = max(state.due, state.passed(at: time))
             let count = present - state.last
             state.last = present
             return Int(clamping: max(count, 1))

@@ -28,9 +28,7 @@ public final class RepeatingWork: DeferredConvertible {
         startsNow: Bool = true, _ body: @escaping @Sendable () throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, dispatcher, nil, startsNow, fileID, line) { _ in
-            Deferred(waitingFor: try body())
-        }
+        self.init(interval, dispatcher, nil, startsNow, fileID, line) { _ in try body() }
     }
 
     /// Runs `body` every `interval` with the number of intervals since the last run; as
@@ -45,7 +43,7 @@ public final class RepeatingWork: DeferredConvertible {
         startsNow: Bool = true, withCount body: @escaping @Sendable (_ count: Int) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, dispatcher, nil, startsNow, fileID, line) { Deferred(waitingFor: try body($0)) }
+        self.init(interval, dispatcher, nil, startsNow, fileID, line, body)
     }
 
     /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run
@@ -61,9 +59,7 @@ public final class RepeatingWork: DeferredConvertible {
         _ body: @escaping @MainActor @Sendable () throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, timer, MainActorDispatcher(), startsNow, fileID, line) { _ in
-            Deferred(waitingFor: try MainActor.assumeIsolated { try body() })
-        }
+        self.init(interval, timer, .mainActor, startsNow, fileID, line, onMainActor { _ in try body() })
     }
 
     /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise
@@ -79,15 +75,14 @@ public final class RepeatingWork: DeferredConvertible {
         withCount body: @escaping @MainActor @Sendable (_ count: Int) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, timer, MainActorDispatcher(), startsNow, fileID, line) { count in
-            Deferred(waitingFor: try MainActor.assumeIsolated { try body(count) })
-        }
+        self.init(interval, timer, .mainActor, startsNow, fileID, line, onMainActor(body))
     }
 
-    private init(
+    /// Runs `body` on `place`; nil for where the timer expires.
+    init(
         _ interval: Duration, _ timer: any DelayedDispatcher, _ place: (any Dispatcher)?, _ startsNow: Bool,
         _ fileID: StaticString, _ line: UInt,
-        _ run: @escaping @Sendable (_ count: Int) throws -> Deferred<Void>
+        _ body: @escaping @Sendable (_ count: Int) throws -> some Sendable
     ) {
         let schedule = RepeatingSchedule(
             every: interval, timer, on: place, startsNow: startsNow, skipsMissed: true)
@@ -96,8 +91,8 @@ public final class RepeatingWork: DeferredConvertible {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         } else {
-            deferred = AsyncLoop.deferred(fileID: fileID, line: line, result: {}) { _ in
-                schedule.next { count in try run(count).thenReturn(.continue) }
+            deferred = AsyncLoop.deferred(fileID, line) { _ in
+                schedule.next { Deferred<Void>(waitingFor: try body($0)).thenReturn(.continue) }
             }
         }
     }

@@ -1,12 +1,12 @@
 /// How long ``Deferred/retry(attempts:within:delay:on:when:_:fileID:line:)`` waits before a further attempt.
 public struct RetryDelay: Sendable {
-    let next: @Sendable (_ attempt: Int, _ error: any Error) -> Duration
-    /// What is wrong with the arguments it was created with; nil if nothing is.
-    let flaw: String?
+    private let next: @Sendable (_ attempt: Int, _ error: any Error) -> Duration
+    /// Why the arguments it was created with are invalid; nil if they are valid.
+    let invalidReason: String?
 
-    private init(flaw: String? = nil, _ next: @escaping @Sendable (Int, any Error) -> Duration) {
+    private init(invalidReason: String? = nil, _ next: @escaping @Sendable (Int, any Error) -> Duration) {
         self.next = next
-        self.flaw = flaw
+        self.invalidReason = invalidReason
     }
 
     /// No delay: the next attempt is made as soon as the dispatcher gets to it.
@@ -14,7 +14,8 @@ public struct RetryDelay: Sendable {
 
     /// Returns a delay that is the same each time.
     public static func constant(_ delay: Duration) -> RetryDelay {
-        RetryDelay(flaw: delay < .zero ? "delay must not be negative, is \(delay)" : nil) { _, _ in delay }
+        let invalidReason = delay < .zero ? "delay must not be negative, is \(delay)" : nil
+        return RetryDelay(invalidReason: invalidReason) { _, _ in delay }
     }
 
     /// Returns a delay that is `first` at first, then `factor` times as long from one attempt to the next, but never
@@ -36,7 +37,7 @@ public struct RetryDelay: Sendable {
         first: Duration = .seconds(1), factor: Double = 2, maximum: Duration = .seconds(60),
         jitter: Double = 0.5, random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) -> RetryDelay {
-        let flaw: String? =
+        let invalidReason: String? =
             if first < .zero || maximum < .zero {
                 "delays must not be negative, are \(first) and \(maximum)"
             } else if !(factor >= 1 && factor.isFinite) {
@@ -46,14 +47,15 @@ public struct RetryDelay: Sendable {
             } else {
                 nil
             }
-        return RetryDelay(flaw: flaw) { attempt, _ in
+        return RetryDelay(invalidReason: invalidReason) { attempt, _ in
             let most = maximum / .seconds(1)
             // 0 times an infinite power would be NaN.
             let power = first == .zero ? 0 : Platform.power(factor, attempt - 1)
             let grown = min(first / .seconds(1) * power, most)
             let drawn = random()
             let chance = drawn.isNaN ? 0 : min(max(drawn, 0), 1)
-            return Duration(clampedSeconds: grown * (1 - jitter * chance))
+            // Clamped: `.seconds(count)` stops the program where that is too long.
+            return .seconds(min(max(grown * (1 - jitter * chance), 0), 9e18))
         }
     }
 
@@ -81,14 +83,5 @@ public struct RetryDelay: Sendable {
     /// ```
     public func delay(afterAttempt attempt: Int, _ error: any Error) -> Duration {
         max(.zero, next(attempt, error))
-    }
-}
-
-extension Duration {
-    /// Creates a duration of `count` seconds, clamped: `.seconds(count)` stops the program where that is too long.
-    /// `count` must not be NaN.
-    fileprivate init(clampedSeconds count: Double) {
-        let longest = 9e18
-        self = .seconds(min(max(count, -longest), longest))
     }
 }

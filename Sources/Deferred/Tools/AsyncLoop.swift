@@ -2,52 +2,43 @@ internal import Synchronization
 
 /// Runs a step again and again, each when the one before has succeeded: a loop where steps are done at once, and a
 /// chain of constant length where they have to be waited for (L6), so that neither takes stack.
-package struct AsyncLoop<Value: Sendable>: Sendable {
+package enum AsyncLoop {
     /// Starts a step. Its argument returns whether the loop was cancelled.
     package typealias Step =
         @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<NextStep>
 
-    private let resolver: Resolver<Value>
-    private let step: Step
-    private let result: @Sendable () -> Value
-
-    /// Returns a Deferred that is resolved with `result` when a step returns `.end`, and fails with the first step that
-    /// fails. Its cancel cancels the step in progress, which is then the last.
-    package static func deferred(
-        fileID: StaticString, line: UInt, result: @escaping @Sendable () -> Value, _ step: @escaping Step
-    ) -> Deferred<Value> {
-        let (deferred, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-        run(completing: resolver, result: result, step)
+    /// Returns a Deferred that is resolved when a step returns `.end`, and fails with the first step that fails. Its
+    /// cancel cancels the step in progress, which is then the last.
+    static func deferred(_ fileID: StaticString, _ line: UInt, _ step: @escaping Step) -> Deferred<Void> {
+        let (deferred, resolver) = Deferred<Void>.withResolver(fileID: fileID, line: line)
+        run(completing: resolver, result: {}, step)
         return deferred
     }
 
-    /// Does what ``deferred(fileID:line:result:_:)`` does, for the Deferred that `resolver` completes.
-    package static func run(
+    /// Runs such a loop for the Deferred that `resolver` completes, and which is resolved with `result`.
+    package static func run<Value>(
         completing resolver: Resolver<Value>, result: @escaping @Sendable () -> Value, _ step: @escaping Step
     ) {
-        resolver.follow(orCancel: AsyncLoop(resolver: resolver, step: step, result: result).run())
-    }
-
-    private func run() -> Deferred<Value> {
-        while true {
-            // Steps that never wait leave the cancel no other place to take effect.
-            if resolver.isCancelled { return .rejected(CancellationError()) }
-            let attaching = AttachingCall()
-            let rest = Deferred<NextStep>(following: { () throws -> Deferred<NextStep> in
-                try step { [resolver] in resolver.isCancelled }
-            })
-            .then { next -> Deferred<Value> in
-                switch next {
-                case .end: return .resolved(result())
-                case .abandoned:
-                    resolver.disownFailure()
-                    return .rejected(DeferredError.abandoned)
-                // Where the loop above runs the next step, nothing receives this.
-                case .continue: return attaching.noteRun() ? .rejected(CancellationError()) : run()
-                }
+        @Sendable func run() -> Deferred<Value> {
+            while true {
+                // Steps that never wait leave the cancel no other place to take effect.
+                if resolver.isCancelled { return .rejected(CancellationError()) }
+                let attaching = AttachingCall()
+                let rest = Deferred(following: { try step { resolver.isCancelled } })
+                    .then { next -> Deferred<Value> in
+                        switch next {
+                        case .end: return .resolved(result())
+                        case .abandoned:
+                            resolver.disownFailure()
+                            return .rejected(DeferredError.abandoned)
+                        // Where the loop above runs the next step, nothing receives this.
+                        case .continue: return attaching.noteRun() ? .rejected(CancellationError()) : run()
+                        }
+                    }
+                if !attaching.end() { return rest }
             }
-            if !attaching.end() { return rest }
         }
+        resolver.follow(orCancel: run())
     }
 }
 
@@ -81,26 +72,20 @@ extension Deferred {
 /// caller, and takes no stack.
 ///
 /// The thread's number stands for the call: as long as it is stored here, that thread is in the call, and what else
-/// runs on the thread runs inside it.
-///
-/// Sound as `@unchecked Sendable`: `ranInside` is read and written by the attaching thread alone, which is the one
-/// that finds its own number in `thread`.
-package final class AttachingCall: @unchecked Sendable {
+/// runs on the thread runs inside it. The numbers of threads are even.
+package final class AttachingCall: Sendable {
     private let thread = Atomic<UInt>(Platform.currentThread)
-    private var ranInside = false
+    private static let ranInside: UInt = 1
 
     package init() {}
 
-    /// Called by the closure. Returns whether it runs inside the attaching call.
+    /// Called by the closure, once. Returns whether it runs inside the attaching call.
     package func noteRun() -> Bool {
-        guard thread.load(ordering: .relaxed) == Platform.currentThread else { return false }
-        ranInside = true
-        return true
+        thread.compareExchange(
+            expected: Platform.currentThread, desired: Self.ranInside, ordering: .relaxed
+        ).exchanged
     }
 
     /// Called when the call has returned. Returns whether the closure ran inside it.
-    package func end() -> Bool {
-        thread.store(0, ordering: .relaxed)
-        return ranInside
-    }
+    package func end() -> Bool { thread.exchange(0, ordering: .relaxed) == Self.ranInside }
 }

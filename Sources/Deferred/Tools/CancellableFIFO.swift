@@ -50,28 +50,16 @@ package struct CancellableFIFO<Element> {
     }
 
     package mutating func popFirst() -> Item? {
-        guard count > 0 else { return nil }
-        while true {
-            let (ticket, element) = places[front]
-            places[front].element = nil
-            front += 1
-            if let element {
-                count -= 1
-                compact(emptyPlaces: front)
-                return (ticket, element)
-            }
-        }
+        guard let place = places[front...].firstIndex(where: { $0.element != nil }) else { return nil }
+        front = place + 1
+        let ticket = places[place].ticket
+        return take(at: place).map { (ticket, $0) }
     }
 
     /// Removes the element with this ticket, if it is still there.
     package mutating func remove(_ ticket: Ticket) -> Element? {
         let place = place(of: ticket)
-        guard place < places.count, places[place].ticket == ticket,
-            let element = places[place].element.take()
-        else { return nil }
-        count -= 1
-        compact(emptyPlaces: places.count - count)
-        return element
+        return place < places.count && places[place].ticket == ticket ? take(at: place) : nil
     }
 
     /// Removes all elements, and returns them in order. Their tickets are not used again.
@@ -91,15 +79,16 @@ package struct CancellableFIFO<Element> {
         return low
     }
 
-    /// Removes the empty places when they outnumber the others.
-    private mutating func compact(emptyPlaces: Int) {
-        guard emptyPlaces >= 32, emptyPlaces > count else { return }
-        if places.count - front == count {
-            places.removeSubrange(..<front)
-        } else {
+    /// Takes the element out of a place, and removes the empty places when they outnumber the others.
+    private mutating func take(at place: Int) -> Element? {
+        guard let element = places[place].element.take() else { return nil }
+        count -= 1
+        let emptyCount = places.count - count
+        if emptyCount >= 32, emptyCount > count {
             places.removeAll { $0.element == nil }
+            front = 0
         }
-        front = 0
+        return element
     }
 }
 

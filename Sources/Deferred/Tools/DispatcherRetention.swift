@@ -7,12 +7,7 @@ package protocol OwnedDispatcher: Dispatcher, AnyObject {}
 extension Dispatcher {
     /// The object that chains retain until they submit work to this dispatcher: one reference, which costs less
     /// to copy than a dispatcher of unknown size.
-    ///
-    /// Sound: `Self` is `DispatchQueue` where it is read as one. (A cast would cost hundreds of instructions.)
     var retainedByChains: any Dispatcher & AnyObject {
-        if Self.self == DispatchQueue.self {
-            return withUnsafePointer(to: self) { UnsafeRawPointer($0).load(as: DispatchQueue.self) }
-        }
         if Self.self == MainActorDispatcher.self { return mainActorDispatcher }
         if let owned = self as? any OwnedDispatcher { return owned.weakly }
         if Self.self is AnyClass, let object = self as? any Dispatcher & AnyObject { return object }

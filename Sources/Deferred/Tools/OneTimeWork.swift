@@ -11,16 +11,12 @@ package final class OneTimeWork: Sendable {
 
     deinit { if runsOnRelease { run() } }
 
-    package func run() {
-        let work = work.withLock { $0.take() }
-        work?()
-    }
+    package func run() { take()?() }
 
-    package func cancel() {
-        // Its captures are released without the lock.
-        let released = work.withLock { $0.take() }
-        _ = consume released
-    }
+    /// Releases the work without running it.
+    package func cancel() { _ = take() }
+
+    private func take() -> (@Sendable () -> Void)? { work.withLock { $0.take() } }
 }
 
 extension Dispatcher {

@@ -81,10 +81,8 @@ package enum Platform {
         let qualities = [
             "maintenance", "background", "utility", "default", "user-initiated", "user-interactive",
         ]
-        guard let quality = qualities.first(where: { "com.apple.root.\($0)-qos".hasSuffix(name) }),
-            name.hasSuffix("-qos")
-        else { return nil }
-        return "dispatch worker, \(quality)"
+        return qualities.first { "com.apple.root.\($0)-qos".suffix(15) == name }
+            .map { "dispatch worker, \($0)" }
     }
     #endif
 

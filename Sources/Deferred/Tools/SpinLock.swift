@@ -9,11 +9,11 @@ internal import Synchronization
 /// `Synchronization.Mutex` would do, but ThreadSanitizer on Linux does not see its slow path and reports
 /// races in correct code; it does see these atomics.
 ///
-/// Sound as `@unchecked Sendable`: `value` is touched only between the acquiring exchange that sets
-/// `isLocked` and the releasing store that clears it; so accesses never overlap, and need not be checked for
+/// Sound as `@unchecked Sendable`: `value` is touched only between the acquiring exchange that sets the lowest
+/// bit of `lock` and the releasing store that clears it; so accesses never overlap, and need not be checked for
 /// it.
 package final class SpinLocked<Value>: @unchecked Sendable {
-    private let isLocked = Atomic<Bool>(false)
+    private let lock = Atomic<UInt>(0)
     @exclusivity(unchecked) private var value: Value
 
     package init(_ value: consuming sending Value) {
@@ -22,10 +22,10 @@ package final class SpinLocked<Value>: @unchecked Sendable {
 
     /// Runs `body` with exclusive access to the value.
     package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> sending R) throws(E) -> sending R {
-        isLocked.lock()
+        _ = lock.lockLowestBit()
         defer {
             keepRetainsBefore()
-            isLocked.store(false, ordering: .releasing)
+            lock.store(0, ordering: .releasing)
         }
         return try body(&value)
     }
@@ -53,7 +53,7 @@ func keepRetainsBefore() {
     atomicMemoryFence(ordering: .releasing)
 }
 
-#if !INTERLEAVING  // Tests/Interleaving replaces these with locks that its scheduler controls.
+#if !INTERLEAVING  // Tests/Interleaving replaces this with a lock that its scheduler controls.
 extension Atomic where Value == UInt {
     /// Takes the spin lock in the lowest bit and returns the other bits.
     ///
@@ -76,16 +76,6 @@ extension Atomic where Value == UInt {
             {
                 return seen
             }
-            backoff.pause()
-        }
-    }
-}
-
-extension Atomic where Value == Bool {
-    /// Takes the spin lock that this flag is: true while a thread has it. Unlocked by a releasing store of false.
-    func lock() {
-        var backoff = Backoff()
-        while !weakCompareExchange(expected: false, desired: true, ordering: .acquiring).exchanged {
             backoff.pause()
         }
     }

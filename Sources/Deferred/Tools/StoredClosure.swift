@@ -13,9 +13,6 @@ struct ValueClosure<Input, Output>: StoredClosure {
 
     @inlinable
     init(_ closure: @escaping @Sendable (Input) throws -> Output) { self.closure = closure }
-
-    @inlinable
-    func callAsFunction(_ input: Input) throws -> Output { try closure(input) }
 }
 
 /// A closure that returns nothing.
@@ -25,9 +22,6 @@ struct VoidClosure<Input>: StoredClosure {
 
     @inlinable
     init(_ closure: @escaping @Sendable (Input) throws -> Void) { self.closure = closure }
-
-    @inlinable
-    func callAsFunction(_ input: Input) throws { try closure(input) }
 }
 
 /// A closure that receives any error and returns a value.
@@ -37,9 +31,6 @@ struct ErrorValueClosure<Output>: StoredClosure {
 
     @inlinable
     init(_ closure: @escaping @Sendable (any Error) throws -> Output) { self.closure = closure }
-
-    @inlinable
-    func callAsFunction(_ error: any Error) throws -> Output { try closure(error) }
 }
 
 /// A closure that receives any error and returns nothing.
@@ -49,9 +40,6 @@ struct ErrorVoidClosure: StoredClosure {
 
     @inlinable
     init(_ closure: @escaping @Sendable (any Error) throws -> Void) { self.closure = closure }
-
-    @inlinable
-    func callAsFunction(_ error: any Error) throws { try closure(error) }
 }
 
 /// A closure that is a step itself.
@@ -61,7 +49,4 @@ struct StoredStep: StoredClosure {
 
     @inlinable
     init(_ closure: @escaping Link.Step) { self.closure = closure }
-
-    @inlinable
-    func callAsFunction(_ input: borrowing Link.Payload) -> Link.Payload { closure(input) }
 }

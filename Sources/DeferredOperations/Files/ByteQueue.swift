@@ -16,7 +16,7 @@ struct ByteQueue {
     /// How many bytes are in the file.
     var overflowByteCount: Int64 { overflow.map { $0.byteCount - start } ?? 0 }
 
-    mutating func append(_ piece: Data) throws(DataSourceError) {
+    mutating func append(_ piece: Data) throws {
         if byteCount < limit, overflowByteCount == 0 {
             pieces.append(piece)
             return byteCount += piece.count

@@ -100,9 +100,6 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
     open override func execute() throws {
         try urlRequest.checkedAddress()
         for mirror in downloadOptions.mirrors { try URLRequest(url: mirror).checkedAddress() }
-        guard destination.isFileURL else {
-            throw DataSourceError.cannotWrite(destination, reason: "the destination is not a file URL")
-        }
         if downloadOptions.existing == .skip {
             let found = try Destination(destination)
             _ = try found.file()
@@ -119,16 +116,14 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
         }
         // 304: nothing has changed since the caller had it, but the caller's file is gone.
         guard try Destination(destination).exists else {
-            throw DataSourceError.status(
-                .init(response, url: response.url ?? urlRequest.errorURL, body: Data()))
+            throw DataSourceError.status(.init(response, url: response.url ?? urlRequest.errorURL))
         }
         return kept(response)
     }
 
     private func kept(_ response: HTTPURLResponse?) -> File {
-        var status = stat()
-        let byteCount = stat(destination.path, &status) == 0 ? Int64(status.st_size) : 0
-        return File(url: destination, byteCount: byteCount, response: response, resumedAt: 0)
+        let byteCount = FileSystem.status(destination.path)?.st_size ?? 0
+        return File(url: destination, byteCount: Int64(byteCount), response: response)
     }
 }
 
@@ -174,27 +169,21 @@ extension DownloadDataSource {
     ///   - isCancelled: Called between pieces of 1 MiB; if it returns true, the copy is removed.
     /// - Returns: Whether the file was copied; false if there was a part file.
     /// - Throws: ``DataSourceError/cannotWrite(_:reason:)``, ``DataSourceError/destinationBusy(_:)`` while a
-    ///   download is writing the part file, and `CancellationError` if `isCancelled` returned true.
+    ///   download is writing the part file, ``DataSourceError/invalidRequest(_:reason:)`` for a request that is not of
+    ///   `http` or `https`, and `CancellationError` if `isCancelled` returned true.
     @discardableResult
     public static func beginPartFile(
         for destination: URL, with request: URLRequest, validator: String,
         unless isCancelled: () -> Bool = { false }
     ) throws -> Bool {
-        guard let url = request.url else {
-            throw DataSourceError.invalidRequest(nil, reason: "the request has no URL")
-        }
+        try request.checkedAddress()
         let place = try Destination(destination).file()
         let recordFile = ResumeRecordFile(file: place, destination: destination)
-        if case .foreign = try recordFile.read() { return false }
-        // The existing file is either a part file or a file of the user's; both stay.
-        let path = Destination.partPath(for: place)
-        guard let part = try PartFile.continuing(path, for: destination, isOurs: { false }) else {
-            return false
-        }
+        // What exists is either a part file or a file of the user's; both stay.
+        guard let part = try recordFile.openPart()?.part, part.byteCount == 0 else { return false }
         do {
             try part.append(contentsOf: place, unless: isCancelled)
-            let range = request.value(forHTTPHeaderField: "Range")
-            guard recordFile.write(ResumeRecord(for: url, range: range, validator: validator)) else {
+            guard recordFile.write(ResumeRecord(for: request, validator: validator)) else {
                 throw DataSourceError.cannotWrite(destination, reason: "no record of the part file")
             }
             return true

@@ -56,18 +56,16 @@ struct Destination {
     let url: URL
     /// Whether something is there. A symbolic link without a target counts.
     let exists: Bool
-    private let isLink: Bool
 
     /// Inspects what is at `url`.
     ///
-    /// - Throws: ``DataSourceError/cannotWrite(_:reason:)`` if nothing can ever be there: the name is too long, or
-    ///   its folder is a file.
+    /// - Throws: ``DataSourceError/cannotWrite(_:reason:)`` if nothing can ever be there: it is no file URL, the name
+    ///   is too long, or its folder is a file.
     init(_ url: URL) throws(DataSourceError) {
-        var status = stat()
-        exists = lstat(url.path, &status) == 0
-        guard exists || errno == ENOENT else { throw .cannotWrite(url, reason: FileFault.last) }
+        guard url.isFileURL else { throw .cannotWrite(url, reason: "the destination is not a file URL") }
+        exists = FileSystem.status(url.path, ofLink: true) != nil
+        guard exists || errno == ENOENT else { throw .cannotWrite(url, reason: FileSystem.lastFault) }
         self.url = url
-        isLink = exists && status.st_mode & S_IFMT == S_IFLNK
     }
 
     /// The file that is there or will be, or that a symbolic link there leads to.
@@ -78,15 +76,12 @@ struct Destination {
         guard exists else { return url }
         guard let resolved = realpath(url.path, nil) else {
             let leadsNowhere = "it is a symbolic link that leads nowhere"
-            throw .cannotWrite(url, reason: errno == ENOENT ? leadsNowhere : FileFault.last)
+            throw .cannotWrite(url, reason: errno == ENOENT ? leadsNowhere : FileSystem.lastFault)
         }
         defer { free(resolved) }
-        var status = stat()
-        guard stat(resolved, &status) == 0 else { throw .cannotWrite(url, reason: FileFault.last) }
-        if let kind = FileFault.kind(otherThanRegular: status.st_mode) {
-            throw .cannotWrite(url, reason: kind)
-        }
-        return isLink ? URL(fileURLWithPath: String(cString: resolved)) : url
+        let path = String(cString: resolved)
+        if let fault = FileSystem.faultOfFile(path) { throw .cannotWrite(url, reason: fault) }
+        return URL(fileURLWithPath: path)
     }
 
     /// Makes the folder that it is in, and those around it.

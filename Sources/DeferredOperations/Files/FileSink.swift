@@ -42,12 +42,9 @@ final class FileSink: TransferSink, @unchecked Sendable {
         self.destination = destination
         self.options = options
         place = destination
-        base = request
-        mirrors = options.mirrors[...]
         // Compressed, neither the announced length nor a range would be of the file.
-        if base.value(forHTTPHeaderField: "Accept-Encoding") == nil {
-            base.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-        }
+        base = request.adding("identity", for: "Accept-Encoding")
+        mirrors = options.mirrors[...]
     }
 
     func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
@@ -57,9 +54,9 @@ final class FileSink: TransferSink, @unchecked Sendable {
         case .completed:
             guard isAnswered else { return .complete }
             return try requestForRest().map { .request($0) } ?? verification()
-        case .unsatisfiable(let response, _): return try isWhole(response) ? verification() : restart()
+        case .unsatisfiable(let response, _): return try reply(toUnsatisfiable: response)
         case .failed(let error, let cause):
-            return request(after: error, from: cause).map { .request($0) } ?? .nothing
+            return try request(after: error, from: cause).map { .request($0) } ?? .nothing
         }
     }
 
@@ -69,30 +66,15 @@ final class FileSink: TransferSink, @unchecked Sendable {
         if found.exists, options.existing == .fail { throw DataSourceError.destinationExists(destination) }
         place = try found.file()
         if options.createsFolders { try found.createFolders() }
-        let part = try openPart()
-        self.part = part
-        resumedAt = record == nil ? 0 : part.byteCount
-        return try nextRequest()
-    }
-
-    private func openPart() throws -> PartFile {
-        if options.resumes, let part = try openSharedPart() { return part }
-        let path = Destination.partPath(for: place, unique: Destination.uniqueWord())
-        return try PartFile.creating(path, for: destination)
-    }
-
-    /// Opens the part file that later downloads find; nil if a file of that name is not a download's.
-    private func openSharedPart() throws -> PartFile? {
-        if case .foreign = try recordFile.read() { return nil }
-        var found: ResumeRecord?
-        let part = try PartFile.continuing(Destination.partPath(for: place), for: destination) {
-            if case .record(let record)? = try? recordFile.read() { found = record }
-            return found != nil
+        // Nil if a file of the part file's name is not a download's.
+        if options.resumes, let (shared, found) = try recordFile.openPart() {
+            part = shared
+            isShared = true
+            if let found, isOfThisDownload(found) { (record, resumedAt) = (found, shared.byteCount) }
         }
-        guard let part else { return nil }
-        isShared = true
-        if let found, part.byteCount > 0, isOfThisDownload(found) { record = found }
-        return part
+        let path = Destination.partPath(for: place, unique: Destination.uniqueWord())
+        part = try part ?? .creating(path, for: destination)
+        return try nextRequest()
     }
 
     // MARK: The body
@@ -101,11 +83,9 @@ final class FileSink: TransferSink, @unchecked Sendable {
         guard let part else { return .body(before: 0, total: answer.announced) }
         isAnswered = true
         if answer.response.statusCode == 206, record != nil, part.byteCount > 0 {
-            if let request = try requestUnlessContinuing(answer.response, answer.part) {
-                return .request(request)
-            }
+            if let request = try requestUnlessContinuing(answer) { return .request(request) }
         } else {
-            let new = newRecord(for: answer.response, answer.part, answer.announced)
+            let new = ResumeRecord(answer, to: base)
             // A part file stays if this answer is not the file that is expected.
             try checkLength(totalByteCount(of: new), isMore: false)
             try emptyPart()
@@ -116,23 +96,6 @@ final class FileSink: TransferSink, @unchecked Sendable {
         let total = totalByteCount(of: record)
         try checkLength(total, isMore: false)
         return .body(before: part.byteCount, total: total)
-    }
-
-    private func newRecord(for response: HTTPURLResponse, _ range: ContentRange?, _ announced: Int64?)
-        -> ResumeRecord?
-    {
-        guard let url = base.url else { return nil }
-        var record = ResumeRecord(response, for: url, range: base.value(forHTTPHeaderField: "Range"))
-        if response.statusCode == 206 {
-            record.offset = range?.bytes?.lowerBound
-            record.total = range?.total
-            // Several ranges in one body, or compressed ones, can't be continued.
-            if range == nil { record.validator = nil }
-        } else {
-            record.total = announced
-            if response.hasContentEncoding { record.validator = nil }
-        }
-        return record
     }
 
     func receive(_ data: Data) throws -> Bool {
@@ -159,7 +122,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     // MARK: The end
 
-    private func verification() throws -> TransferStateMachine.Reply {
+    fileprivate func verification() throws -> TransferStateMachine.Reply {
         guard let part else { return .complete }
         try checkLength(part.byteCount, isMore: false)
         guard let verify = options.verify else { return .complete }
@@ -168,25 +131,22 @@ final class FileSink: TransferSink, @unchecked Sendable {
         return .verify {
             try verify(file)
             // A file that has been removed or replaced is noticed when it is moved.
-            var status = stat()
-            guard stat(file.path, &status) == 0, Int64(status.st_size) != byteCount else { return }
+            guard let size = FileSystem.status(file.path)?.st_size, Int64(size) != byteCount else { return }
             throw DataSourceError.cannotWrite(
                 destination,
-                reason:
-                    "the part file had \(byteCount) bytes and has \(status.st_size) after its verification")
+                reason: "the part file had \(byteCount) bytes and has \(size) after its verification")
         }
     }
 
     func finish() throws {
-        guard isAnswered, let part else { return discard()?.close() ?? () }
-        var status = stat()
-        let isNew = lstat(place.path, &status) != 0
+        guard isAnswered, let part else { return _ = discard() }
+        let isNew = FileSystem.status(place.path, ofLink: true) == nil
         do {
             try part.move(to: place.path, replacing: options.existing == .replace)
         } catch {
             guard case .destinationExists = error, options.existing == .skip else { throw error }
             hasKeptOther = true
-            return discard()?.close() ?? ()
+            return _ = discard()
         }
         byteCount = part.byteCount
         if isNew { created = part }
@@ -211,8 +171,8 @@ extension FileSink {
     /// Whether a part file with that record is one of this download's: of one of its addresses, and of the same
     /// part of it.
     fileprivate func isOfThisDownload(_ record: ResumeRecord) -> Bool {
-        let range = base.value(forHTTPHeaderField: "Range")
-        return ([base.url] + options.mirrors).contains { record.isOf($0, range: range) }
+        let isOfMirror = options.mirrors.contains { $0.withoutUserInfo.absoluteString == record.url }
+        return record.isOf(base) || isOfMirror && record.range == base.value(forHTTPHeaderField: "Range")
     }
 
     /// How long a file with that record will be; nil if that is not known.
@@ -222,19 +182,18 @@ extension FileSink {
     }
 
     /// The position of the last byte, if the caller's own request is for a range with an end.
-    private var lastWanted: Int64? {
-        base.value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) }?.last
-    }
+    private var lastWanted: Int64? { base.requestedRange?.last }
+
+    /// The position in the resource of the byte after those in the part file.
+    private var position: Int64 { (record?.offset ?? 0) + (part?.byteCount ?? 0) }
 
     /// Whether the part file has bytes of the very address that is being asked now.
-    private var isSameAddress: Bool {
-        record?.isOf(base.url, range: base.value(forHTTPHeaderField: "Range")) == true
-    }
+    private var isSameAddress: Bool { record?.isOf(base) == true }
 
     /// Returns the request for the rest of the part file, or for the whole if that cannot be continued.
     ///
     /// A mirror is not asked by the first server's validator; what it answers is compared with what is known
-    /// (``requestUnlessContinuing(_:_:)``).
+    /// (``requestUnlessContinuing(_:)``).
     fileprivate func nextRequest() throws(DataSourceError) -> URLRequest {
         guard let part, let record, part.byteCount > 0,
             isSameAddress ? record.validator != nil : record.total != nil
@@ -246,8 +205,8 @@ extension FileSink {
             guard part.byteCount > 0 else { return base }
         }
         var request = base
-        let rest = RequestedRange(first: (record.offset ?? 0) + part.byteCount, last: last)
-        request.setValue(rest.header, forHTTPHeaderField: "Range")
+        request.setValue(
+            RequestedRange(first: position, last: last).header, forHTTPHeaderField: "Range")
         request.setValue(isSameAddress ? record.validator : nil, forHTTPHeaderField: "If-Range")
         return request
     }
@@ -258,35 +217,29 @@ extension FileSink {
     /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if the server itself contradicts what it sent before;
     ///   the part file is not worth keeping then.
     fileprivate func requestUnlessContinuing(
-        _ response: HTTPURLResponse, _ range: ContentRange?
+        _ answer: TransferStateMachine.Answer
     ) throws(DataSourceError) -> URLRequest? {
-        guard let part, var record, let url = base.url else { return nil }
-        let isSameAddress = isSameAddress
-        let tag = ResumeRecord.validator(of: response)
-        let date = response.value(forHTTPHeaderField: "Last-Modified")
-        let isRest = range?.bytes?.lowerBound == (record.offset ?? 0) + part.byteCount
-        let hasSameLength = range?.total == record.total
+        guard let record else { return nil }
+        var new = ResumeRecord(answer, to: base)
+        let tag = ResumeRecord.validator(of: answer.response)
+        let dates = [new.lastModified, record.lastModified].compactMap { $0 }
         let isSame =
             isSameAddress
             ? (tag == nil || tag == record.validator)
-                && (hasSameLength || range?.total == nil || record.total == nil)
-            : hasSameLength && (date == nil || record.lastModified == nil || date == record.lastModified)
-        guard isRest, isSame else {
+                && (new.total == record.total || new.total == nil || record.total == nil)
+            : new.total == record.total && (dates.count < 2 || dates[0] == dates[1])
+        guard new.offset == position, isSame else {
             if isSameAddress {
                 throw .malformedResponse(base.errorURL, reason: "a part that was not asked for")
             }
             try emptyPart()
             return base
         }
-        if !isSameAddress {
-            var other = ResumeRecord(response, for: url, range: record.range)
-            other.offset = record.offset
-            other.lastModified = date ?? record.lastModified
-            record = other
-            isSpliced = true
-        }
-        record.total = range?.total ?? self.record?.total
-        self.record = record
+        new.total = new.total ?? record.total
+        new.offset = record.offset
+        new.lastModified = dates.first
+        if isSameAddress { new.validator = record.validator } else { isSpliced = true }
+        self.record = new
         return nil
     }
 
@@ -300,48 +253,38 @@ extension FileSink {
         return try nextRequest()
     }
 
-    /// Whether a 416 says that the part file is already complete.
-    fileprivate func isWhole(_ response: HTTPURLResponse) -> Bool {
-        guard let part, let record, part.byteCount > 0 else { return false }
-        let range = response.value(forHTTPHeaderField: "Content-Range").flatMap { ContentRange($0) }
+    /// Replies to a 416, which may say that the part file is already complete. Otherwise asks for the whole, unless
+    /// that was the answer to the caller's own range.
+    fileprivate func reply(toUnsatisfiable response: HTTPURLResponse) throws -> TransferStateMachine.Reply {
+        guard let part, let record, part.byteCount > 0 else { return .nothing }
+        let total = response.value(forHTTPHeaderField: "Content-Range").flatMap { ContentRange($0) }?.total
         let tag = ResumeRecord.validator(of: response)
         isAnswered =
-            range?.total == (record.offset ?? 0) + part.byteCount
-            && (!isSameAddress || tag == nil || tag == record.validator)
-            && (record.total == nil || record.total == range?.total)
-        return isAnswered
-    }
-
-    /// Asks for the whole after a 416, unless that was the answer to the caller's own range.
-    fileprivate func restart() throws -> TransferStateMachine.Reply {
-        guard let part, record != nil, part.byteCount > 0 else { return .nothing }
+            total == position && (!isSameAddress || tag == nil || tag == record.validator)
+            && (record.total == nil || record.total == total)
+        if isAnswered { return try verification() }
         try emptyPart()
         return .request(base)
     }
 
-    fileprivate func request(after error: any Error, from cause: FailureCause) -> URLRequest? {
+    fileprivate func request(after error: any Error, from cause: FailureCause) throws -> URLRequest? {
         let wasSpliced = isSpliced
-        let isVerification = cause == .verification
-        var isWorthless = isVerification
-        if cause == .transfer, record != nil, case DataSourceError.malformedResponse = error {
-            isWorthless = true
-        }
         // A body that failed the check, or answers another request, cannot be continued later either.
-        do { if isWorthless { try emptyPart() } } catch { return nil }
+        switch (cause, error) {
+        case (.verification, _): try emptyPart()
+        case (.transfer, DataSourceError.malformedResponse) where record != nil: try emptyPart()
+        default: break
+        }
         // The fault may be in what another address has sent.
-        if isVerification, wasSpliced { return base }
-        guard mayBeElsewhere(error), let mirror = mirrors.popFirst() else { return nil }
-        let previous = base.url
-        base.url = mirror
-        if let previous { base.dropCredentials(unlessSameOrigin: mirror, previous) }
-        return try? nextRequest()
-    }
-
-    /// Whether another server may do better.
-    private func mayBeElsewhere(_ error: any Error) -> Bool {
-        switch error as? DataSourceError {
-        case .cannotWrite, .destinationExists, .destinationBusy: false
-        default: !(error is CancellationError)
+        if cause == .verification, wasSpliced { return base }
+        switch error {
+        case DataSourceError.cannotWrite, DataSourceError.destinationExists, DataSourceError.destinationBusy,
+            is CancellationError:
+            return nil
+        default:
+            guard let mirror = mirrors.popFirst() else { return nil }
+            base.move(to: mirror)
+            return try nextRequest()
         }
     }
 }

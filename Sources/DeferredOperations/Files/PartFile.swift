@@ -1,16 +1,23 @@
 internal import Foundation
 
-/// What the system reports about files, in words.
-enum FileFault {
-    /// Why the last system call failed.
-    static var last: String { String(cString: strerror(errno)) }
+/// What the system reports about files.
+enum FileSystem {
+    /// Why the last system call failed, in words.
+    static var lastFault: String { String(cString: strerror(errno)) }
 
-    /// What a file of that mode is; nil if it is a regular one.
-    static func kind(otherThanRegular mode: mode_t) -> String? {
-        switch mode & S_IFMT {
-        case S_IFREG: nil
-        case S_IFDIR: "it is a directory"
-        default: "it is a pipe, a device or a socket"
+    /// The status of a file, or of a symbolic link itself; nil if there is none.
+    static func status(_ path: String, ofLink: Bool = false) -> stat? {
+        var status = stat()
+        return (ofLink ? lstat(path, &status) : stat(path, &status)) == 0 ? status : nil
+    }
+
+    /// Why that is not a regular file, in words; nil if it is one.
+    static func faultOfFile(_ path: String) -> String? {
+        guard let status = status(path) else { return lastFault }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return nil
+        case S_IFDIR: return "it is a directory"
+        default: return "it is a pipe, a device or a socket"
         }
     }
 }
@@ -28,7 +35,7 @@ final class PartFile {
     /// What errors name: the destination, or this file if it is a temporary one.
     let subject: URL
     private(set) var byteCount: Int64 = 0
-    private var descriptor: CInt
+    private let descriptor: CInt
     private var isTemporary = false
 
     private init(_ path: String, _ descriptor: CInt, for subject: URL) {
@@ -39,7 +46,8 @@ final class PartFile {
 
     deinit {
         if isTemporary { unlink(path) }
-        close()
+        // It may take long: 0.4 s for a removed file of 300 MB. So the last reference is released without a lock.
+        close(descriptor)
     }
 
     /// Makes a new file, and locks it until it is closed; its name must not be taken.
@@ -84,9 +92,8 @@ final class PartFile {
         _ path: String, for subject: URL, isOurs: () -> Bool
     ) throws(DataSourceError) -> PartFile? {
         while true {
-            var named = stat()
             // Linux refuses to open a file of another user's with O_CREAT in a folder such as /tmp.
-            if lstat(path, &named) == 0, named.st_uid != geteuid() { return nil }
+            if let named = FileSystem.status(path, ofLink: true), named.st_uid != geteuid() { return nil }
             let descriptor = try opened(path, O_RDWR | O_CREAT, 0o600, for: subject)
             let part = PartFile(path, descriptor, for: subject)
             let status = status(of: descriptor)
@@ -116,10 +123,10 @@ final class PartFile {
         } while descriptor < 0 && errno == EINTR
         guard descriptor >= 0 else {
             throw .cannotWrite(
-                subject, reason: errno == ELOOP ? "\(path) is a symbolic link" : FileFault.last)
+                subject, reason: errno == ELOOP ? "\(path) is a symbolic link" : FileSystem.lastFault)
         }
         guard status(of: descriptor).st_mode & S_IFMT == S_IFREG else {
-            closeDescriptor(descriptor)
+            close(descriptor)
             throw .cannotWrite(subject, reason: "\(path) is not a regular file")
         }
         return descriptor
@@ -131,25 +138,23 @@ final class PartFile {
         return status
     }
 
-    private var lastFailure: DataSourceError { .cannotWrite(subject, reason: FileFault.last) }
+    private var lastFailure: DataSourceError { .cannotWrite(subject, reason: FileSystem.lastFault) }
 
     // MARK: Writing
 
     /// Adds bytes at the end.
-    func append(_ data: Data) throws(DataSourceError) {
+    func append(_ data: Data) throws {
         for region in data.regions {
-            let failure = region.withUnsafeBytes { bytes -> DataSourceError? in
+            try region.withUnsafeBytes { bytes in
                 var rest = bytes
                 while let start = rest.baseAddress, rest.count > 0 {
                     let count = pwrite(descriptor, start, rest.count, off_t(byteCount))
-                    if count < 0, errno != EINTR { return lastFailure }
+                    if count < 0, errno != EINTR { throw lastFailure }
                     if count < 0 { continue }
                     byteCount += Int64(count)
                     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
                 }
-                return nil
             }
-            if let failure { throw failure }
         }
     }
 
@@ -194,18 +199,16 @@ final class PartFile {
         guard hasName(path) else {
             throw .cannotWrite(subject, reason: "the part file has been removed or replaced")
         }
-        var existing = stat()
-        let exists = lstat(destination, &existing) == 0
-        if exists, !replacing { throw .destinationExists(subject) }
-        let mode = exists ? existing.st_mode & 0o7777 : modeOfNewFiles()
+        let existing = FileSystem.status(destination, ofLink: true)
+        if existing != nil, !replacing { throw .destinationExists(subject) }
+        let mode = existing.map { $0.st_mode & 0o7777 } ?? modeOfNewFiles()
         guard fchmod(descriptor, mode) == 0 else { throw lastFailure }
         if !replacing {
-            if link(path, destination) == 0 {
-                unlink(path)
-                return
-            }
+            if link(path, destination) == 0 { return _ = unlink(path) }
             // Not every file system has hard links; then there is a moment between looking and moving.
-            if errno == EEXIST || lstat(destination, &existing) == 0 { throw .destinationExists(subject) }
+            if errno == EEXIST || FileSystem.status(destination, ofLink: true) != nil {
+                throw .destinationExists(subject)
+            }
         }
         guard rename(path, destination) == 0 else { throw lastFailure }
     }
@@ -216,32 +219,18 @@ final class PartFile {
         let sample = "\(path).\(Destination.uniqueWord())"
         guard let descriptor = try? Self.opened(sample, O_WRONLY | O_CREAT | O_EXCL, 0o666, for: subject)
         else { return 0o600 }
-        defer { closeDescriptor(descriptor) }
+        defer { close(descriptor) }
         unlink(sample)
         return Self.status(of: descriptor).st_mode & 0o7777
     }
 
     /// Whether `path` is still a name of this file.
     func hasName(_ path: String) -> Bool {
-        var named = stat()
-        guard lstat(path, &named) == 0 else { return false }
+        guard let named = FileSystem.status(path, ofLink: true) else { return false }
         let opened = Self.status(of: descriptor)
         return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
-    /// Closes the file.
-    func close() {
-        guard descriptor >= 0 else { return }
-        closeDescriptor(descriptor)
-        descriptor = -1
-    }
-
-    /// Removes the file. Its blocks are freed by ``close()``: 0.4 s for 300 MB, too long under a lock.
-    func remove() {
-        if hasName(path) { unlink(path) }
-    }
-}
-
-private func closeDescriptor(_ descriptor: CInt) {
-    close(descriptor)
+    /// Removes the file, whose blocks are freed when it is closed.
+    func remove() { if hasName(path) { unlink(path) } }
 }

@@ -18,33 +18,37 @@ struct ResumeRecord: Codable, Equatable {
     var total: Int64?
 
     /// Creates a record for a part file that another program has left.
-    init(for url: URL, range: String?, validator: String) {
-        self.url = url.withoutUserInfo.absoluteString
-        self.range = range
+    init(for request: URLRequest, validator: String?) {
+        url = request.errorURL.absoluteString
+        range = request.value(forHTTPHeaderField: "Range")
         self.validator = validator
     }
 
-    /// Creates a record of the answer `response` to a request for `url`.
-    init(_ response: HTTPURLResponse, for url: URL, range: String?) {
-        self.url = url.withoutUserInfo.absoluteString
-        self.range = range
+    /// Creates a record of an answer to a request.
+    init(_ answer: TransferStateMachine.Answer, to request: URLRequest) {
+        self.init(for: request, validator: nil)
+        let (response, part) = (answer.response, answer.part)
+        let isPart = response.statusCode == 206
         lastModified = response.value(forHTTPHeaderField: "Last-Modified")
-        if response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" {
+        offset = part?.bytes?.lowerBound
+        total = isPart ? part?.total : answer.announced
+        // Several ranges in one body, or compressed ones, can't be continued.
+        let isPlain = isPart ? part != nil : !response.hasContentEncoding
+        if isPlain, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" {
             validator = Self.validator(of: response)
         }
     }
 
-    /// Whether a request for `url` with that `Range` header asks for the same thing.
-    func isOf(_ url: URL?, range: String?) -> Bool {
-        self.url == url?.withoutUserInfo.absoluteString && self.range == range
+    /// Whether that request asks for the same thing.
+    func isOf(_ request: URLRequest) -> Bool {
+        url == request.errorURL.absoluteString && range == request.value(forHTTPHeaderField: "Range")
     }
 
     /// Returns a strong entity tag or the date; a weak tag does not identify bytes.
     static func validator(of response: HTTPURLResponse) -> String? {
-        if let tag = response.value(forHTTPHeaderField: "ETag"), !tag.isEmpty, !tag.hasPrefix("W/") {
-            return tag
-        }
-        return response.value(forHTTPHeaderField: "Last-Modified")
+        let tag = response.value(forHTTPHeaderField: "ETag") ?? ""
+        let isStrong = !tag.isEmpty && !tag.hasPrefix("W/")
+        return isStrong ? tag : response.value(forHTTPHeaderField: "Last-Modified")
     }
 }
 
@@ -54,28 +58,32 @@ struct ResumeRecordFile {
     let destination: URL
     private var path: String { Destination.partPath(for: file) + ".from" }
 
-    /// The result of reading the file.
-    enum Finding {
-        case nothing
-        case record(ResumeRecord)
-        /// A file that no download has made.
-        case foreign
+    /// Opens the part file that later downloads find, and returns it with the record of its bytes, if it has any.
+    ///
+    /// - Returns: Nil if there is a file of either name that is not a download's.
+    func openPart() throws(DataSourceError) -> (part: PartFile, record: ResumeRecord?)? {
+        if case .some(nil) = try read() { return nil }
+        var record: ResumeRecord?
+        let part = try PartFile.continuing(Destination.partPath(for: file), for: destination) {
+            record = (try? read()) ?? nil
+            return record != nil
+        }
+        return part.map { ($0, record) }
     }
 
     /// Reads the file, without following symbolic links.
     ///
+    /// - Returns: Nil if there is none, and a nil record for a file that no download has made.
     /// - Throws: ``DataSourceError/cannotWrite(_:reason:)`` if it is not a regular file.
-    func read() throws(DataSourceError) -> Finding {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return .nothing }
+    private func read() throws(DataSourceError) -> ResumeRecord?? {
+        if FileSystem.status(path, ofLink: true) == nil { return nil }
         let descriptor = try PartFile.opened(path, O_RDONLY, for: destination)
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        status = PartFile.status(of: descriptor)
+        let status = PartFile.status(of: descriptor)
         guard status.st_size <= 1 << 16, status.st_uid == geteuid(),
-            let data = try? handle.read(upToCount: 1 << 16),
-            let record = try? JSONDecoder().decode(ResumeRecord.self, from: data)
-        else { return .foreign }
-        return .record(record)
+            let data = try? handle.read(upToCount: 1 << 16)
+        else { return .some(nil) }
+        return .some(try? JSONDecoder().decode(ResumeRecord.self, from: data))
     }
 
     /// Writes the record, in one step; false if that could not be done.
@@ -92,6 +100,6 @@ struct ResumeRecordFile {
 
     /// Removes the file, if it is a record.
     func remove() {
-        if case .record? = try? read() { unlink(path) }
+        if let found = try? read(), found != nil { unlink(path) }
     }
 }

@@ -19,10 +19,9 @@ extension HTTPURLResponse {
     /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that is no number, or too
     ///   large for one: libcurl reads the digits that it begins with, or until the connection ends.
     func announcedLength(for request: URLRequest) throws(DataSourceError) -> Int64? {
-        if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
-        if value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased().contains("chunked") == true {
-            return nil
-        }
+        let encoding = value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased() ?? ""
+        let hasLength = request.httpMethod != "HEAD" && statusCode != 204 && statusCode != 304
+        guard hasLength, !encoding.contains("chunked") else { return nil }
         guard let text = value(forHTTPHeaderField: "Content-Length"), !text.isEmpty else { return nil }
         // Equal lengths count as one (RFC 9110, 8.6).
         let lengths = text.components(separatedBy: ",").filter { !$0.isEmpty }
@@ -39,7 +38,7 @@ extension HTTPURLResponse {
     func checkedPart(askedBy request: URLRequest) throws(DataSourceError) -> ContentRange? {
         guard statusCode == 206 else { return nil }
         let url = request.errorURL
-        guard let range = request.value(forHTTPHeaderField: "Range") else {
+        guard request.value(forHTTPHeaderField: "Range") != nil else {
             throw .malformedResponse(url, reason: "a part (206) that was not asked for")
         }
         let type = value(forHTTPHeaderField: "Content-Type")?.lowercased() ?? ""
@@ -49,7 +48,7 @@ extension HTTPURLResponse {
             let words = header.map { "the Content-Range \"\($0)\"" } ?? "a part (206) without Content-Range"
             throw .malformedResponse(url, reason: words)
         }
-        guard let asked = RequestedRange(range) else { return part }
+        guard let asked = request.requestedRange else { return part }
         guard bytes.lowerBound == asked.first, bytes.upperBound <= asked.last ?? .max else {
             throw .malformedResponse(url, reason: "a part that was not asked for")
         }
@@ -83,6 +82,8 @@ struct ContentRange: Equatable {
     /// The length of the whole resource; nil if the server does not know it.
     let total: Int64?
 
+    var byteCount: Int64? { bytes.map { $0.upperBound - $0.lowerBound + 1 } }
+
     /// Reads `bytes 100-199/200`, `bytes 100-199/*` or `bytes */200`; nil for anything else, such as a range
     /// that contradicts itself.
     init?(_ text: String) {
@@ -91,28 +92,20 @@ struct ContentRange: Equatable {
         let halves = words[1].components(separatedBy: "/")
         guard halves.count == 2 else { return nil }
         total = Self.position(halves[1])
-        guard total != nil || halves[1] == "*" else { return nil }
-        if halves[0] == "*" {
-            guard total != nil else { return nil }
-            bytes = nil
-            return
-        }
-        guard let asked = RequestedRange(ends: halves[0]), let last = asked.last, last < total ?? .max
-        else { return nil }
-        bytes = asked.first...last
+        bytes = RequestedRange(ends: halves[0]).flatMap { range in range.last.map { range.first...$0 } }
+        let isValid =
+            bytes.map { $0.upperBound < total ?? .max && (total != nil || halves[1] == "*") }
+            ?? (total != nil && halves[0] == "*")
+        guard isValid else { return nil }
     }
 
     /// A number without a sign, of up to 18 digits; nil for anything else.
     ///
     /// `Int64(text)` would compile a copy of the standard library's generic parser into each program.
     static func position(_ text: String) -> Int64? {
-        guard 1...18 ~= text.utf8.count else { return nil }
-        var number: Int64 = 0
-        for digit in text.utf8 {
-            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit else { return nil }
-            number = number * 10 + Int64(digit - UInt8(ascii: "0"))
-        }
-        return number
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard 1...18 ~= text.utf8.count, text.utf8.allSatisfy({ digits ~= $0 }) else { return nil }
+        return Int64(strtoll(text, nil, 10))
     }
 }
 
@@ -125,11 +118,20 @@ struct RequestedRange: Equatable {
     /// The position of the last byte; nil for the end of the resource.
     let last: Int64?
 
-    init(first: Int64, last: Int64?) {
-        self.first = first
-        self.last = last
-    }
+    /// The value of the `Range` header.
+    var header: String { "bytes=\(first)-\(last.map { "\($0)" } ?? "")" }
 
+    /// How many bytes a resource of `total` bytes has in this range; nil if that cannot be known.
+    func byteCount(of total: Int64?) -> Int64? {
+        [total, last.map { $0 + 1 }].compactMap { $0 }.min().map { max(0, $0 - first) }
+    }
+}
+
+extension URLRequest {
+    var requestedRange: RequestedRange? { value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) } }
+}
+
+extension RequestedRange {
     init?(_ header: String) {
         let halves = header.components(separatedBy: "=")
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
@@ -143,14 +145,5 @@ struct RequestedRange: Equatable {
         let last = ContentRange.position(ends[1])
         guard ends[1].isEmpty || first <= last ?? -1 else { return nil }
         (self.first, self.last) = (first, last)
-    }
-
-    /// The value of the `Range` header.
-    var header: String { "bytes=\(first)-\(last.map { "\($0)" } ?? "")" }
-
-    /// How many bytes a resource of `total` bytes has in this range; nil if that cannot be known.
-    func byteCount(of total: Int64?) -> Int64? {
-        let end = [total, last.flatMap { $0 < .max ? $0 + 1 : nil }].compactMap { $0 }.min()
-        return total == nil && last == nil ? nil : end.map { max(0, $0 - first) }
     }
 }

@@ -9,37 +9,32 @@ extension URLRequest {
         guard [301, 302, 303, 307, 308].contains(status), let from = url,
             let location = response.value(forHTTPHeaderField: "Location"), !location.isEmpty
         else { return nil }
-        guard var target = URL(string: location, relativeTo: from)?.absoluteURL, target.isHTTP,
+        // The part after # is the client's own and stays, unless the server sends another.
+        let fragment = location.contains("#") ? "" : from.fragment.map { "#\($0)" } ?? ""
+        guard let target = URL(string: location + fragment, relativeTo: from)?.absoluteURL, target.isHTTP,
             target.host != nil
         else { throw .invalidRedirect(from.withoutUserInfo, location: location.withoutUserInfo) }
-        // The part after # is the client's own and stays, unless the server sends another.
-        if target.fragment == nil, let fragment = from.fragment,
-            var components = URLComponents(url: target, resolvingAgainstBaseURL: false)
-        {
-            components.percentEncodedFragment = fragment
-            target = components.url ?? target
-        }
 
         var next = self
-        next.url = target
         if status == 303 && httpMethod != "HEAD" || status < 303 && httpMethod == "POST" {
             next.httpMethod = "GET"
             next.httpBody = nil
             next.httpBodyStream = nil
-            for name in ["Content-Type", "Content-Length", "Content-Encoding"] {
-                next.setValue(nil, forHTTPHeaderField: name)
-            }
+            next.removeHeaders("Content-Type", "Content-Length", "Content-Encoding")
         }
-        next.dropCredentials(unlessSameOrigin: target, from)
+        next.move(to: target)
         return next
     }
 
-    /// Removes credentials from the headers, unless both addresses have the same scheme, host and port.
-    mutating func dropCredentials(unlessSameOrigin target: URL, _ origin: URL) {
-        if target.origin == origin.origin { return }
-        for name in ["Authorization", "Cookie", "Proxy-Authorization"] {
-            setValue(nil, forHTTPHeaderField: name)
-        }
+    /// Sets another address, and removes credentials from the headers unless it has the same scheme, host and port.
+    mutating func move(to target: URL) {
+        let isSameOrigin = target.origin == url?.origin
+        url = target
+        if !isSameOrigin { removeHeaders("Authorization", "Cookie", "Proxy-Authorization") }
+    }
+
+    private mutating func removeHeaders(_ names: String...) {
+        for name in names { setValue(nil, forHTTPHeaderField: name) }
     }
 }
 

@@ -52,18 +52,29 @@ extension URL {
 }
 
 extension String {
-    /// This address without the part before `@`.
+    /// This address without user and password. Where those end is uncertain in anything else, such as a malformed
+    /// address or a message that quotes one: what is before its last `@` is left out.
     package var withoutUserInfo: String {
         // Called several times for each transfer, and mostly there is nothing to remove: checks that first.
-        guard utf8.contains(UInt8(ascii: "@")), let slashes = firstRange(of: "//") else { return self }
-        let rest = self[slashes.upperBound...]
-        let authority = rest.prefix { !"/?#\\".contains($0) }
+        guard utf8.contains(UInt8(ascii: "@")), !hasPrefix("file:") else { return self }
+        let isProper = URLComponents(string: self)?.host?.isEmpty == false
+        let start = (firstRange(of: "//") ?? firstRange(of: "'"))?.upperBound ?? startIndex
+        let authority = self[start...].prefix { !isProper || !"/?#".contains($0) }
         guard let at = authority.lastIndex(of: "@") else { return self }
-        return String(self[..<slashes.upperBound] + self[index(after: at)...])
+        return String(self[..<start] + self[index(after: at)...])
     }
 }
 
 extension URLRequest {
+    /// Returns this request with a header, unless it has one of that name.
+    func adding(_ value: String, for name: String) -> URLRequest {
+        var request = self
+        if request.value(forHTTPHeaderField: name) == nil {
+            request.setValue(value, forHTTPHeaderField: name)
+        }
+        return request
+    }
+
     /// The address as errors name it.
     var errorURL: URL { url?.withoutUserInfo ?? .unnamed }
 
@@ -88,27 +99,23 @@ extension URLRequest {
     {
         let url = try checkedAddress()
         if let fault = session.fault { throw .invalidRequest(url, reason: fault) }
-        let hasOwnBody = !(httpBody?.isEmpty ?? true) || httpBodyStream != nil
         let bodies = [
-            hasOwnBody, options.uploadFile != nil, options.uploadForm != nil, options.makeBodyStream != nil,
+            httpBody?.isEmpty == false || httpBodyStream != nil, options.uploadFile != nil,
+            options.uploadForm != nil, options.makeBodyStream != nil,
         ]
         .count { $0 }
         if bodies > 0, httpMethod == "GET" { throw .invalidRequest(url, reason: "a GET has no body") }
         if bodies > 1 { throw .invalidRequest(url, reason: "more than one body") }
         try options.uploadFile?.checkUpload(to: url)
-        for limit in [options.silenceTimeout, options.totalTimeout] {
-            if let limit, limit <= .zero {
-                throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")
-            }
+        for case let limit? in [options.silenceTimeout, options.totalTimeout] where limit <= .zero {
+            throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")
         }
         var request = self
-        if let date = options.ifModifiedSince {
-            request.setValue(HTTPDate.formatter.string(from: date), forHTTPHeaderField: "If-Modified-Since")
-        }
-        if let tag = options.ifNoneMatch { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
-        if let form = options.uploadForm {
-            request.setValue(form.contentType, forHTTPHeaderField: "Content-Type")
-        }
+        let headers = [
+            ("If-Modified-Since", options.ifModifiedSince.map { HTTPDate.formatter.string(from: $0) }),
+            ("If-None-Match", options.ifNoneMatch), ("Content-Type", options.uploadForm?.contentType),
+        ]
+        for case (let name, let value?) in headers { request.setValue(value, forHTTPHeaderField: name) }
         return request
     }
 }

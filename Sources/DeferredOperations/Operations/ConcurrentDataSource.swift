@@ -21,27 +21,20 @@ internal import Foundation
 ///
 /// or create it with a closure, which starts the work and keeps the resolver for its end.
 open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unchecked Sendable {
-    private struct Work: ~Copyable {
-        var body: (@Sendable () throws -> Deferred<Value>)?
-        /// The closure form's consumer of the Deferred that it waits for.
-        var link: Deferred<Void>?
-    }
-
-    private let pending: Locked<Work>
+    /// The closure, until it is called, and its consumer of the Deferred that it waits for.
+    private let pending = Locked<(body: (@Sendable () throws -> Deferred<Value>)?, link: Deferred<Void>?)>(
+        (nil, nil))
 
     /// Creates a data source of a subclass, which overrides ``execute()`` and ``stop()``.
-    public override init() {
-        pending = Locked(Work())
-        super.init()
-    }
+    public override init() { super.init() }
 
     /// Creates a data source whose outcome is that of the Deferred that `body` returns.
     ///
     /// - Parameter body: Runs on the queue's thread, once, unless the operation is cancelled before. If the
     ///   operation is cancelled after that, the Deferred is cancelled, unless it has other consumers.
     public init(awaiting body: @escaping @Sendable () throws -> Deferred<Value>) {
-        pending = Locked(Work(body: body))
         super.init()
+        pending.withLock { $0.body = body }
     }
 
     /// Creates a data source whose work `body` starts, and whose outcome is that of the resolver that `body` receives.
@@ -71,8 +64,7 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
             throw DataSourceError.notOverridden("execute() of \(type(of: self))")
         }
         // A cancel is the link's, so that others who use the Deferred keep it (C3).
-        let link = try body().both { [self] (result: Result<Value, any Error>) -> Void in finish(with: result)
-        }
+        let link = try body().both { [self] (result: Result<Value, any Error>) in _ = finish(with: result) }
         pending.withLock { $0.link = link }
     }
 
@@ -82,9 +74,7 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
     /// Runs once, on the thread that cancels, or on the queue's thread if the operation was cancelled while
     /// ``execute()`` was running; never before that has returned. The outcome is `CancellationError` in any
     /// case, and the operation does not wait for the work: its result is dropped.
-    open func stop() {
-        pending.withLock { $0.link }?.cancel()
-    }
+    open func stop() { pending.withLock { $0.link }?.cancel() }
 
     /// Ends the operation with the result of the work. To be called once, from any thread.
     ///
@@ -98,7 +88,5 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
         do { try execute() } catch { decide(.failure(error)) }
     }
 
-    final override func stopWork() {
-        stop()
-    }
+    final override func stopWork() { stop() }
 }

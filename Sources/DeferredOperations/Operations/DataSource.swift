@@ -22,19 +22,16 @@ public import Foundation
 ///
 /// Dependencies, priority, quality of service and the queue's limits work as for any other `Operation`.
 open class DataSource<Value: Sendable>: RequestOperation<Value>, @unchecked Sendable {
-    private let body: Locked<(@Sendable (Operation) throws -> Value)?>
+    private let body = Locked<(@Sendable (Operation) throws -> Value)?>(nil)
 
     /// Creates a data source of a subclass, which overrides ``load()``.
-    public override init() {
-        body = Locked(nil)
-        super.init()
-    }
+    public override init() { super.init() }
 
     /// Creates a data source that runs `body` on the queue's thread, and passes the operation to it, whose
     /// `isCancelled` it may check. The closure is released when the work has ended.
     public init(_ body: @escaping @Sendable (Operation) throws -> Value) {
-        self.body = Locked(body)
         super.init()
+        self.body.withLock { $0 = body }
     }
 
     /// Does the work, and returns or throws what is delivered. Override it; do not call `super`.
@@ -49,9 +46,7 @@ open class DataSource<Value: Sendable>: RequestOperation<Value>, @unchecked Send
         return try body(self)
     }
 
-    final override func work() {
-        decide(Result { try load() })
-    }
+    final override func work() { decide(Result { try load() }) }
 }
 
 /// Makes an operation queue a dispatcher: `map(on: queue) { … }`.

@@ -85,7 +85,7 @@ public enum DataSourceError: Error {
         /// The first bytes of the body, up to ``TransferOptions/errorByteCount``.
         public let body: Data
 
-        init(_ response: HTTPURLResponse, url: URL, body: Data) {
+        init(_ response: HTTPURLResponse, url: URL, body: Data = Data()) {
             self.url = url.withoutUserInfo
             self.body = body
             code = response.statusCode
@@ -155,12 +155,7 @@ extension DataSourceError: CustomStringConvertible, LocalizedError {
 
 extension Duration {
     /// In seconds, as short as it can be: `2 s`, `0.25 s`.
-    var inWords: String {
-        let (seconds, attoseconds) = components
-        guard attoseconds != 0 else { return "\(seconds) s" }
-        let thousandths = Double(seconds) * 1000 + (Double(attoseconds) / 1e15).rounded()
-        return "\(thousandths / 1000) s"
-    }
+    var inWords: String { String(format: "%.10g s", (self / .milliseconds(1)).rounded() / 1000) }
 }
 
 /// Decides which requests to repeat, and when: for `Deferred.retry`.
@@ -181,22 +176,16 @@ extension DataSourceError {
         }
     }
 
-    /// Whether the server cannot have acted on the request: it was not reached, or rejected the request.
-    private var wasNotActedOn: Bool {
-        switch self {
-        case .cannotConnect: true
-        case .status(let failure): failure.code == 429
-        default: false
-        }
-    }
-
     /// Returns a predicate for the errors of `request` after which to repeat it: transient ones; if the request is not
     /// safe to repeat, such as a `POST`, only those after which the server cannot have acted on it.
     public static func isWorthRepeating(_ request: URLRequest) -> @Sendable (any Error) -> Bool {
         let isSafe = request.isSafeToRepeat
         return { error in
-            guard let error = error as? DataSourceError else { return false }
-            return error.isTransient && (isSafe || error.wasNotActedOn)
+            guard let error = error as? DataSourceError, error.isTransient else { return false }
+            // Not reached, or refused by the server: it cannot have acted on the request.
+            if case .status(let failure) = error, failure.code == 429 { return true }
+            if case .cannotConnect = error { return true }
+            return isSafe
         }
     }
 }

@@ -17,38 +17,31 @@ public import Foundation
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     private struct Lifecycle: ~Copyable {
-        var requestedAt: Duration?
-        var isStarted = false
-        var isWorking = false
-        /// A cancel came after the work had been started, and `stopWork()` has not returned yet.
-        var mustStop = false
+        /// What has to happen before the operation is finished, apart from the decision.
+        var remaining: Remaining = [.start, .notification]
         var outcome: Result<Value, any Error>?
-        /// Settles the Deferred; nil once it has returned.
+        /// Settles the Deferred; nil once a thread does so.
         var resolver: Resolver<Value>?
-        var isSettling = false
-        /// Whether a dispatcher has not yet run the work that was submitted to it.
-        var awaitsDispatcher = false
+        var requestedAt: Duration?
         /// Decides when the operation is added to a queue, until it has finished.
         var manager: DataSourceManager?
-        var isFinishing = false
         var isFinished = false
 
-        var isDone: Bool {
-            isStarted && !isWorking && !mustStop && outcome != nil && resolver == nil && !awaitsDispatcher
+        var isStarted: Bool { !remaining.contains(.start) }
+
+        /// Sets the outcome; false if there is one.
+        mutating func decide(_ outcome: Result<Value, any Error>) -> Bool {
+            guard self.outcome == nil else { return false }
+            self.outcome = outcome
+            return true
         }
     }
 
     private let lifecycle = Locked(Lifecycle())
 
-    override init() {
-        super.init()
-    }
+    override init() { super.init() }
 
-    #if !canImport(ObjectiveC)
-    deinit {
-        removeDependencies()
-    }
-    #endif
+    deinit { removeDependencies() }
 
     // MARK: Requesting
 
@@ -85,13 +78,13 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         _ fileID: StaticString, _ line: UInt
     ) -> Deferred<Value> {
         let (source, resolver) = Deferred<Value>.withResolver(
-            canceller: { [weak self] _ in self?.cancelRequest() }, fileID: fileID, line: line)
+            canceller: { [weak self] resolver in self?.cancelRequest(resolver) }, fileID: fileID, line: line)
         source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.isStarted } ?? false }
         let isAccepted = lifecycle.withLock { lifecycle in
             guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
             lifecycle.requestedAt = TransferMetrics.now
             lifecycle.resolver = resolver
-            lifecycle.awaitsDispatcher = dispatcher != nil
+            lifecycle.remaining.formUnion(dispatcher == nil ? .settling : [.settling, .dispatching])
             lifecycle.manager = manager
             return true
         }
@@ -101,10 +94,12 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         }
         var delivered = source
         if let dispatcher {
-            let delivery = Delivery(to: dispatcher, from: queue) { [weak self] in
-                self?.lifecycle.withLock { $0.awaitsDispatcher = false }
-                self?.finishIfDone()
-            }
+            // The operation is executing until the outcome has been delivered; if all the operations of a queue waited
+            // for further ones of the same queue, none would finish. So its callbacks run on that queue's underlying
+            // dispatch queue, as part of this operation.
+            let isSame = dispatcher as? OperationQueue === queue
+            let target = isSame ? queue.underlyingQueue ?? .global() : dispatcher
+            let delivery = Delivery(target: target) { [weak self] in self?.end(.dispatching) }
             // The outcome that was decided, also where the link is cancelled while it waits for its dispatcher.
             let deliver = { @Sendable [weak self] (result: Result<Value, any Error>) throws -> Value in
                 try (self?.lifecycle.withLock { $0.outcome } ?? result).get()
@@ -134,6 +129,9 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         isCancelled || lifecycle.withLock { $0.resolver }?.isCancelled == true
     }
 
+    /// Whether there is an outcome.
+    final var isDecided: Bool { lifecycle.withLock { $0.outcome != nil } }
+
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
     final var requestedAt: Duration? { lifecycle.withLock { $0.requestedAt } }
 
@@ -152,41 +150,26 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// Called once, with the Deferred that the request returns.
     func didRequest(_ request: Deferred<Value>) {}
 
-    /// Called once, after the outcome has been decided, with the error if it is a failure; before the Deferred is
-    /// settled, and perhaps while `work()` is running.
-    func didDecide(_ failure: (any Error)?) {}
+    /// Called once, after the outcome has been decided; before the Deferred is settled, and perhaps while `work()` is
+    /// running.
+    func didDecide(_ outcome: Result<Value, any Error>) {}
 
     /// Decides the outcome; true if this call did.
     @discardableResult
     final func decide(_ outcome: Result<Value, any Error>) -> Bool {
-        let isFirst = lifecycle.withLock { lifecycle in
-            guard lifecycle.outcome == nil else { return false }
-            lifecycle.outcome = outcome
-            return true
-        }
-        guard isFirst else { return false }
-        switch outcome {
-        case .success: didDecide(nil)
-        case .failure(let error): didDecide(error)
-        }
+        guard lifecycle.withLock({ $0.decide(outcome) }) else { return false }
+        didDecide(outcome)
         settle()
         return true
     }
 
     /// Settles the Deferred, if there are an outcome and a pending Deferred.
     private func settle() {
-        let pending: (Resolver<Value>, Result<Value, any Error>)? = lifecycle.withLock { lifecycle in
-            guard let outcome = lifecycle.outcome, let resolver = lifecycle.resolver, !lifecycle.isSettling
-            else { return nil }
-            lifecycle.isSettling = true
-            return (resolver, outcome)
+        let (outcome, resolver) = lifecycle.withLock {
+            ($0.outcome, $0.outcome == nil ? nil : $0.resolver.take())
         }
-        if let (resolver, outcome) = pending {
-            resolver.complete(with: outcome)
-            // The operation's own reference; the last one is released outside the lock.
-            lifecycle.withLock { $0.resolver = nil }
-        }
-        finishIfDone()
+        if let outcome, let resolver { resolver.complete(with: outcome) }
+        end(resolver == nil ? [] : .settling)
     }
 
     // MARK: Cancelling
@@ -195,36 +178,32 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// not been decided yet. Safe from any thread; after the outcome has been decided this does nothing, and
     /// `isCancelled` stays false.
     public final override func cancel() {
+        let cancelled = Result<Value, any Error>.failure(CancellationError())
         let (isFirst, stopsNow) = lifecycle.withLock { lifecycle in
-            guard lifecycle.outcome == nil else { return (false, false) }
-            lifecycle.outcome = .failure(CancellationError())
-            lifecycle.mustStop = lifecycle.isStarted
-            return (true, lifecycle.isStarted && !lifecycle.isWorking)
+            guard lifecycle.decide(cancelled) else { return (false, false) }
+            guard lifecycle.isStarted else { return (true, false) }
+            lifecycle.remaining.insert(.stopping)
+            return (true, !lifecycle.remaining.contains(.work))
         }
         guard isFirst else { return }
         super.cancel()
         lifecycle.withLock { $0.manager }?.requestWasCancelled(self)
-        didDecide(CancellationError())
-        if stopsNow { stopStartedWork() }
+        didDecide(cancelled)
+        if stopsNow {
+            stopWork()
+            end(.stopping)
+        }
         settle()
-    }
-
-    /// Calls `stopWork()`. The operation does not finish before that has returned.
-    private func stopStartedWork() {
-        stopWork()
-        lifecycle.withLock { $0.mustStop = false }
     }
 
     /// Cancels the operation, because the Deferred is being cancelled.
     ///
     /// An outcome that was decided before stands: if the thread that decided it has not yet settled the Deferred, this
     /// one does. The other's is then the one late result that the Deferred drops without a report (C2).
-    private func cancelRequest() {
+    private func cancelRequest(_ resolver: Resolver<Value>) {
         cancel()
-        let undelivered = lifecycle.withLock { lifecycle in
-            lifecycle.resolver.flatMap { resolver in lifecycle.outcome.map { (resolver, $0) } }
-        }
-        if let (resolver, outcome) = undelivered { resolver.complete(with: outcome) }
+        let undelivered = lifecycle.withLock { $0.remaining.contains(.settling) ? $0.outcome : nil }
+        if let undelivered { resolver.complete(with: undelivered) }
     }
 
     // MARK: What the queue sees
@@ -233,35 +212,34 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     public final override func start() {
         willChangeValue(forKey: "isExecuting")
         let (isFirst, mustWork) = lifecycle.withLock { lifecycle in
-            guard !lifecycle.isStarted else { return (false, false) }
-            lifecycle.isStarted = true
-            lifecycle.isWorking = lifecycle.outcome == nil
-            return (true, lifecycle.isWorking)
+            let mustWork = lifecycle.outcome == nil
+            let isFirst = lifecycle.remaining.remove(.start) != nil
+            if isFirst, mustWork { lifecycle.remaining.insert(.work) }
+            return (isFirst, mustWork)
         }
         didChangeValue(forKey: "isExecuting")
         guard isFirst else { return }
-        if mustWork {
-            work()
-            let mustStop = lifecycle.withLock { lifecycle in
-                lifecycle.isWorking = false
-                return lifecycle.mustStop
-            }
-            if mustStop { stopStartedWork() }
+        guard mustWork else { return end([]) }
+        work()
+        let mustStop = lifecycle.withLock { lifecycle in
+            lifecycle.remaining.remove(.work)
+            return lifecycle.remaining.contains(.stopping)
         }
-        finishIfDone()
+        if mustStop { stopWork() }
+        end(mustStop ? .stopping : [])
     }
 
-    private func finishIfDone() {
-        let isDone = lifecycle.withLock { lifecycle in
-            guard lifecycle.isDone, !lifecycle.isFinishing else { return false }
+    /// Notes that something has ended, and finishes the operation if that was the last.
+    private func end(_ ended: Remaining) {
+        let isLast = lifecycle.withLock { lifecycle in
+            lifecycle.remaining.subtract(ended)
+            guard lifecycle.remaining == .notification, lifecycle.outcome != nil else { return false }
             // No other thread continues after this; `isFinished` itself must change between the two notifications.
-            lifecycle.isFinishing = true
+            lifecycle.remaining = []
             return true
         }
-        guard isDone else { return }
-        #if !canImport(ObjectiveC)
+        guard isLast else { return }
         removeDependencies()
-        #endif
         willChangeValue(forKey: "isExecuting")
         willChangeValue(forKey: "isFinished")
         lifecycle.withLock { $0.isFinished = true }
@@ -279,32 +257,39 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// Whether it has its outcome, the work has ended and the outcome has been delivered.
     public final override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
 
-    #if !canImport(ObjectiveC)
     /// Removes this operation from the lists of those it depends on.
     ///
     /// swift-corelibs-foundation keeps unretained references there, and uses them when the dependency finishes; those
     /// of an operation that was cancelled before its dependencies had finished would dangle.
     private func removeDependencies() {
+        #if !canImport(ObjectiveC)
         for dependency in dependencies { removeDependency(dependency) }
+        #endif
     }
-    #endif
+}
+
+/// What has to happen before an operation is finished.
+private struct Remaining: OptionSet {
+    let rawValue: UInt8
+    /// The queue has to call `start()`.
+    static let start = Remaining(rawValue: 1)
+    /// The work has to return.
+    static let work = Remaining(rawValue: 2)
+    /// What stops the work has to return.
+    static let stopping = Remaining(rawValue: 4)
+    /// The Deferred has to be settled.
+    static let settling = Remaining(rawValue: 8)
+    /// A dispatcher has to run the work that was submitted to it, or to release it.
+    static let dispatching = Remaining(rawValue: 16)
+    /// A thread has to notify the queue.
+    static let notification = Remaining(rawValue: 32)
 }
 
 /// Dispatches one request's outcome to the dispatcher that was named, and notifies the operation when the work has
 /// run, or was released without having run.
 private struct Delivery: Dispatcher {
-    private let target: any Dispatcher
-    private let onEnd: @Sendable () -> Void
-
-    /// - Parameters:
-    ///   - queue: Where the operation runs. It is executing until the outcome has been delivered; if all the
-    ///     operations of a queue waited for further ones of the same queue, none would finish. So its callbacks
-    ///     run on that queue's underlying dispatch queue, as part of this operation.
-    init(to dispatcher: any Dispatcher, from queue: OperationQueue, onEnd: @escaping @Sendable () -> Void) {
-        let isSame = dispatcher as? OperationQueue === queue
-        target = isSame ? queue.underlyingQueue ?? .global() : dispatcher
-        self.onEnd = onEnd
-    }
+    let target: any Dispatcher
+    let onEnd: @Sendable () -> Void
 
     func dispatch(_ work: @escaping @Sendable () -> Void) {
         let end = OneTimeWork(runsOnRelease: true, onEnd)

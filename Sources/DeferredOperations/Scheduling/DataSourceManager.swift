@@ -32,9 +32,7 @@ public final class DataSourceManager: Sendable {
         requests = Locked(ScheduledRequests(limit: limit, limitPerHost: limitPerHost))
     }
 
-    deinit {
-        use.end()
-    }
+    deinit { use.note(false, isLast: true) }
 
     /// Runs a data source as soon as the limits allow, and returns a Deferred with its outcome, as
     /// `request(on:deliveringOn:)` of the data source itself does.
@@ -87,7 +85,7 @@ public final class DataSourceManager: Sendable {
         }
         for operation in admitted { operation.enter(queue) }
         if let stopped {
-            use.end()
+            use.note(false, isLast: true)
             for resolver in stopped { resolver.resolve() }
         }
     }
@@ -164,20 +162,14 @@ final class NetworkUse: @unchecked Sendable {
         return stream
     }
 
-    /// Notifies the listeners of a change.
-    func note(_ isInUse: Bool) {
+    /// Notifies the listeners of a change, or ends all streams.
+    func note(_ isInUse: Bool, isLast: Bool = false) {
         queue.async { [self] in
-            self.isInUse = isInUse
-            for listener in listeners { listener.continuation.yield(isInUse) }
-        }
-    }
-
-    /// Ends all streams.
-    func end() {
-        queue.async { [self] in
-            (isInUse, hasEnded) = (false, true)
-            for listener in listeners { listener.continuation.finish() }
-            listeners = []
+            (self.isInUse, hasEnded) = (isInUse, hasEnded || isLast)
+            for listener in listeners {
+                if isLast { listener.continuation.finish() } else { listener.continuation.yield(isInUse) }
+            }
+            if isLast { listeners = [] }
         }
     }
 }

@@ -33,11 +33,10 @@ final class ScheduledRequest: @unchecked Sendable {
     /// Its position in the order of the requests.
     fileprivate let number: Int
 
-    fileprivate init(_ operation: any ScheduledOperation, _ priority: Operation.QueuePriority, _ number: Int)
-    {
+    fileprivate init(_ operation: any ScheduledOperation, _ priority: Int, _ number: Int) {
         self.operation = operation
         self.host = operation.host ?? ""
-        self.priority = priority.rawValue
+        self.priority = priority
         self.number = number
     }
 
@@ -78,7 +77,7 @@ struct ScheduledRequests: ~Copyable {
         _ operation: any ScheduledOperation, _ priority: Operation.QueuePriority, isReady: Bool
     ) -> ScheduledRequest {
         requestCount += 1
-        let request = ScheduledRequest(operation, priority, requestCount)
+        let request = ScheduledRequest(operation, priority.rawValue, requestCount)
         requests[ObjectIdentifier(operation)] = request
         if isReady { becomeReady(request) }
         return request

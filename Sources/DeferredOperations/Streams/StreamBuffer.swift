@@ -9,11 +9,8 @@ internal import Foundation
 ///
 /// The consumer and `onRoom` are called when the lock has been released.
 final class StreamBuffer: Sendable {
-    /// What a consumer receives.
-    enum Taken {
-        case pieces([Data])
-        case end((any Error)?)
-    }
+    /// What a consumer receives: pieces, or at the end none or the error.
+    typealias Taken = Result<[Data], any Error>
 
     private struct State: ~Copyable {
         var bytes: ByteQueue
@@ -28,29 +25,31 @@ final class StreamBuffer: Sendable {
         var request: Deferred<StreamDataSource.Summary>?
         var wasThrown = false
 
-        /// Takes the waiting bytes in memory, or as many out of the file; and `onRoom`, if it is to be called.
-        mutating func take() -> (taken: Taken, onRoom: (@Sendable () -> Void)?)? {
+        /// Takes the waiting bytes in memory, or as many out of the file.
+        mutating func take() -> Taken? {
             do {
-                if let pieces = try bytes.take() {
-                    guard isPaused, bytes.overflowByteCount == 0 else { return (.pieces(pieces), nil) }
-                    isPaused = false
-                    return (.pieces(pieces), onRoom)
-                }
+                if let pieces = try bytes.take() { return .success(pieces) }
             } catch {
-                isOver = true
-                self.error = error
+                (isOver, self.error) = (true, error)
                 bytes.removeAll()
             }
-            return isOver ? (.end(error), nil) : nil
+            return isOver ? error.map { .failure($0) } ?? .success([]) : nil
+        }
+
+        /// Returns `onRoom`, if it is to be called now.
+        mutating func takeRoom() -> (@Sendable () -> Void)? {
+            guard isPaused, !isOver, bytes.overflowByteCount == 0 else { return nil }
+            isPaused = false
+            return onRoom
         }
     }
 
     private let pauseByteCount: Int64
     private let state: Locked<State>
 
-    init(limit: Int, pauseByteCount: Int64) {
-        self.pauseByteCount = pauseByteCount
-        state = Locked(State(bytes: ByteQueue(limit: limit)))
+    init(limit: Int, pauseByteCount: Int64, isOver: Bool = false) {
+        self.pauseByteCount = max(1, pauseByteCount)
+        state = Locked(State(bytes: ByteQueue(limit: max(1, limit)), isOver: isOver))
     }
 
     /// Whether the body has ended for the transfer.
@@ -79,29 +78,27 @@ final class StreamBuffer: Sendable {
 
     /// Ends the body; the first call counts, or a cancel after it. After a cancel, waiting bytes are dropped.
     func end(_ error: (any Error)?) {
-        let ended = state.withLock {
-            state -> ((@Sendable () -> Void)?, Deferred<StreamDataSource.Summary>?)? in
+        // What the closure returns is released without the lock.
+        _ = state.withLock { state -> ((@Sendable () -> Void)?, Deferred<StreamDataSource.Summary>?)? in
             guard !state.isOver || error is CancellationError else { return nil }
             state.isOver = true
             state.error = error
             if error is CancellationError { state.bytes.removeAll() }
             return (state.onRoom.take(), error == nil ? state.request.take() : nil)
         }
-        // Released without the lock.
-        _ = consume ended
+        deliver()
     }
 
     /// Calls the consumers that wait, as far as there is something for them.
     func deliver() {
         while true {
-            let call = state.withLock {
-                state -> (consumer: (Taken) -> Void, taken: Taken, onRoom: (@Sendable () -> Void)?)? in
-                guard !state.consumers.isEmpty, let (taken, onRoom) = state.take() else { return nil }
-                return (state.consumers.removeFirst(), taken, onRoom)
+            let call = state.withLock { state -> ((Taken) -> Void, Taken, (@Sendable () -> Void)?)? in
+                guard !state.consumers.isEmpty, let taken = state.take() else { return nil }
+                return (state.consumers.removeFirst(), taken, state.takeRoom())
             }
-            guard let call else { return }
-            call.onRoom?()
-            call.consumer(call.taken)
+            guard let (consumer, taken, onRoom) = call else { return }
+            onRoom?()
+            consumer(taken)
         }
     }
 
@@ -115,12 +112,11 @@ final class StreamBuffer: Sendable {
 
     /// Notes the Deferred whose failure readers of the body may receive.
     func note(_ request: Deferred<StreamDataSource.Summary>) {
-        let late = state.withLock { state -> Deferred<StreamDataSource.Summary>? in
-            if state.wasThrown { return request }
-            state.request = request
-            return nil
+        let wasThrown = state.withLock { state in
+            if !state.wasThrown { state.request = request }
+            return state.wasThrown
         }
-        late?.fail { _ in }
+        if wasThrown { request.fail { _ in } }
     }
 
     /// Notes that a reader receives the failure: it counts as handled (U1).
@@ -174,7 +170,11 @@ final class StreamSink: TransferSink, @unchecked Sendable {
         guard byteCount > 0 else {
             self.response = response
             total = answer.announced
-            validator = mayContinue(response) ? tag : nil
+            // The length of a compressed body is not known.
+            let isWhole = response.statusCode == 200 && total != nil && request.httpMethod == "GET"
+            let isAskedWhole = request.value(forHTTPHeaderField: "Range") == nil
+            let hasRanges = response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() == "bytes"
+            validator = isWhole && isAskedWhole && hasRanges ? tag : nil
             return .body(before: 0, total: total)
         }
         // The rest of a body, after a pause.
@@ -185,13 +185,6 @@ final class StreamSink: TransferSink, @unchecked Sendable {
                 request.errorURL, reason: "the resource has changed while it was being read")
         }
         return .body(before: byteCount, total: total)
-    }
-
-    private func mayContinue(_ response: HTTPURLResponse) -> Bool {
-        // The length of a compressed body is not known.
-        response.statusCode == 200 && total != nil
-            && request.httpMethod == "GET" && request.value(forHTTPHeaderField: "Range") == nil
-            && response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() == "bytes"
     }
 
     func receive(_ data: Data) throws -> Bool {

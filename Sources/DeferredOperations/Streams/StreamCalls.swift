@@ -6,59 +6,44 @@ internal import Foundation
 /// The buffer delivers on the session's thread, where all transfers wait. A dispatcher of the user's own class may run
 /// its work there and then, so it is called on a queue.
 final class StreamCalls: Sendable {
+    typealias OnPiece = @Sendable (Data) throws -> Void
+
     private let buffer: StreamBuffer
     private let dispatcher: any Dispatcher
     /// Where the dispatcher is called; nil for a queue, which only stores its work.
     private let submitting: DispatchQueue?
-    private let onPiece: @Sendable (Data) throws -> Void
-    private let onEnd: @Sendable ((any Error)?) -> Void
+    private let onPiece: OnPiece
 
-    /// - Parameters:
-    ///   - dispatcher: Where the calls are made; nil for a queue of their own.
-    ///   - onEnd: Called once, with nil after the last piece, or with what ended the calls.
-    init(
-        _ buffer: StreamBuffer, on dispatcher: (any Dispatcher)?,
-        _ onPiece: @escaping @Sendable (Data) throws -> Void,
-        onEnd: @escaping @Sendable ((any Error)?) -> Void
-    ) {
-        self.buffer = buffer
+    /// - Parameter dispatcher: Where the calls are made; nil for a queue of their own.
+    init(_ buffer: StreamBuffer, _ dispatcher: (any Dispatcher)?, _ onPiece: @escaping OnPiece) {
         let queue = DispatchQueue(label: "DeferredOperations.StreamDataSource")
-        self.dispatcher = dispatcher ?? queue
         submitting = dispatcher == nil || dispatcher is DispatchQueue ? nil : queue
-        self.onPiece = onPiece
-        self.onEnd = onEnd
+        (self.buffer, self.dispatcher, self.onPiece) = (buffer, dispatcher ?? queue, onPiece)
     }
 
     /// Makes the next calls as soon as there are pieces.
-    func begin() {
+    ///
+    /// - Parameter onEnd: Called once, with nil after the last piece, or with what ended the calls.
+    func begin(onEnd: @escaping @Sendable ((any Error)?) -> Void) {
         buffer.take { [self] taken in
-            if let submitting { submitting.async { [self] in submit(taken) } } else { submit(taken) }
+            guard let submitting else { return submit(taken, onEnd) }
+            submitting.async { [self] in submit(taken, onEnd) }
         }
     }
 
-    private func submit(_ taken: StreamBuffer.Taken) {
+    private func submit(_ taken: StreamBuffer.Taken, _ onEnd: @escaping @Sendable ((any Error)?) -> Void) {
         // Ends the calls if the dispatcher releases its work without running it.
-        let end = OneTimeWork(runsOnRelease: true) { [onEnd] in onEnd(DeferredError.abandoned) }
+        let end = OneTimeWork(runsOnRelease: true) { onEnd(DeferredError.abandoned) }
         dispatcher.dispatch { [self] in
             end.cancel()
-            if consume(taken) { begin() }
-        }
-    }
-
-    /// Returns whether there may be more.
-    private func consume(_ taken: StreamBuffer.Taken) -> Bool {
-        switch taken {
-        case .pieces(let pieces):
             do {
+                let pieces = try taken.get()
+                if pieces.isEmpty { return onEnd(nil) }
                 for piece in pieces where !buffer.isCancelled { try onPiece(piece) }
+                begin(onEnd: onEnd)
             } catch {
                 onEnd(error)
-                return false
             }
-            return true
-        case .end(let error):
-            onEnd(error)
-            return false
         }
     }
 }

@@ -64,32 +64,23 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
     ///
     /// Releasing it without a loop does not cancel the transfer, which pauses when its buffers are full.
     public var body: Body {
-        if deliversCalls {
-            let empty = StreamBuffer(limit: 1, pauseByteCount: 0)
-            empty.end(nil)
-            return Body(buffer: empty, cancel: {})
-        }
-        return Body(buffer: buffer, cancel: { [weak self] in self?.cancel() })
+        let empty = StreamBuffer(limit: 1, pauseByteCount: 1, isOver: true)
+        return Body(buffer: deliversCalls ? empty : buffer, cancel: { [weak self] in self?.cancel() })
     }
 
     private struct State: ~Copyable {
-        var onPiece: (@Sendable (Data) throws -> Void)?
+        /// Nil once they have begun.
+        var calls: StreamCalls?
         /// Nil once the head has been completed.
         var head: Resolver<HTTPURLResponse>?
         /// The outcome of the transfer, while calls are still being made.
         var summary: Summary?
     }
 
-    private let headSource = {
-        let source = Deferred<HTTPURLResponse>.withResolver()
-        // Handled here, so that nothing is reported where only the request is used.
-        source.deferred.fail { _ in }
-        return source
-    }()
+    private let headSource = Deferred<HTTPURLResponse>.withResolver()
     private let state: Locked<State>
     private let buffer: StreamBuffer
     private let deliversCalls: Bool
-    private let dispatcher: (any Dispatcher)?
 
     /// Creates a data source for a request: any method, headers and body.
     ///
@@ -104,85 +95,76 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
     ///     cancel does not wait for the call in progress.
     public init(
         _ request: URLRequest, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
-        options: TransferOptions = .init(),
-        session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
-        onPiece: (@Sendable (Data) throws -> Void)? = nil
+        options: TransferOptions = .init(), session: TransferSession = .shared,
+        on dispatcher: (any Dispatcher)? = nil, onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
-        state = Locked(State(onPiece: onPiece, head: headSource.resolver))
-        buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
-        self.dispatcher = dispatcher
-        deliversCalls = onPiece != nil
+        buffer = StreamBuffer(limit: bufferByteCount, pauseByteCount: pauseByteCount)
+        let calls = onPiece.map { [buffer] in StreamCalls(buffer, dispatcher, $0) }
+        state = Locked(State(calls: calls, head: headSource.resolver))
+        deliversCalls = calls != nil
         super.init(request, options: options, session: session)
     }
 
     /// Creates a data source for a plain `GET`.
     public init(
         _ url: URL, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
-        options: TransferOptions = .init(),
-        session: TransferSession = .shared, on dispatcher: (any Dispatcher)? = nil,
-        onPiece: (@Sendable (Data) throws -> Void)? = nil
+        options: TransferOptions = .init(), session: TransferSession = .shared,
+        on dispatcher: (any Dispatcher)? = nil, onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) {
-        state = Locked(State(onPiece: onPiece, head: headSource.resolver))
-        buffer = StreamBuffer(limit: max(1, bufferByteCount), pauseByteCount: max(1, pauseByteCount))
-        self.dispatcher = dispatcher
-        deliversCalls = onPiece != nil
+        buffer = StreamBuffer(limit: bufferByteCount, pauseByteCount: pauseByteCount)
+        let calls = onPiece.map { [buffer] in StreamCalls(buffer, dispatcher, $0) }
+        state = Locked(State(calls: calls, head: headSource.resolver))
+        deliversCalls = calls != nil
         super.init(URLRequest(url: url), options: options, session: session)
     }
 
     deinit {
         // Never requested, or released with its queue.
-        end(DeferredError.abandoned)
+        end(with: .failure(DeferredError.abandoned))
     }
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
         buffer.setOnRoom { [weak self] in self?.unpause() }
-        if let onPiece = state.withLock({ $0.onPiece.take() }) {
-            StreamCalls(buffer, on: dispatcher, onPiece) { [weak self] in self?.callsDidEnd($0) }.begin()
-        }
+        state.withLock { $0.calls.take() }?.begin { [weak self] in self?.callsDidEnd($0) }
         try transfer(into: { StreamSink(buffer, for: $0) { [weak self] in self?.resolveHead($0) } }) {
             Summary(response: $1.response ?? $0, byteCount: $1.byteCount)
         }
     }
 
     final override func transferDidEnd(with result: Result<Summary, any Error>) {
-        switch result {
-        case .success(let summary):
-            resolveHead(summary.response)
-            state.withLock { $0.summary = summary }
-            endBody(nil)
-        case .failure(let error): end(error)
-        }
+        if case .success(let summary) = result { state.withLock { $0.summary = summary } }
+        end(with: result)
         if !deliversCalls { super.transferDidEnd(with: result) }
     }
 
     /// The last call has returned, or one has thrown, or there will be none.
     private func callsDidEnd(_ error: (any Error)?) {
-        if let error {
-            finish(with: .failure(error))
-        } else if let summary = state.withLock({ $0.summary }) {
-            finish(with: .success(summary))
-        }
+        let summary = state.withLock { $0.summary }
+        if let result = error.map(Result.failure) ?? summary.map(Result.success) { finish(with: result) }
     }
 
     final override func didRequest(_ request: Deferred<Summary>) {
         if !deliversCalls { buffer.note(request) }
     }
 
-    final override func didDecide(_ failure: (any Error)?) {
-        super.didDecide(failure)
-        if let failure { end(failure) }
+    final override func didDecide(_ outcome: Result<Summary, any Error>) {
+        super.didDecide(outcome)
+        end(with: outcome)
     }
 
-    /// Ends the body and the head with a failure.
-    private func end(_ error: any Error) {
-        endBody(error)
-        state.withLock { $0.head.take() }?.reject(error)
-    }
-
-    private func endBody(_ error: (any Error)?) {
-        buffer.end(error)
-        buffer.deliver()
+    /// Ends the body and the head.
+    private func end(with result: Result<Summary, any Error>) {
+        switch result {
+        case .success(let summary):
+            resolveHead(summary.response)
+            buffer.end(nil)
+        case .failure(let error):
+            buffer.end(error)
+            // Handled here, so that nothing is reported where only the request is used.
+            headSource.deferred.fail { _ in }
+            state.withLock { $0.head.take() }?.reject(error)
+        }
     }
 
     private func resolveHead(_ response: HTTPURLResponse) {
@@ -214,8 +196,12 @@ extension StreamDataSource {
             ///   transfer.
             public mutating func next() async throws -> Data? {
                 if batch.isEmpty { batch = try await loop.body.nextBatch()[...] }
-                // Checked again after the wait: a cancel may have come since the pieces were taken.
-                if !batch.isEmpty { try loop.body.checkCancellation() }
+                // Checked again after the wait: a cancel may have come since the pieces were taken, and no
+                // piece is delivered after it.
+                if !batch.isEmpty {
+                    if Task.isCancelled { loop.body.cancel() }
+                    if Task.isCancelled || loop.body.buffer.isCancelled { throw CancellationError() }
+                }
                 return batch.popFirst()
             }
         }
@@ -226,15 +212,7 @@ extension StreamDataSource {
 
             init(_ body: Body) { self.body = body }
 
-            deinit {
-                if !body.buffer.hasEnded { body.cancel() }
-            }
-        }
-
-        /// Throws if the Task or the transfer was cancelled: no further piece is delivered.
-        private func checkCancellation() throws {
-            if Task.isCancelled { cancel() }
-            if Task.isCancelled || buffer.isCancelled { throw CancellationError() }
+            deinit { if !body.buffer.hasEnded { body.cancel() } }
         }
 
         /// Returns the pieces that have come; none at the end.
@@ -242,13 +220,8 @@ extension StreamDataSource {
             try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
                     buffer.take { [buffer] taken in
-                        switch taken {
-                        case .pieces(let pieces): continuation.resume(returning: pieces)
-                        case .end(nil): continuation.resume(returning: [])
-                        case .end(let error?):
-                            buffer.handleFailure()
-                            continuation.resume(throwing: error)
-                        }
+                        if case .failure = taken { buffer.handleFailure() }
+                        continuation.resume(with: taken)
                     }
                 }
             } onCancel: {

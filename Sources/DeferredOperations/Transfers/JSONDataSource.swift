@@ -38,21 +38,14 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
         try transfer(
-            into: { request in
-                var request = request
-                if request.value(forHTTPHeaderField: "Accept") == nil {
-                    request.setValue("application/json", forHTTPHeaderField: "Accept")
-                }
-                return MemorySink(request)
-            }, value: { [self] in try decoded($1.data, $0) })
+            into: { MemorySink($0.adding("application/json", for: "Accept")) },
+            value: { [self] in try decoded($1.data, $0) })
     }
 
     private func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> T {
         let url = response.url?.withoutUserInfo ?? urlRequest.errorURL
         // 304: nothing has changed, so there is nothing to decode.
-        if response.statusCode == 304 {
-            throw DataSourceError.status(.init(response, url: url, body: Data()))
-        }
+        if response.statusCode == 304 { throw DataSourceError.status(.init(response, url: url)) }
         do {
             return try decoder.decode(T.self, from: data)
         } catch {

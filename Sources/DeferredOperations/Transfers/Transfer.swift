@@ -5,13 +5,14 @@ internal import Foundation
 /// closures report, and performs the actions that it returns, under one lock.
 ///
 /// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of
-/// the user's is: closures run on the transfer's queue, and timers are cancelled when the lock has been
-/// released. The end is on that queue, or on a global one after a failure, which does not wait for a closure
-/// that never returns. The session's queue neither waits nor runs callbacks.
+/// the user's is: closures run on the transfer's queue, those that verify on one of their own, and timers are
+/// cancelled when the lock has been released. The end is on the transfer's queue, or on a global one after a failure,
+/// which does not wait for a closure that never returns. The session's queue neither waits nor runs callbacks.
 ///
 /// Sound as `@unchecked Sendable`: `storage` changes in `deinit` only.
 final class Transfer: @unchecked Sendable {
     typealias Machine = TransferStateMachine
+    typealias Outcome = Result<HTTPURLResponse, any Error>
 
     /// Not copied: a copy would not change with it, and the code to make one is large.
     struct Core: ~Copyable {
@@ -30,18 +31,18 @@ final class Transfer: @unchecked Sendable {
         var isReporting = false
         /// When the user was last notified of the progress.
         var reported: Duration?
-        var outcome: Result<HTTPURLResponse, any Error>?
+        var outcome: Outcome?
         /// The sink's file, to be closed without the lock.
         var discarded: PartFile?
         /// Receives the outcome, once; not if the transfer is stopped.
-        var completion: (@Sendable (Result<HTTPURLResponse, any Error>) -> Void)?
+        var completion: (@Sendable (Outcome) -> Void)?
     }
 
     /// Nil in `deinit` only.
     private var storage: Locked<Core>?
-    var core: Locked<Core> { storage! }
-    let session: TransferSession
-    let queue = DispatchQueue(label: "DeferredOperations.Transfer", target: .global())
+    private var core: Locked<Core> { storage! }
+    private let session: TransferSession
+    private let queue = DispatchQueue(label: "DeferredOperations.Transfer", target: .global())
 
     init(
         _ request: URLRequest, _ options: TransferOptions, _ session: TransferSession,
@@ -60,16 +61,21 @@ final class Transfer: @unchecked Sendable {
         queue.async { rest.release() }
     }
 
-    var metrics: TransferMetrics {
-        core.withLock { core in
-            var metrics = core.metrics
-            metrics.received = core.machine.received
-            return metrics
-        }
+    var metrics: TransferMetrics { core.withLock { $0.metrics } }
+
+    private var hasEnded: Bool { core.withLock { $0.machine.hasEnded } }
+
+    /// Whether it has been stopped, or its outcome is being passed on.
+    var isOver: Bool { core.withLock { $0.machine.phase == .over } }
+
+    /// Runs `body` under the lock, and returns what it returns; nil if that round is over: what began in it decides
+    /// nothing any more.
+    @discardableResult
+    private func inRound<R>(_ round: Int, _ body: (inout Core) -> R) -> R? {
+        core.withLock { $0.machine.round == round ? body(&$0) : nil }
     }
 
-    /// Whether what began in that round may still decide something.
-    func isCurrent(_ round: Int) -> Bool { core.withLock { $0.machine.round == round } }
+    func isCurrent(_ round: Int) -> Bool { inRound(round) { _ in } != nil }
 
     // MARK: Starting and ending
 
@@ -77,10 +83,7 @@ final class Transfer: @unchecked Sendable {
     ///
     /// - Parameter completion: Receives the outcome, once, on the transfer's queue, a failure on a global one; not if
     ///   the transfer is stopped.
-    func start(
-        requestedAt: Duration?,
-        completion: @escaping @Sendable (Result<HTTPURLResponse, any Error>) -> Void
-    ) {
+    func start(requestedAt: Duration?, completion: @escaping @Sendable (Outcome) -> Void) {
         let begun = core.withLock { core -> (options: TransferOptions, silence: Duration?, url: URL)? in
             run(.start, &core)
             guard core.machine.phase == .preparing else { return nil }
@@ -90,19 +93,19 @@ final class Transfer: @unchecked Sendable {
             return (core.machine.options, core.machine.silence, core.machine.url)
         }
         guard let (options, silence, url) = begun else { return }
-        if let total = options.totalTimeout { limit(to: total, options.timer) }
-        if let silence { listen(for: silence, options.timer) }
-        do {
-            if let form = options.uploadForm {
-                // It is removed when the transfer ends.
-                let file = try PartFile.temporary("upload")
-                core.withLock { $0.body.form = file }
-                try form.write(to: file, for: url) { core.withLock { $0.machine.phase != .preparing } }
-            }
-            handle(.prepared)
-        } catch {
-            handle(.failed(error, .closure))
+        if let total = options.totalTimeout {
+            set(1, options.timer, after: total) { $0.handle(.limitPassed(total)) }
         }
+        if let silence { listen(for: silence, options.timer) }
+        let prepared = Result<URLRequest?, any Error> {
+            guard let form = options.uploadForm else { return nil }
+            // It is removed when the transfer ends.
+            let file = try PartFile.temporary("upload")
+            guard inRound(0, { $0.body.form = file }) != nil else { throw CancellationError() }
+            try form.write(to: file, for: url) { !isCurrent(0) }
+            return nil
+        }
+        handle(.returned(prepared), of: 0)
     }
 
     /// Ends the transfer: with the outcome that is decided by `concluded`, or by `stop`, in which case its
@@ -111,7 +114,7 @@ final class Transfer: @unchecked Sendable {
     func end(by event: Machine.Event) {
         // Taken out under the lock, and cancelled, closed, called and released without it: timers and closures are the
         // user's.
-        let (timers, discarded, form, outcome, completion, onProgress, last) = core.withLock { core in
+        let (timers, _, form, outcome, completion, onProgress, last) = core.withLock { core in
             run(event, &core)
             core.metrics.endedAt = core.metrics.endedAt ?? TransferMetrics.now
             defer { core.timers = [] }
@@ -121,7 +124,6 @@ final class Transfer: @unchecked Sendable {
             )
         }
         for timer in timers { timer?.cancel() }
-        discarded?.close()
         form?.remove()
         guard let outcome else { return }
         if outcome.isSuccess { onProgress?(last) }
@@ -136,32 +138,28 @@ final class Transfer: @unchecked Sendable {
 
     /// Receives the head of an answer.
     func receive(_ response: HTTPURLResponse, of round: Int) {
-        core.withLock { core in
-            guard core.machine.round == round, core.machine.phase == .requesting else { return }
+        inRound(round) { core in
+            guard core.machine.phase == .requesting else { return }
             core.metrics.respondedAt = TransferMetrics.now
             core.metrics.firstByteAt = nil
-            run(.head(response), of: round, &core)
+            run(.head(response), &core)
         }
     }
 
     /// Receives the next piece of the body.
     func receive(_ data: Data, of round: Int) {
-        let sink = core.withLock { core in
-            if core.machine.round == round, core.metrics.firstByteAt == nil {
-                core.metrics.firstByteAt = TransferMetrics.now
-            }
-            run(.bytes(data), of: round, &core)
+        let sink = inRound(round) { core in
+            if core.metrics.firstByteAt == nil { core.metrics.firstByteAt = TransferMetrics.now }
+            run(.bytes(data), &core)
+            core.metrics.received = core.machine.received
             return core.sink
         }
-        sink.deliver()
+        sink?.deliver()
     }
 
     /// Receives the end of a task, with its response if that was not delivered before.
     func complete(_ response: HTTPURLResponse?, _ error: (any Error)?, of round: Int) {
-        let (isCurrent, stream, url) = core.withLock {
-            ($0.machine.round == round, $0.body.stream, $0.machine.url)
-        }
-        guard isCurrent else { return }
+        guard let (stream, url) = inRound(round, { ($0.body.stream, $0.machine.url) }) else { return }
         // A stream may be of a class of the user's, so it is read without the lock.
         let failure: (any Error)? =
             stream.flatMap { UploadBody.failure(of: $0, to: url) }
@@ -172,7 +170,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Has the machine handle an event, and performs its actions. An action that has the machine handle
     /// another event is the last one.
-    func run(_ event: Machine.Event, of round: Int? = nil, _ core: inout Core) {
+    private func run(_ event: Machine.Event, of round: Int? = nil, _ core: inout Core) {
         for action in core.machine.handle(event, of: round) { perform(action, &core) }
     }
 
@@ -187,95 +185,90 @@ final class Transfer: @unchecked Sendable {
             do { reply = try core.sink.reply(to: question) } catch { reply = .failed(error) }
             run(.sinkReplied(reply), &core)
         case .send(let request): send(request, &core)
-        case .drop: drop(&core)
+        case .drop:
+            core.stage.removeAll()
+            if let task = core.task.take() { session.control.async { task.cancel() } }
+            if let question = core.question.take() { DispatchQueue.global().async { question.cancel() } }
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
         case .suspend: if let task = core.task { session.control.async { task.suspend() } }
         case .resume: if let task = core.task { session.control.async { task.resume() } }
-        case .check(let body):
-            // A verification may take long: it gets a thread of its own, and leaves those of global queues to others.
-            let isLong = core.machine.phase == .verifying
-            let queue = isLong ? DispatchQueue(label: "DeferredOperations.Verification") : queue
-            check(on: queue, core.machine.round, body)
-        case .accept(let response): accept(response, &core)
-        case .ask(let question): ask(core.machine.round, question)
+        case .accept(let response):
+            guard let onHead = core.sink.onHead else { return }
+            queue.async { [self] in if !hasEnded { onHead(response) } }
+        case .call(let closure): call(closure, &core)
         case .report: reportProgress(&core)
         case .conclude(let result):
             core.metrics.endedAt = TransferMetrics.now
             (result.isSuccess ? queue : .global()).async { [self] in end(by: .concluded) }
-        case .close(let result): close(result, &core)
-        case .discard:
+        case .close(let result):
+            core.outcome = result
+            if result.isSuccess {
+                do { return try core.sink.finish() } catch { core.outcome = .failure(error) }
+            }
             core.discarded = core.sink.discard()
-            core.body.form?.remove()
+        case .discard: core.discarded = core.sink.discard()
         }
     }
 
     /// Runs `body`. What it throws is a failure of the transfer.
     private func attempt(_ core: inout Core, _ body: (inout Core) throws -> Void) {
-        do { try body(&core) } catch { run(.failed(error, .transfer), &core) }
+        do { try body(&core) } catch { run(.failed(error), &core) }
     }
 
-    /// Passes what is staged to the sink, on the transfer's queue. The lock is taken for each piece, so that
-    /// a cancel waits for one of them at most.
+    /// Passes what is staged to the sink, on the transfer's queue, one piece after another: a cancel waits for one of
+    /// them at most.
     private func flush(_ round: Int) {
-        var isMore = true
-        while isMore {
-            isMore = core.withLock { core in
-                guard core.machine.round == round else { return false }
-                attempt(&core) { core in
-                    let pieces = try core.stage.take()
-                    for piece in pieces ?? [] { _ = try core.sink.receive(piece) }
-                    if pieces == nil { run(.flushed, &core) }
-                }
-                return core.machine.phase == .flushing
+        let isMore = inRound(round) { core in
+            attempt(&core) { core in
+                let pieces = try core.stage.take()
+                for piece in pieces ?? [] { _ = try core.sink.receive(piece) }
+                if pieces == nil { run(.flushed, &core) }
             }
+            return core.machine.phase == .flushing
         }
         core.withLock { $0.sink }.deliver()
+        if isMore == true { queue.async { [self] in flush(round) } }
     }
 
-    private func drop(_ core: inout Core) {
-        core.stage.removeAll()
-        if let task = core.task.take() { session.control.async { task.cancel() } }
-        if let question = core.question.take() { DispatchQueue.global().async { question.cancel() } }
-    }
-
-    private func close(_ result: Result<HTTPURLResponse, any Error>, _ core: inout Core) {
-        core.outcome = result
-        if case .success = result {
-            do { return try core.sink.finish() } catch { core.outcome = .failure(error) }
+    /// Calls a closure of the user's, and waits for the Deferred that it returns.
+    private func call(_ closure: @escaping @Sendable () throws -> Deferred<URLRequest?>, _ core: inout Core) {
+        let round = core.machine.round
+        // A verification may take long: it gets a thread of its own, and leaves those of global queues to others.
+        let isLong = core.machine.phase == .verifying
+        let queue = isLong ? DispatchQueue(label: "DeferredOperations.Verification") : queue
+        queue.async { [self] in
+            // Only the attached link is kept, and cancelled: a handle could complete the answer, and retained here it
+            // would keep one that nobody else can complete from being abandoned (A1).
+            let consumer = Deferred<URLRequest?>(following: closure).both {
+                [self] (result: Result<URLRequest?, any Error>) -> Void in
+                handle(.returned(result), of: round)
+            }
+            if inRound(round, { $0.question = consumer }) == nil { consumer.cancel() }
         }
-        core.discarded = core.sink.discard()
     }
 
     // MARK: Tasks
 
-    /// Sends a request, whose body may be a stream: that is made and opened on the transfer's queue, since it
-    /// may be of a class of the user's.
+    /// Sends a request. A body that is a stream or a file is made, opened and checked on the transfer's queue: a stream
+    /// may be of a class of the user's, and a file may have gone since the first request.
     private func send(_ request: URLRequest, _ core: inout Core) {
-        let round = core.machine.round
-        let options = core.machine.options
+        let (round, options) = (core.machine.round, core.machine.options)
         let hasBody = request.httpMethod != "GET" && request.httpMethod != "HEAD"
         let make = hasBody ? options.makeBodyStream : nil
-        core.body.stream = nil
-        guard make != nil || request.httpBodyStream != nil else {
-            let file = hasBody ? core.body.form?.subject ?? options.uploadFile : nil
-            return begin(request, file, round)
+        let file = hasBody ? core.body.form?.subject ?? options.uploadFile : nil
+        guard make != nil || request.httpBodyStream != nil || file != nil else {
+            return begin(request, nil, round)
         }
         queue.async { [self] in
             do {
-                let stream = try make?() ?? request.httpBodyStream
+                try file?.checkUpload(to: request.errorURL)
+                var request = request
+                if let make { request.httpBodyStream = try make() }
                 let sentBefore = self.core.withLock { $0.body.sentStreams }
-                if let stream { try UploadBody.open(stream, unlessIn: sentBefore, for: request.errorURL) }
-                let isWanted = self.core.withLock { core in
-                    guard core.machine.round == round else { return false }
-                    core.body.stream = stream
-                    if let stream { core.body.sentStreams.append(stream) }
-                    return true
-                }
-                var sent = request
-                sent.httpBodyStream = stream
-                if isWanted { begin(sent, nil, round) }
+                try request.openBodyStream(unlessIn: sentBefore)
+                begin(request, file, round)
             } catch {
-                handle(.failed(error, .closure), of: round)
+                handle(.returned(.failure(error)), of: round)
             }
         }
     }
@@ -283,27 +276,21 @@ final class Transfer: @unchecked Sendable {
     /// Makes the task and starts it, on the session's queue.
     private func begin(_ request: URLRequest, _ file: URL?, _ round: Int) {
         session.control.async { [self] in
-            // The file may have gone since the first request.
-            do { try file?.checkUpload(to: request.errorURL) } catch {
-                return handle(.failed(error, .closure), of: round)
-            }
             var request = request
             request.timeoutInterval = TransferSession.foundationTimeout
             request.url = request.url?.asSent
+            let session = session.session
             let task: URLSessionTask =
-                if let file {
-                    session.session.uploadTask(with: request, fromFile: file)
-                } else {
-                    session.session.dataTask(with: request)
-                }
-            let isWanted = self.core.withLock { core in
-                guard core.machine.round == round else { return false }
+                file.map { session.uploadTask(with: request, fromFile: $0) }
+                ?? session.dataTask(with: request)
+            let isWanted: Void? = inRound(round) { core in
                 core.task = task
+                core.body.stream = request.httpBodyStream
+                if let stream = core.body.stream { core.body.sentStreams.append(stream) }
                 core.metrics.requestCount += 1
-                return true
             }
-            guard isWanted else { return task.cancel() }
-            session.router.add(self, round, for: task)
+            guard isWanted != nil else { return task.cancel() }
+            self.session.router.add(self, round, for: task)
             task.resume()
         }
     }
@@ -325,6 +312,48 @@ final class Transfer: @unchecked Sendable {
         guard core.withLock({ $0.machine.wantsBody(of: response) }) else { return false }
         session.control.async { [self] in if isCurrent(round) { deliver() } }
         return true
+    }
+
+    // MARK: Time
+
+    private func listen(for silence: Duration, _ timer: any DelayedDispatcher) {
+        set(0, timer, after: silence / Machine.silenceTicks) { transfer in
+            transfer.handle(.tick(isHeldUp: transfer.session.delayedCalls.withLock { $0 > 0 }))
+            if !transfer.hasEnded { transfer.listen(for: silence, timer) }
+        }
+    }
+
+    /// Sets a timer in place of another, unless the transfer has ended meanwhile. Both are the user's: what
+    /// is cancelled or released, is so without the lock.
+    private func set(
+        _ index: Int, _ dispatcher: any DelayedDispatcher, after delay: Duration,
+        _ action: @escaping @Sendable (Transfer) -> Void
+    ) {
+        let timer = dispatcher.dispatch(after: delay) { [weak self] in if let self { action(self) } }
+        let (isWanted, _) = core.withLock { core -> (Bool, (any DelayedWork)?) in
+            if core.machine.hasEnded { return (false, nil) }
+            defer { core.timers[index] = timer }
+            return (true, core.timers[index])
+        }
+        if !isWanted { timer.cancel() }
+    }
+
+    /// The shortest time between two reports: there may be tens of thousands of pieces in a second.
+    private static let reportInterval = Duration.milliseconds(20)
+
+    /// Has `onProgress` called, unless a call is pending.
+    private func reportProgress(_ core: inout Core) {
+        guard let onProgress = core.machine.options.onProgress, !core.isReporting else { return }
+        core.isReporting = true
+        let pause = core.reported.map { $0 + Self.reportInterval - TransferMetrics.now } ?? .zero
+        queue.asyncAfter(deadline: .now() + max(0, pause / .seconds(1))) { [self] in
+            let progress = self.core.withLock { core -> TransferProgress? in
+                core.isReporting = false
+                core.reported = TransferMetrics.now
+                return core.machine.hasEnded ? nil : core.machine.progress
+            }
+            if let progress { onProgress(progress) }
+        }
     }
 }
 

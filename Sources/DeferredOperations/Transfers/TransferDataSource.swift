@@ -36,8 +36,10 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
 
     final override var host: String? { urlRequest.url?.host?.lowercased() }
 
-    override func didDecide(_ failure: (any Error)?) {
-        if failure != nil { stopTransfer() }
+    override func didDecide(_ outcome: Result<Value, any Error>) {
+        // A success of a subclass's own needs no transfer. One of the transfer's may have put a file into place.
+        if case .success = outcome, current.withLock({ $0.transfer })?.isOver == true { return }
+        stopTransfer()
     }
 
     /// Stops the transfer, perhaps while ``execute()`` is running, and removes what it has written.
@@ -61,8 +63,8 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
         let sink = try sink(request)
         let transfer = Transfer(request, options, session, into: sink)
         current.withLock { $0.transfer = transfer }
-        // A cancel before this line is noticed here; a later one finds the transfer.
-        if isCancelled { return stopTransfer() }
+        // An outcome decided before this line is noticed here; a later one finds the transfer.
+        if isDecided { return stopTransfer() }
         transfer.start(requestedAt: requestedAt) { [self] result in
             // `current` is cleared after the outcome is delivered: a cancel before that finds a transfer to stop.
             transferDidEnd(with: Result { try value(try result.get(), sink) })

@@ -313,14 +313,9 @@ public struct TransferMetrics: Sendable {
     }
 
     /// How long it waited for its queue, from ``requested`` to ``started``.
-    public var waitingTime: Duration? { Self.time(from: requestedAt, to: startedAt) }
+    public var waitingTime: Duration? { requestedAt.flatMap { from in startedAt.map { $0 - from } } }
     /// How long it took after that, from ``started`` to ``ended``.
-    public var transferTime: Duration? { Self.time(from: startedAt, to: endedAt) }
-
-    private static func time(from: Duration?, to: Duration?) -> Duration? {
-        guard let from, let to else { return nil }
-        return to - from
-    }
+    public var transferTime: Duration? { startedAt.flatMap { from in endedAt.map { $0 - from } } }
 
     private static func instant(_ time: Duration?) -> ContinuousClock.Instant? { time.map { origin + $0 } }
 }

@@ -64,16 +64,14 @@ public final class TransferSession: Sendable {
         configuration.timeoutIntervalForRequest = Self.foundationTimeout
         configuration.timeoutIntervalForResource = Self.foundationTimeout
         configuration.httpMaximumConnectionsPerHost = 10_000
-        #if canImport(FoundationNetworking)
-        let delayedCalls = Self.allDelayedCalls
-        #else
-        let delayedCalls = Locked(0)
-        #endif
+        let delayedCalls = Self.delayedCalls
         self.delayedCalls = delayedCalls
         fault = bytesPerSecond.flatMap { $0 < 1 ? "bytesPerSecond must be 1 or more, is \($0)" : nil }
         router = TransferRouter(
             bytesPerSecond.map { TransferPacer(bytesPerSecond: $0, counting: delayedCalls) })
-        session = URLSession(configuration: configuration, delegate: router, delegateQueue: DelegateQueue())
+        let queue = DelegateQueue()
+        queue.maxConcurrentOperationCount = 1
+        session = URLSession(configuration: configuration, delegate: router, delegateQueue: queue)
     }
 
     deinit {
@@ -83,7 +81,9 @@ public final class TransferSession: Sendable {
 
     #if canImport(FoundationNetworking)
     /// One queue serves all sessions of a process, so that a delay is one of all of them.
-    private static let allDelayedCalls = Locked(0)
+    private static let delayedCalls = Locked(0)
+    #else
+    private static var delayedCalls: Locked<Int> { Locked(0) }
     #endif
 
     /// What Foundation's own timeouts are set to, in seconds: they have a second's resolution on some
@@ -102,11 +102,6 @@ public final class TransferSession: Sendable {
 /// In swift-corelibs-foundation, one queue serves all sessions of a process. So what runs here must not wait for a
 /// session, nor run the user's code, nor deallocate the user's objects.
 private final class DelegateQueue: OperationQueue, @unchecked Sendable {
-    override init() {
-        super.init()
-        maxConcurrentOperationCount = 1
-    }
-
     #if canImport(FoundationNetworking)
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
         block()
@@ -142,9 +137,7 @@ final class TransferPacer: Sendable {
             due = max(due, .now) + .seconds(Double(byteCount) / bytesPerSecond)
             return due
         }
-        while true {
-            let left = (end - .now) / .seconds(1)
-            guard left > 0, isWanted() else { return }
+        while case let left = (end - .now) / .seconds(1), left > 0, isWanted() {
             Thread.sleep(forTimeInterval: min(left, Self.checkInterval))
         }
     }

@@ -34,7 +34,7 @@ extension TransferStateMachine {
         /// How long the body is to be, if that is known.
         var announced: Int64?
         var received: Int64 = 0
-        /// Whether the body was kept apart, and how it has ended meanwhile: `.some(nil)` if it is complete.
+        /// Whether the body was kept apart, and how its task has ended meanwhile: `.some(nil)` without an error.
         var isStaged = false
         var end: (any Error)??
         /// The first bytes of a body that is not wanted.
@@ -50,8 +50,6 @@ enum FailureCause {
     case refusal
     /// The check of the whole.
     case verification
-    /// A closure of the user's, or the body to send: no other server is asked.
-    case closure
 }
 
 /// Where a transfer puts the body. All calls but the last two come one at a time, under the transfer's lock.
@@ -94,7 +92,6 @@ extension TransferSink {
 final class MemorySink: TransferSink, @unchecked Sendable {
     private(set) var data = Data()
     private let request: URLRequest
-    private var part: ContentRange?
 
     init(_ request: URLRequest) { self.request = request }
 
@@ -102,21 +99,11 @@ final class MemorySink: TransferSink, @unchecked Sendable {
         switch question {
         case .prepare: return .request(request)
         case .begin(let answer):
-            part = answer.part
             data = Data()
             // A server may announce more than it sends.
-            if let announced = answer.announced {
-                data.reserveCapacity(Int(clamping: min(announced, 1 << 24)))
-            }
+            data.reserveCapacity(Int(clamping: min(answer.announced ?? 0, 1 << 24)))
             return .body(before: 0, total: answer.announced)
-        case .completed:
-            // Less than the request's range is a failure.
-            let range = request.value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) }
-            guard let bytes = part?.bytes, let expected = range?.byteCount(of: part?.total),
-                bytes.upperBound - bytes.lowerBound + 1 < expected
-            else { return .complete }
-            throw DataSourceError.truncated(
-                request.errorURL, received: Int64(data.count), expected: expected)
+        case .completed: return .complete
         case .unsatisfiable, .failed: return .nothing
         }
     }

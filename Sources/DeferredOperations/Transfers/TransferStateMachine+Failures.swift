@@ -7,59 +7,50 @@ extension TransferStateMachine {
     /// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's.
     func failure(for error: any Error) -> any Error {
         if error is DataSourceError { return error }
-        guard let error = error as? URLError else {
-            return DataSourceError.connectionLost(url, reason: error.localizedDescription)
-        }
-        let reason = error.localizedDescription
-        switch error.code {
-        case .cancelled, .userCancelledAuthentication:
-            return CancellationError()
+        let (code, reason) = ((error as? URLError)?.code, error.localizedDescription.withoutUserInfo)
+        let isCancel = code == .cancelled || code == .userCancelledAuthentication
+        return isCancel ? CancellationError() : failure(code ?? .networkConnectionLost, reason)
+    }
+
+    private func failure(_ code: URLError.Code, _ reason: String) -> DataSourceError {
+        switch code {
+        case _ where reason.hasPrefix("Unsupported proxy"): .cannotConnect(url, reason: reason)
         case .timedOut, .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
-            .secureConnectionFailed,
-            .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
-            .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired,
-            .appTransportSecurityRequiresSecureConnection:
-            return DataSourceError.cannotConnect(url, reason: reason)
-        case .networkConnectionLost:
-            return DataSourceError.connectionLost(url, reason: reason)
-        case .badURL:
-            return DataSourceError.invalidRequest(url, reason: "Foundation cannot send it to this host")
-        case .cannotDecodeRawData, .cannotDecodeContentData:
-            return DataSourceError.malformedContent(url, reason: reason)
+            .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+            .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
+            .cannotConnect(url, reason: reason)
+        case .networkConnectionLost: .connectionLost(url, reason: reason)
+        case .badURL: .invalidRequest(url, reason: "Foundation cannot send it to this host")
+        case .cannotDecodeRawData, .cannotDecodeContentData: .malformedContent(url, reason: reason)
         case .badServerResponse where reason.contains("Empty reply"):
-            return DataSourceError.connectionLost(url, reason: "closed without an answer")
+            .connectionLost(url, reason: "closed without an answer")
         case .badServerResponse, .cannotParseResponse, .unsupportedURL:
-            return DataSourceError.malformedResponse(url, reason: reason)
-        default:
-            return other(reason)
+            .malformedResponse(url, reason: reason)
+        default: failure(of: reason)
         }
     }
 
-    private func other(_ reason: String) -> DataSourceError {
+    private func failure(of reason: String) -> DataSourceError {
         func mentions(_ words: String...) -> Bool {
             words.contains { reason.range(of: $0, options: .caseInsensitive) != nil }
         }
-        if mentions("unencoding", "Content-Encoding", "bad HTTP Content", "content encoding", "decompress") {
+        switch answer {
+        case _ where mentions("unencoding", "Content-Encoding", "bad HTTP Content", "decompress"),
+            _ where mentions("content encoding"):
             return .malformedContent(url, reason: reason)
-        }
-        guard let answer else {
-            if mentions("SSL", "TLS", "certificate", "Failed to connect") {
-                return .cannotConnect(url, reason: reason)
-            }
-            // libcurl's only report about a header that is longer than it accepts.
-            if mentions("out of memory") {
-                return .malformedResponse(url, reason: "a header that is too long")
-            }
-            if mentions("header", "Content-Length", "HTTP", "Transfer-Encoding") {
-                return .malformedResponse(url, reason: reason)
-            }
-            return .connectionLost(url, reason: reason)
-        }
-        if mentions("chunk", "hexadecimal") { return .malformedResponse(url, reason: reason) }
-        if mentions("closed", "partial") {
+        case nil where mentions("SSL", "TLS", "certificate", "Failed to connect"):
+            return .cannotConnect(url, reason: reason)
+        // libcurl's only report about a header that is longer than it accepts.
+        case nil where mentions("out of memory"):
+            return .malformedResponse(url, reason: "a header that is too long")
+        case nil where mentions("header", "Content-Length", "HTTP", "Transfer-Encoding"),
+            _? where mentions("chunk", "hexadecimal"):
+            return .malformedResponse(url, reason: reason)
+        case let answer? where mentions("closed", "partial"):
             return .truncated(url, received: answer.received, expected: answer.announced)
+        default: return .connectionLost(url, reason: reason)
         }
-        return .connectionLost(url, reason: reason)
     }
 }
 
@@ -70,16 +61,10 @@ extension DataSourceError {
     /// A connection needs several at once, for the resolver and for the socket, and those that it got have been closed
     /// by now: so several are opened here.
     static func descriptorShortage(_ url: URL) -> DataSourceError? {
-        var descriptors: [CInt] = []
-        defer { for descriptor in descriptors { close(descriptor) } }
-        for _ in 0..<4 {
-            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else {
-                guard errno == EMFILE || errno == ENFILE else { return nil }
-                return .cannotConnect(url, reason: "too many open files: this process may have no more")
-            }
-            descriptors.append(descriptor)
-        }
-        return nil
+        let descriptors = (0..<4).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        let fault = errno
+        for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
+        guard descriptors.contains(where: { $0 < 0 }), fault == EMFILE || fault == ENFILE else { return nil }
+        return .cannotConnect(url, reason: "too many open files: this process may have no more")
     }
 }

@@ -24,9 +24,11 @@ extension TransferStateMachine {
 
     enum Event {
         case start
-        case prepared
-        /// The form, the body stream, the stage or the sink has failed.
-        case failed(any Error, FailureCause)
+        /// A closure of the user's has returned, or the form has been written. A value is the next request; nil where
+        /// none was asked for, or if the user declines.
+        indirect case returned(Result<URLRequest?, any Error>)
+        /// The stage or the sink has failed.
+        case failed(any Error)
         case sinkReplied(Reply)
         case head(HTTPURLResponse)
         case bytes(Data)
@@ -34,15 +36,11 @@ extension TransferStateMachine {
         case sent(Int64)
         /// The task has ended.
         case completed((any Error)?)
-        /// The head, or the whole, has been checked.
-        case checked((any Error)?)
         /// The stage is empty.
         case flushed
         /// The sink has no room for more.
         case full
         case room
-        /// The next request; nil if the user declines.
-        indirect case answered(Result<URLRequest?, any Error>)
         /// An eighth of the silence that is allowed has passed. It does not count while a session's limit
         /// delays delivery.
         case tick(isHeldUp: Bool)
@@ -90,8 +88,9 @@ extension TransferStateMachine {
     static func targets(of event: Event, in phase: Phases) -> Phases? {
         switch event {
         case .start: phase == .idle ? .preparing : phase == .over ? .ignored : nil
-        case .prepared: phase == .preparing ? .consulting : unlessEnded(phase)
-        case .failed where [.preparing, .requesting].contains(phase): .ending
+        case .returned where phase == .asking: [.requesting, .consulting, .ending]
+        case .returned where [.preparing, .verifying].contains(phase): [.consulting, .ending]
+        case .returned: phase == .requesting ? .ending : phase == .staging ? .consulting : nil
         case .failed:
             phase != .sampling && Phases.answering.contains(phase) ? .consulting : unlessEnded(phase)
         case .sinkReplied:
@@ -109,11 +108,9 @@ extension TransferStateMachine {
         case .completed where phase == .sampling: [.asking, .requesting, .consulting]
         case .completed where [.staging, .flushing].contains(phase): phase
         case .completed: [.requesting, .receiving, .paused].contains(phase) ? .consulting : nil
-        case .checked: phase == .staging ? .consulting : phase == .verifying ? [.consulting, .ending] : nil
         case .flushed: phase == .flushing ? [.receiving, .consulting] : nil
         case .full: phase == .receiving ? .paused : phase == .paused ? .ignored : nil
         case .room: phase == .paused ? [.receiving, .consulting] : phase == .consulting ? nil : .ignored
-        case .answered: phase == .asking ? [.requesting, .consulting, .ending] : nil
         case .tick where [.preparing, .paused, .verifying].contains(phase): phase
         case .tick:
             phase == .requesting || phase == .asking || phase.isSubset(of: .answering)

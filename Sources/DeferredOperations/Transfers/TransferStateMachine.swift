@@ -25,10 +25,8 @@ struct TransferStateMachine: ~Copyable {
         case resume
         /// Notify the sink of the head of the accepted answer.
         case accept(HTTPURLResponse)
-        /// Check the head of an answer, or the whole.
-        case check(@Sendable () throws -> Void)
-        /// Call a closure of the user's, and wait for what it returns: the next request.
-        case ask(@Sendable () throws -> Deferred<URLRequest?>)
+        /// Call a closure of the user's, and wait for what it returns.
+        case call(@Sendable () throws -> Deferred<URLRequest?>)
         case report
         /// Have `concluded` follow: after the closures of the user's if this is a success.
         case conclude(Result<HTTPURLResponse, any Error>)
@@ -96,32 +94,31 @@ struct TransferStateMachine: ~Copyable {
             return []
         }
         if targets.isEmpty { return [] }
-        step(event)
+        do { try step(event) } catch { fail(error) }
         assert(targets.contains(self.phase), "\(event) in \(phase) led to \(state)")
         defer { actions = [] }
         return actions
     }
 
-    private mutating func step(_ event: Event) {
+    /// Takes an event. What this throws is a failure of the transfer.
+    private mutating func step(_ event: Event) throws {
         switch event {
         case .start: state = .plain(.preparing)
-        case .prepared: consult(.prepare)
-        case .failed(let error, let cause): fail(error, cause)
-        case .sinkReplied(let reply): if case .consulting(let question) = state { use(reply, to: question) }
-        case .head(let response): take(response)
-        case .bytes(let data): take(data)
+        case .returned(let result): try use(result)
+        case .failed(let error): throw error
+        case .sinkReplied(let reply):
+            if case .consulting(let question) = state { try use(reply, to: question) }
+        case .head(let response): try take(response)
+        case .bytes(let data): try take(data)
         case .sent(let byteCount):
             wasHeard = true
             progress.sent = byteCount
             actions.append(.report)
-        case .completed(let error): endTask(error)
-        case .checked(let error?): fail(error, phase == .staging ? .refusal : .verification)
-        case .checked(nil) where phase == .verifying: succeed()
-        case .checked(nil): if let answer { consult(.begin(answer)) }
+        case .completed(let error): try endTask(error)
         case .flushed:
             // What has arrived meanwhile was counted, and no report of it has been made.
             actions.append(.report)
-            accept()
+            try accept()
         case .full:
             state = .plain(.paused)
             if suspendsTasks { actions.append(.suspend) } else { replaceRound() }
@@ -129,8 +126,7 @@ struct TransferStateMachine: ~Copyable {
         case .room:
             state = .plain(.receiving)
             actions.append(.resume)
-        case .answered(let answer): use(answer)
-        case .tick(let isHeldUp): countSilence(isHeldUp)
+        case .tick(let isHeldUp): try countSilence(isHeldUp)
         case .limitPassed(let limit): end(.failure(DataSourceError.timedOut(url, .total(limit))))
         case .stop:
             replaceRound()
@@ -165,7 +161,6 @@ struct TransferStateMachine: ~Copyable {
     }
 
     private mutating func fail(_ error: any Error, _ cause: FailureCause = .transfer) {
-        if cause == .closure { return end(.failure(error)) }
         replaceRound()
         consult(.failed(error, cause))
     }
@@ -176,15 +171,21 @@ struct TransferStateMachine: ~Copyable {
         actions.append(.conclude(result))
     }
 
-    private mutating func succeed() {
-        if let answer { end(.success(answer.response)) }
+    private mutating func succeed() throws(DataSourceError) {
+        guard let answer else { return }
+        let expected = request.requestedRange?.byteCount(of: answer.part?.total)
+        // A part that is less than the request's range is a failure, unless the sink has asked for the rest.
+        if let byteCount = answer.part?.byteCount, let expected, byteCount < expected {
+            throw .truncated(url, received: byteCount, expected: expected)
+        }
+        end(.success(answer.response))
     }
 
-    private mutating func use(_ reply: Reply, to question: Question) {
+    private mutating func use(_ reply: Reply, to question: Question) throws {
         switch (question, reply) {
         case (.prepare, .failed(let error)): end(.failure(error))
         case (.failed(let error, _), .nothing), (.failed(let error, _), .failed): end(.failure(error))
-        case (_, .failed(let error)): fail(error)
+        case (_, .failed(let error)): throw error
         case (_, .request(let next)):
             // The library's own request: redirects and challenges count anew.
             redirectCount = 0
@@ -194,19 +195,17 @@ struct TransferStateMachine: ~Copyable {
         case (.begin(let answer), .body(let before, let total)):
             progress.received = before + answer.received
             progress.expected = total
-            if let limit = options.maximumByteCount, max(progress.received, total ?? 0) > limit {
-                return fail(DataSourceError.tooLarge(url, limit: limit))
-            }
+            try checkLimit(max(progress.received, total ?? 0))
             actions.append(.report)
-            guard answer.isStaged else { return accept() }
+            guard answer.isStaged else { return try accept() }
             state = .plain(.flushing)
             actions.append(.flush)
         case (.completed, .verify(let check)), (.unsatisfiable, .verify(let check)):
             replaceRound()
             state = .plain(.verifying)
-            actions.append(.check(check))
-        case (.completed, .complete), (.unsatisfiable, .complete): succeed()
-        case (.unsatisfiable(_, let failure), .nothing): fail(failure)
+            call(check)
+        case (.completed, .complete), (.unsatisfiable, .complete): try succeed()
+        case (.unsatisfiable(_, let failure), .nothing): throw failure
         case (_, .body), (_, .verify), (_, .complete), (_, .nothing):
             preconditionFailure("a sink has replied to another question")
         }
@@ -225,76 +224,74 @@ struct TransferStateMachine: ~Copyable {
         options.onRedirect != nil || isAccepted(redirect.statusCode)
     }
 
-    private mutating func take(_ response: HTTPURLResponse) {
+    private mutating func take(_ response: HTTPURLResponse) throws {
         wasHeard = true
         // An informational answer: the real one follows.
         if 100..<200 ~= response.statusCode { return }
         var answer = Answer(response: response.from(request.url))
-        self.answer = answer
+        defer { self.answer = answer }
         guard isAccepted(response.statusCode), response.statusCode != 304 else {
             return state = .plain(.sampling)
         }
-        do {
-            answer.part = try answer.response.checkedPart(askedBy: request)
-            answer.announced =
-                try answer.part?.bytes.map { $0.upperBound - $0.lowerBound + 1 }
-                ?? answer.response.announcedLength(for: request)
-        } catch {
-            return fail(error)
-        }
-        if let limit = options.maximumByteCount, let announced = answer.announced, announced > limit {
-            return fail(DataSourceError.tooLarge(url, limit: limit))
-        }
+        answer.part = try answer.response.checkedPart(askedBy: request)
+        answer.announced = try answer.part?.byteCount ?? answer.response.announcedLength(for: request)
+        try checkLimit(answer.announced ?? 0)
         // Anything but a 206 that comes in place of the rest is another answer.
         let validate = hasAccepted && response.statusCode == 206 ? nil : options.validateResponse
         answer.isStaged = validate != nil
-        self.answer = answer
         guard let validate else { return consult(.begin(answer)) }
         state = .plain(.staging)
-        actions.append(.check { [response = answer.response] in try validate(response) })
+        call { [response = answer.response] in try validate(response) }
     }
 
-    private mutating func take(_ data: Data) {
+    private mutating func call(_ check: @escaping @Sendable () throws -> Void) {
+        actions.append(
+            .call {
+                try check()
+                return .resolved(nil)
+            })
+    }
+
+    private mutating func take(_ data: Data) throws {
         wasHeard = true
-        switch phase {
-        case .staging, .flushing: if count(data) { actions.append(.stage(data)) }
-        case .receiving, .paused: if count(data) { actions.append(.deliver(data)) }
-        default:
-            guard var answer else { return }
-            answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
-            self.answer = answer
-            if answer.sample.count >= options.errorByteCount { endSample(answer) }
+        if phase != .sampling {
+            try count(data)
+            return actions.append([.staging, .flushing].contains(phase) ? .stage(data) : .deliver(data))
         }
+        guard var answer else { return }
+        answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
+        self.answer = answer
+        if answer.sample.count >= options.errorByteCount { try endSample(answer) }
     }
 
-    /// Counts a piece of the body; false if it is too much.
-    private mutating func count(_ data: Data) -> Bool {
+    /// Counts a piece of the body.
+    private mutating func count(_ data: Data) throws(DataSourceError) {
         let byteCount = Int64(data.count)
         answer?.received += byteCount
         received += byteCount
         let isStaging = phase == .staging
         if !isStaging { progress.received += byteCount }
         let whole = answer?.received ?? 0
-        if let limit = options.maximumByteCount, max(whole, isStaging ? 0 : progress.received) > limit {
-            fail(DataSourceError.tooLarge(url, limit: limit))
-            return false
-        }
+        try checkLimit(max(whole, isStaging ? 0 : progress.received))
         if let announced = answer?.announced, whole > announced {
-            fail(DataSourceError.malformedResponse(url, reason: "a body of more than \(announced) bytes"))
-            return false
+            throw .malformedResponse(url, reason: "a body of more than \(announced) bytes")
         }
-        return true
     }
 
-    private mutating func endTask(_ error: (any Error)?) {
+    private func checkLimit(_ byteCount: Int64) throws(DataSourceError) {
+        if let limit = options.maximumByteCount, byteCount > limit { throw .tooLarge(url, limit: limit) }
+    }
+
+    private mutating func endTask(_ error: (any Error)?) throws {
         wasHeard = true
-        var failure: (any Error)? = shortfall
-        if let error { failure = self.failure(for: error) }
+        let failure: (any Error)? = error.map { self.failure(for: $0) } ?? shortfall
         switch phase {
-        case .staging, .flushing: answer?.end = .some(failure)
-        case .sampling: if let answer { endSample(answer) }
-        case .requesting: fail(failure ?? DataSourceError.malformedResponse(url, reason: "no status"))
-        default: endBody(failure)
+        case .staging, .flushing: answer?.end = .some(error)
+        case .sampling: if let answer { try endSample(answer) }
+        case .requesting: throw failure ?? DataSourceError.malformedResponse(url, reason: "no status")
+        default:
+            if let failure { throw failure }
+            consult(.completed)
         }
     }
 
@@ -304,34 +301,26 @@ struct TransferStateMachine: ~Copyable {
         return .truncated(url, received: answer.received, expected: announced)
     }
 
-    private mutating func endBody(_ failure: (any Error)?) {
-        if let failure { fail(failure) } else { consult(.completed) }
-    }
-
-    private mutating func accept() {
+    private mutating func accept() throws {
         if let answer, !hasAccepted { actions.append(.accept(answer.response)) }
         hasAccepted = true
         state = .plain(.receiving)
-        if case .some(let failure) = answer?.end { endBody(failure) }
+        if case .some(let error) = answer?.end { try endTask(error) }
     }
 
     // MARK: Answers that are not the one wanted
 
-    private mutating func endSample(_ answer: Answer) {
+    private mutating func endSample(_ answer: Answer) throws {
         let response = answer.response
         if isAccepted(response.statusCode) { return consult(.completed) }
         let failure = DataSourceError.status(.init(response, url: url, body: answer.sample))
-        do {
-            if let next = try request.redirected(by: response) {
-                guard let onRedirect = options.onRedirect else { return follow(next) }
-                let redirect = TransferRedirect(
-                    request: request, response: response, next: next, count: redirectCount + 1)
-                return ask(.redirect, orElse: failure) {
-                    try onRedirect(redirect).map { $0.request(of: redirect) }
-                }
+        if let next = try request.redirected(by: response) {
+            guard let onRedirect = options.onRedirect else { return try follow(next) }
+            let redirect = TransferRedirect(
+                request: request, response: response, next: next, count: redirectCount + 1)
+            return ask(.redirect, orElse: failure) {
+                try onRedirect(redirect).map { $0.request(of: redirect) }
             }
-        } catch {
-            return fail(error)
         }
         if response.statusCode == 401, let onChallenge = options.onChallenge, challengeCount < 3 {
             challengeCount += 1
@@ -340,7 +329,7 @@ struct TransferStateMachine: ~Copyable {
             return ask(.credentials, orElse: failure) { try onChallenge(challenge) }
         }
         if response.statusCode == 416 { return consult(.unsatisfiable(response, orElse: failure)) }
-        fail(failure)
+        throw failure
     }
 
     private mutating func ask(
@@ -349,30 +338,34 @@ struct TransferStateMachine: ~Copyable {
     ) {
         replaceRound()
         state = .asking(decision, orElse: failure)
-        actions.append(.ask(question))
+        actions.append(.call(question))
     }
 
-    private mutating func use(_ answer: Result<URLRequest?, any Error>) {
-        guard case .asking(let decision, let failure) = state else { return }
-        switch (answer, decision) {
-        case (.failure(let error), _): end(.failure(error))
-        case (.success(nil), _): fail(failure)
-        case (.success(let next?), .redirect):
+    private mutating func use(_ returned: Result<URLRequest?, any Error>) throws {
+        switch (state, returned) {
+        case (.plain(.staging), .failure(let error)): fail(error, .refusal)
+        case (.plain(.verifying), .failure(let error)): fail(error, .verification)
+        case (_, .failure(let error)): end(.failure(error))
+        case (.plain(.preparing), _): consult(.prepare)
+        case (.plain(.staging), _): if let answer { consult(.begin(answer)) }
+        case (.asking(_, let failure), .success(nil)): throw failure
+        case (.asking(.redirect, _), .success(let next?)):
             guard next.url?.isHTTP == true, next.url?.host?.isEmpty == false else {
                 let location = next.url?.absoluteString ?? ""
-                return fail(DataSourceError.invalidRedirect(url, location: location.withoutUserInfo))
+                throw DataSourceError.invalidRedirect(url, location: location.withoutUserInfo)
             }
-            follow(next)
-        case (.success(let next?), .credentials):
-            do { try next.checkedAddress() } catch { return fail(error) }
+            try follow(next)
+        case (.asking, .success(let next?)):
+            try next.checkedAddress()
             send(next)
+        default: try succeed()
         }
     }
 
-    private mutating func follow(_ next: URLRequest) {
+    private mutating func follow(_ next: URLRequest) throws(DataSourceError) {
         let limit = options.maximumRedirectCount
         guard redirectCount < limit else {
-            return fail(DataSourceError.tooManyRedirects(url, count: limit, last: next.errorURL))
+            throw .tooManyRedirects(url, count: limit, last: next.errorURL)
         }
         redirectCount += 1
         send(next)
@@ -387,10 +380,10 @@ struct TransferStateMachine: ~Copyable {
         return [.requesting, .staging, .flushing, .receiving, .sampling].contains(phase)
     }
 
-    private mutating func countSilence(_ isHeldUp: Bool) {
+    private mutating func countSilence(_ isHeldUp: Bool) throws(DataSourceError) {
         silentTicks = wasHeard || isHeldUp || !countsSilence ? 0 : silentTicks + 1
         wasHeard = false
         guard silentTicks >= Self.silenceTicks, let silence else { return }
-        fail(DataSourceError.timedOut(url, .silence(silence)))
+        throw .timedOut(url, .silence(silence))
     }
 }

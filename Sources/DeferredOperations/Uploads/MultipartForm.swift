@@ -16,12 +16,10 @@ public import Foundation
 /// ``TransferOptions/totalTimeout`` applies to the writing too.
 public struct MultipartForm: Sendable {
     private var parts: [(head: String, data: Data, file: URL?)] = []
-    private let boundary: String
+    private let boundary = "part-" + UUID().uuidString
 
     /// Creates an empty form.
-    public init() {
-        boundary = "part-" + UUID().uuidString
-    }
+    public init() {}
 
     /// The value of the request's `Content-Type`.
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
@@ -79,20 +77,18 @@ public struct MultipartForm: Sendable {
             if isCancelled() { throw CancellationError() }
             try target.append("--\(boundary)\r\n\(part.head)\r\n\r\n".asUTF8)
             try target.append(part.data)
-            if let file = part.file { try copy(file, to: target, request, isCancelled) }
+            if let file = part.file {
+                try file.checkUpload(to: request)
+                do {
+                    try target.append(contentsOf: file, unless: isCancelled)
+                } catch  where !(error is CancellationError || error is DataSourceError) {
+                    let reason = "\(file.path) cannot be read for the upload: \(error.localizedDescription)"
+                    throw DataSourceError.invalidRequest(request, reason: reason)
+                }
+            }
             try target.append("\r\n".asUTF8)
         }
         try target.append("--\(boundary)--\r\n".asUTF8)
-    }
-
-    private func copy(_ file: URL, to target: PartFile, _ request: URL, _ isCancelled: () -> Bool) throws {
-        try file.checkUpload(to: request)
-        do {
-            try target.append(contentsOf: file, unless: isCancelled)
-        } catch  where !(error is CancellationError || error is DataSourceError) {
-            throw DataSourceError.invalidRequest(
-                request, reason: "\(file.path) cannot be read for the upload: \(error.localizedDescription)")
-        }
     }
 }
 

@@ -10,26 +10,27 @@ struct UploadBody {
     /// class of the user's.
     var sentStreams: [InputStream] = []
 
-    /// Opens a stream, where Foundation does not notice that it can't be opened (O8).
-    ///
-    /// swift-corelibs-foundation would send an empty body. To open a stream again, as it does, has no effect.
-    static func open(_ stream: InputStream, unlessIn sent: [InputStream], for url: URL)
-        throws(DataSourceError)
-    {
-        guard !sent.contains(where: { $0 === stream }), stream.streamStatus == .notOpen else {
-            throw .cannotResendBody(url)
-        }
-        #if canImport(FoundationNetworking)
-        stream.open()
-        if let failure = failure(of: stream, to: url) { throw failure }
-        #endif
-    }
-
     /// Why a stream could not be read to its end; nil if it was.
     static func failure(of stream: InputStream, to url: URL) -> DataSourceError? {
         guard stream.streamStatus == .error else { return nil }
         let reason = stream.streamError?.localizedDescription ?? "it has no error"
         return .invalidRequest(url, reason: "the body stream cannot be read: \(reason)")
+    }
+}
+
+extension URLRequest {
+    /// Opens the stream of the body, if it is one, where Foundation does not notice that it can't be opened (O8).
+    ///
+    /// swift-corelibs-foundation would send an empty body. To open a stream again, as it does, has no effect.
+    func openBodyStream(unlessIn sent: [InputStream]) throws(DataSourceError) {
+        guard let stream = httpBodyStream else { return }
+        guard !sent.contains(where: { $0 === stream }), stream.streamStatus == .notOpen else {
+            throw .cannotResendBody(errorURL)
+        }
+        #if canImport(FoundationNetworking)
+        stream.open()
+        if let failure = UploadBody.failure(of: stream, to: errorURL) { throw failure }
+        #endif
     }
 }
 
@@ -44,9 +45,7 @@ extension URL {
             .invalidRequest(request, reason: "\(path) cannot be read for the upload: \(reason)")
         }
         guard isFileURL else { throw failure("it is not a file URL") }
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw failure(FileFault.last) }
-        if let kind = FileFault.kind(otherThanRegular: status.st_mode) { throw failure(kind) }
-        guard access(path, R_OK) == 0 else { throw failure(FileFault.last) }
+        if let fault = FileSystem.faultOfFile(path) { throw failure(fault) }
+        guard access(path, R_OK) == 0 else { throw failure(FileSystem.lastFault) }
     }
 }

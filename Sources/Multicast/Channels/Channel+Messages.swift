@@ -27,20 +27,15 @@ extension Channel: AsyncSequence {
     ///   - policy: Which messages are kept if they are posted faster than they are consumed: all, the oldest,
     ///     or the newest.
     public func messages(
-        for owner: AnyObject? = nil,
-        priority: Int = 0,
+        for owner: AnyObject? = nil, priority: Int = 0,
         buffering policy: AsyncStream<Message>.Continuation.BufferingPolicy = .unbounded
     ) -> AsyncStream<Message> {
         let (stream, continuation) = AsyncStream.makeStream(of: Message.self, bufferingPolicy: policy)
         let standIn = StandIn()
-        let registration = add(StreamListener(owner ?? standIn, continuation), priority, nil)
-        // Neither the channel nor the registration is retained here: when they are released, the listener ends the
+        // The token retains neither the channel nor the registration: when they are released, the listener ends the
         // stream.
-        continuation.onTermination = { [standIn, weak storage = storage, weak registration] _ in
-            withExtendedLifetime(standIn) {
-                if let registration { storage?.registry.remove([registration]) }
-            }
-        }
+        let token = add(StreamListener(owner ?? standIn, continuation), priority, nil)
+        continuation.onTermination = { _ in withExtendedLifetime(standIn) { token.remove() } }
         return stream
     }
 }

@@ -51,12 +51,10 @@ public struct Channel<Message: Sendable>: Sendable {
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen(
-        _ owner: AnyObject,
-        priority: Int = 0,
-        on dispatcher: (any Dispatcher)? = nil,
+        _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        ListenerToken(add(MessageListener(owner) { body($1) }, priority, dispatcher), in: storage.registry)
+        add(MessageListener(owner) { body($1) }, priority, dispatcher)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -71,14 +69,11 @@ public struct Channel<Message: Sendable>: Sendable {
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen<Owner: AnyObject & Sendable>(
-        _ owner: Owner,
-        priority: Int = 0,
-        on dispatcher: (any Dispatcher)? = nil,
+        _ owner: Owner, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        let listener = MessageListener<Message>(owner) { body($0 as! Owner, $1) }
-        return ListenerToken(add(listener, priority, dispatcher), in: storage.registry)
+        add(MessageListener(owner) { body($0 as! Owner, $1) }, priority, dispatcher)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.
@@ -114,18 +109,16 @@ public struct Channel<Message: Sendable>: Sendable {
 
     func add(
         _ listener: MessageListener<Message>, _ priority: Int, _ dispatcher: (any Dispatcher)?
-    ) -> Registration {
+    ) -> ListenerToken {
         let registration = Registration(listener, on: dispatcher, priority: priority)
-        let admission = storage.registry.add(registration)
-        if let retained = admission?.retained {
-            // Sound: a channel retains nothing else, and puts nothing else into its registry.
+        if let retained = storage.registry.add(registration)?.retained {
+            // Sound: a channel retains nothing else.
             let message = unsafeDowncast(retained, to: RetainedMessage<Message>.self).message
-            registration.deliver(from: storage.registry, isFound: true) { owner, listener in
-                unsafeDowncast(listener, to: MessageListener<Message>.self)
-                    .receiveRetained(message, for: owner)
+            registration.deliver(from: storage.registry) { owner, _ in
+                listener.receiveRetained(message, for: owner)
             }
         }
-        return registration
+        return ListenerToken(registration, in: storage.registry)
     }
 
     /// Removes an owner's listeners and ends its ``messages(for:priority:buffering:)``.
@@ -137,18 +130,14 @@ public struct Channel<Message: Sendable>: Sendable {
     ///   - dispatcher: Removes only the listeners on this dispatcher; `nil`: all of them. Dispatchers that are
     ///     objects are compared by identity, others by `==`. One that is neither stops the program with a message.
     public func remove(
-        _ owner: AnyObject,
-        on dispatcher: (any Dispatcher)? = nil,
+        _ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        let site = CallSite(fileID: fileID, line: line)
-        storage.registry.remove(ObjectIdentifier(owner), on: dispatcher, site)
+        storage.registry.remove(ObjectIdentifier(owner), on: dispatcher, CallSite(fileID: fileID, line: line))
     }
 
     /// Removes every listener and ends every sequence of messages. A retained message stays.
-    public func removeAll() {
-        storage.registry.removeAll()
-    }
+    public func removeAll() { storage.registry.removeAll() }
 
     /// The listeners as they are now, for debugging.
     public var listing: ChannelListing { storage.listing }
@@ -183,11 +172,10 @@ extension Channel {
             unsafeDowncast(listener, to: MessageListener<Message>.self).receive(message, for: owner)
         }
         let registry = storage.registry
-        let snapshot =
-            retained ? registry.snapshot(retaining: RetainedMessage(message)) : registry.snapshot()
+        let listeners = registry.snapshot(retaining: retained ? RetainedMessage(message) : nil)
         let poster = poster.map { ObjectIdentifier($0) }
         var count = 0
-        for case let registration? in snapshot where registration.listener.identity != poster {
+        for registration in listeners where registration.listener.identity != poster {
             if registration.deliver(from: registry, delivery) { count += 1 }
         }
         return count
@@ -200,9 +188,7 @@ extension Channel {
     }
 
     /// Releases the retained message: later listeners receive only what is posted after they were added.
-    public func removeRetainedMessage() {
-        storage.registry.removeRetained()
-    }
+    public func removeRetainedMessage() { storage.registry.removeRetained() }
 
     /// Ends the channel: its sequences end, at once, when they have delivered the messages that they have
     /// buffered.

@@ -14,6 +14,14 @@ public final class ChannelDirectory: Sendable {
         /// How many channels there are when the unused ones are next searched for and removed.
         var sweepAt = smallestSweep
         fileprivate static let smallestSweep = 64
+
+        /// Removes a channel that has no listener, no retained message and no handle, and returns it.
+        fileprivate mutating func removeIfUnused(_ key: ChannelKey) -> ChannelStorage? {
+            guard let place = channels.index(forKey: key), isKnownUniquelyReferenced(&channels.values[place]),
+                channels.values[place].registry.isUnused
+            else { return nil }
+            return channels.remove(at: place).value
+        }
     }
 
     let state = SpinLocked(State())
@@ -25,9 +33,8 @@ public final class ChannelDirectory: Sendable {
     public var listing: [ChannelListing] {
         sweep()
         let channels = state.withLock { Array($0.channels.values) }
-        return channels.map(\.listing).sorted { first, second in
-            let names = (first.name ?? "", second.name ?? "")
-            return names.0 != names.1 ? names.0 < names.1 : "\(first.messageType)" < "\(second.messageType)"
+        return channels.map(\.listing).sorted {
+            ($0.name ?? "", "\($0.messageType)") < ($1.name ?? "", "\($1.messageType)")
         }
     }
 
@@ -50,33 +57,20 @@ public final class ChannelDirectory: Sendable {
             state.sweepAt = .max
             return Array(state.channels.keys)
         }
-        for key in keys { removeIfUnused(key) }
-        state.withLock { $0.sweepAt = max(State.smallestSweep, 2 * $0.channels.count) }
-    }
-
-    /// Removes a channel that has no listener, no retained message and no handle.
-    ///
-    /// Searches for a listener outside the lock. While the lock is held, a channel that only the directory
-    /// refers to can't get another reference.
-    private func removeIfUnused(_ key: ChannelKey) {
-        let registry = state.withLock { $0.channels[key]?.registry }
-        guard let registry, !registry.hasLivingListener() else { return }
-        let removed = state.withLock { state -> ChannelStorage? in
-            guard let place = state.channels.index(forKey: key),
-                isKnownUniquelyReferenced(&state.channels.values[place]),
-                state.channels.values[place].registry.isUnused
-            else { return nil }
-            return state.channels.remove(at: place).value
+        // Searched for a listener outside the lock. While the lock is held, a channel that only the directory refers to
+        // can't get another reference.
+        for key in keys where state.withLock({ $0.channels[key]?.registry })?.hasLivingListener() == false {
+            withExtendedLifetime(state.withLock { $0.removeIfUnused(key) }) {}
         }
-        withExtendedLifetime(removed) {}
+        state.withLock { $0.sweepAt = max(State.smallestSweep, 2 * $0.channels.count) }
     }
 
     /// Removes a channel that was finished, and leaves one that was since made by the same name.
     func remove(_ channel: ChannelStorage) {
-        let removed = state.withLock { state in
-            state.channels[channel.key] === channel ? state.channels.removeValue(forKey: channel.key) : nil
+        state.withLock { state in
+            // Its caller retains it.
+            if state.channels[channel.key] === channel { state.channels[channel.key] = nil }
         }
-        withExtendedLifetime(removed) {}
     }
 }
 
@@ -103,15 +97,12 @@ final class ChannelStorage: Sendable {
     var key: ChannelKey { ChannelKey(name: name, messageType: ObjectIdentifier(messageType)) }
 
     var listing: ChannelListing {
-        let listeners = registry.snapshot().compactMap { registration -> ChannelListing.Listener? in
-            guard let registration, let owner = registration.listener.recipient(in: registry) else {
-                return nil
+        let listeners = registry.snapshot().compactMap { registration in
+            registration.listener.recipient(in: registry).map { owner in
+                ChannelListing.Listener(
+                    owner: "\(type(of: owner))", priority: registration.priority,
+                    dispatcher: registration.dispatcher.map { "\(type(of: $0))" })
             }
-            return ChannelListing.Listener(
-                owner: String(describing: type(of: owner)),
-                priority: registration.priority,
-                dispatcher: registration.dispatcher.map { String(describing: type(of: $0)) }
-            )
         }
         return ChannelListing(name: name, messageType: messageType, listeners: listeners)
     }

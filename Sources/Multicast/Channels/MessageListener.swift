@@ -4,9 +4,7 @@ internal import Deferred
 final class RetainedMessage<Message: Sendable>: Sendable {
     let message: Message
 
-    init(_ message: Message) {
-        self.message = message
-    }
+    init(_ message: Message) { self.message = message }
 }
 
 /// A channel's listener, which calls a closure.
@@ -34,9 +32,8 @@ class MessageListener<Message: Sendable>: Listener, @unchecked Sendable {
     /// Delivers the message that was retained when the listener was added, unless a later one came first; and then
     /// what was posted meanwhile.
     func receiveRetained(_ message: Message, for owner: AnyObject) {
-        guard let order, order.withLock({ $0.begin() }) else { return }
-        body(owner, message)
-        while let waiting = order.withLock({ $0.takeWaiting() }) {
+        order?.withLock { $0.begin(with: message) }
+        while let waiting = order?.withLock({ $0.takeWaiting() }) {
             for message in waiting where !isRemoved { body(owner, message) }
         }
     }
@@ -63,15 +60,12 @@ private enum MessageOrder<Message: Sendable>: Sendable {
         return true
     }
 
-    /// Returns whether the retained message is to be delivered.
-    mutating func begin() -> Bool {
-        guard case .undecided = self else { return false }
-        self = .delivering([])
-        return true
+    /// Has the retained message be the first one that waits, unless a later one was delivered.
+    mutating func begin(with retained: Message) {
+        if case .undecided = self { self = .delivering([retained]) }
     }
 
-    /// Returns the messages that were left meanwhile, the first one first; nil if there are none, and from now on there
-    /// will be none.
+    /// Returns the messages that wait, the first one first; nil if there are none, and from now on there will be none.
     mutating func takeWaiting() -> [Message]? {
         guard case .delivering(let waiting) = self, !waiting.isEmpty else {
             self = .asPosted

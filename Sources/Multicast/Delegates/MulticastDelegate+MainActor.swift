@@ -15,12 +15,9 @@ public import Deferred
 extension MulticastDelegate {
     /// Calls `body` with each delegate, on the main actor, in the order added.
     public func notify(on _: MainActor.Type, _ body: @escaping @MainActor @Sendable (Delegate) -> Void) {
-        let dispatcher = MainActorDispatcher()
-        for case let registration? in registry.snapshot() {
-            Registration(registration.listener, on: dispatcher).deliver(from: registry) { object, listener in
-                let delegate = UncheckedArguments(value: Self.delegate(of: listener, object))
-                MainActor.assumeIsolated { body(delegate.value) }
-            }
+        onMainActor.notify { delegate in
+            let delegate = UncheckedArguments(value: delegate)
+            MainActor.assumeIsolated { body(delegate.value) }
         }
     }
 
@@ -110,8 +107,8 @@ extension MulticastDelegate {
             }, fileID: fileID, line: line)
     }
 
-    /// The same delegates, all of which are asked on the main actor.
-    private var onMainActor: MulticastDelegate { MulticastDelegate(registry, askedOn: MainActorDispatcher()) }
+    /// The same delegates, all of which are called and asked on the main actor.
+    private var onMainActor: MulticastDelegate { .init(registry, calledOn: MainActorDispatcher()) }
 }
 
 extension MulticastDelegate where Delegate: Sendable {

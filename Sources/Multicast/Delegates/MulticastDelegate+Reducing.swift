@@ -15,8 +15,8 @@ extension MulticastTurn: Sendable where Result: Sendable {}
 /// No thread waits for an answer. The delegates are those of the moment of the call, in the order added; one
 /// that has been deallocated or removed before it is asked is skipped. The first error fails the result,
 /// unchanged, and no other delegate is asked; nor is any once the result is cancelled, which also cancels the
-/// promised answer that it waits for. If a dispatcher releases its work without running it, or is released
-/// together with it, the result fails with `DeferredError.abandoned`. What is attached to the result without
+/// promised answer that it waits for. If a dispatcher releases its work without running it, or is itself
+/// released before, the result fails with `DeferredError.abandoned`. What is attached to the result without
 /// a dispatcher runs where the last delegate answered; attached after that, it runs at once, as with every
 /// Deferred.
 extension MulticastDelegate {
@@ -29,8 +29,7 @@ extension MulticastDelegate {
     /// }
     /// ```
     public func reduce<Answer: Sendable>(
-        over initial: Answer,
-        _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
+        over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
         Question.ask(self, initial, CallSite(fileID: fileID, line: line)) { .now(try body($0, $1)) }
@@ -39,8 +38,7 @@ extension MulticastDelegate {
     /// Asks one delegate after the other until one ends the question, and waits for the Deferred that each
     /// returns.
     public func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
-        over initial: Answer,
-        _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn,
+        over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
         Question.ask(self, initial, CallSite(fileID: fileID, line: line)) {
@@ -54,8 +52,7 @@ extension MulticastDelegate {
     /// checks.reduce(into: []) { problems, check in problems += check.problems() }
     /// ```
     public func reduce<Answer: Sendable>(
-        into initial: consuming Answer,
-        _ body: @escaping @Sendable (inout Answer, Delegate) throws -> Void,
+        into initial: consuming Answer, _ body: @escaping @Sendable (inout Answer, Delegate) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
         Question.ask(self, consume initial, CallSite(fileID: fileID, line: line)) {

@@ -25,8 +25,7 @@ extension MulticastDelegate {
     /// delegates.all { $0.mayClose() }.done { if $0 { close() } }    // any no keeps it open
     /// ```
     public func all(
-        asking order: AskingOrder = .sequentially,
-        _ body: @escaping @Sendable (Delegate) throws -> Bool,
+        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         decide(by: false, order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
@@ -35,8 +34,7 @@ extension MulticastDelegate {
     /// Returns whether all delegates say yes, and waits for the Deferreds that they return: the first no
     /// decides. True without delegates.
     public func all<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially,
-        _ body: @escaping @Sendable (Delegate) throws -> Answer,
+        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         decide(by: false, order, CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
@@ -51,8 +49,7 @@ extension MulticastDelegate {
     /// An answer that throws is the failure, and ends the question. Asked `.concurrently`, that is so unless a yes
     /// arrived before it: no answer is waited for after an error.
     public func any(
-        asking order: AskingOrder = .sequentially,
-        _ body: @escaping @Sendable (Delegate) throws -> Bool,
+        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         decide(by: true, order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
@@ -61,8 +58,7 @@ extension MulticastDelegate {
     /// Returns whether any delegate says yes, and waits for the Deferreds that they return: the first yes
     /// decides. False without delegates.
     public func any<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially,
-        _ body: @escaping @Sendable (Delegate) throws -> Answer,
+        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         decide(by: true, order, CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
@@ -81,8 +77,7 @@ extension MulticastDelegate where Delegate: Sendable {
     /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure.
     /// The result retains the delegate.
     public func first(
-        asking order: AskingOrder = .sequentially,
-        where body: @escaping @Sendable (Delegate) throws -> Bool,
+        asking order: AskingOrder = .sequentially, where body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
         find(order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
@@ -124,18 +119,10 @@ extension MulticastDelegate {
     private func choose<Choice: Sendable>(
         _ order: AskingOrder, _ site: CallSite, _ body: @escaping Question<Delegate, Choice?>.Body
     ) -> Deferred<Choice?> {
-        switch order {
-        case .sequentially: Question.ask(self, nil, site, body)
-        case .concurrently: race(site, body)
-        }
-    }
-
-    /// Asks all; the first choice or error is the result. In the list a choice is an error, too, so that the first
-    /// one ends it and cancels the others.
-    private func race<Choice: Sendable>(
-        _ site: CallSite, _ body: @escaping Question<Delegate, Choice?>.Body
-    ) -> Deferred<Choice?> {
-        Question.each(of: self, nil, site, body) { answers in
+        if order == .sequentially { return Question.ask(self, nil, site, body) }
+        // The first choice or error is the result. In the list a choice is an error, too, so that the first one ends it
+        // and cancels the others.
+        return Question.each(of: self, nil, site, body) { answers in
             let undecided = answers.map { answer in
                 answer.map(at: site) { choice in if let choice { throw Decided(choice: choice) } }
             }

@@ -36,7 +36,7 @@ public import Deferred
 /// the main actor are called with `on: MainActor.self`: `notify(on: MainActor.self) { delegate in delegate.update() }`.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     let registry: ListenerRegistry
-    /// Where all delegates are asked; nil for each on its own dispatcher.
+    /// Where all delegates are called and asked; nil for each on its own dispatcher.
     let place: (any Dispatcher)?
 
     /// Creates an object without delegates.
@@ -45,8 +45,8 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         place = nil
     }
 
-    /// Creates an object with the delegates of a registry, to ask them in one place.
-    init(_ registry: ListenerRegistry, askedOn place: some Dispatcher) {
+    /// Creates an object with the delegates of a registry, to call and ask them in one place.
+    init(_ registry: ListenerRegistry, calledOn place: some Dispatcher) {
         self.registry = registry
         self.place = place
     }
@@ -59,8 +59,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// - Returns: A token that removes this one registration. It may be ignored.
     @discardableResult
     public func add(
-        _ delegate: Delegate,
-        on dispatcher: (any Dispatcher)?,
+        _ delegate: Delegate, on dispatcher: (any Dispatcher)?,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> ListenerToken {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
@@ -76,8 +75,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     ///   - dispatcher: Removes it only where it was added with this dispatcher; `nil`: everywhere. Dispatchers that are
     ///     objects are compared by identity, others by `==`. One that is neither stops the program with a message.
     public func remove(
-        _ delegate: Delegate,
-        on dispatcher: (any Dispatcher)? = nil,
+        _ delegate: Delegate, on dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
@@ -93,9 +91,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     }
 
     /// Removes every delegate.
-    public func removeAll() {
-        registry.removeAll()
-    }
+    public func removeAll() { registry.removeAll() }
 
     /// Calls `body` with each delegate, on its dispatcher, or at once on this thread where it has none.
     ///
@@ -104,14 +100,14 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// before those of the next: on a serial queue they are made in that order. They are submitted before the
     /// delegates without a dispatcher are called, so that the order is kept even if one of these notifies again.
     public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
-        let registrations = registry.snapshot()
+        let registrations = registrations
         let call: @Sendable (AnyObject, Listener) -> Void = { object, listener in
             body(Self.delegate(of: listener, object))
         }
-        for case let registration? in registrations where registration.isDispatched {
+        for registration in registrations where registration.isDispatched {
             registration.deliver(from: registry, call)
         }
-        for case let registration? in registrations where !registration.isDispatched {
+        for registration in registrations where !registration.isDispatched {
             registration.deliver(from: registry, call)
         }
     }
@@ -119,9 +115,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// The number of calls that ``notify(_:)`` would make now.
     ///
     /// Delegates that other threads add or remove meanwhile may count or not, as with every snapshot.
-    public var count: Int {
-        snapshot().count
-    }
+    public var count: Int { snapshot().count }
 
     /// Returns the number of calls that ``notify(_:)`` would make now to delegates that `predicate` accepts.
     ///
@@ -134,11 +128,17 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// Returns the present delegates, in the order added, each with its dispatcher. The array retains them.
     public func snapshot() -> [(delegate: Delegate, dispatcher: (any Dispatcher)?)] {
         registry.snapshot().compactMap { registration in
-            guard let registration, let object = registration.listener.recipient(in: registry) else {
-                return nil
+            registration.listener.recipient(in: registry).map {
+                (Self.delegate(of: registration.listener, $0), registration.dispatcher)
             }
-            return (Self.delegate(of: registration.listener, object), registration.dispatcher)
         }
+    }
+
+    /// Those to call or to ask now, each with the dispatcher to do it on.
+    var registrations: [Registration] {
+        let present = registry.snapshot()
+        guard let place else { return present }
+        return present.map { Registration($0.listener, on: place) }
     }
 
     /// That it is an object is the one thing that `Delegate` can't be asked for at compile time: an
@@ -152,16 +152,15 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
                 ? "\(Self.self) can't refer to a \(type) weakly, since \(Delegate.self) stores it in a box: "
                     + "use a class-bound protocol"
                 : "A delegate is referred to weakly, so it must be an object; \(type), added to \(Self.self), "
-                    + "is not a class",
-            file: fileID,
-            line: line
-        )
+                    + "is not a class", file: fileID, line: line)
     }
 
     /// Returns the delegate of a listener, whose object the caller retains. Sound: nothing else
     /// is put into the registry.
     static func delegate(of listener: Listener, _ object: AnyObject) -> Delegate {
-        unsafeDowncast(listener, to: DelegateListener<Delegate>.self).delegate(object)
+        withExtendedLifetime(object) {
+            unsafeDowncast(listener, to: DelegateListener<Delegate>.self).unowned.pointee
+        }
     }
 }
 
@@ -179,7 +178,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
 /// the object. The memory is written before anybody else sees this, and freed in `deinit` without being
 /// deinitialised, since it owns nothing. Sound as `@unchecked Sendable` as ``Listener`` is.
 final class DelegateListener<Delegate>: Listener, @unchecked Sendable {
-    private let unowned: UnsafeMutablePointer<Delegate>
+    fileprivate let unowned: UnsafeMutablePointer<Delegate>
 
     /// Whether a delegate whose dynamic type is a class is nothing but a reference to `object`.
     static func isPlainReference(_ delegate: Delegate, to object: AnyObject) -> Bool {
@@ -199,12 +198,5 @@ final class DelegateListener<Delegate>: Listener, @unchecked Sendable {
         super.init(object)
     }
 
-    deinit {
-        unowned.deallocate()
-    }
-
-    /// Returns the delegate, whose object the caller retains.
-    func delegate(_ object: AnyObject) -> Delegate {
-        withExtendedLifetime(object) { unowned.pointee }
-    }
+    deinit { unowned.deallocate() }
 }

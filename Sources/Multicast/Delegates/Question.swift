@@ -16,19 +16,19 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
 
     /// The location of the call that asks, for diagnostics.
     private let site: CallSite
-    private let respondents: [Respondent]
     private let body: Body
     private weak var registry: ListenerRegistry?
-    private var position = 0
+    /// The delegates that are still to be asked, the next one last.
+    private var rest: [Registration]
     /// Nil while a delegate is asked, so that a collection is changed in place.
     private var answer: Answer?
 
     private init(
-        _ delegates: MulticastDelegate<Delegate>, _ respondents: [Respondent], _ initial: consuming Answer,
+        _ registrations: [Registration], in registry: ListenerRegistry, _ initial: consuming Answer,
         _ site: CallSite, _ body: @escaping Body
     ) {
-        self.respondents = respondents
-        registry = delegates.registry
+        rest = registrations.reversed()
+        self.registry = registry
         answer = consume initial
         self.site = site
         self.body = body
@@ -40,8 +40,9 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         _ body: @escaping Body
     ) -> Deferred<Answer> {
         let (result, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        let respondents = Respondent.all(of: delegates, sharing: true)
-        Question(delegates, respondents, consume initial, site, body).ask(completing: resolver)
+        let registrations = delegates.registrations.map(DispatcherReference.replacingDispatcher)
+        Question(registrations, in: delegates.registry, consume initial, site, body)
+            .ask(completing: resolver)
         return result
     }
 
@@ -52,16 +53,17 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         of delegates: MulticastDelegate<Delegate>, _ initial: Answer, _ site: CallSite,
         _ body: @escaping Body, _ attach: ([Deferred<Answer>]) -> Result
     ) -> Result {
-        let respondents = Respondent.all(of: delegates, sharing: false)
-        let promises = respondents.map { _ in
+        let registrations = delegates.registrations
+        let promises = registrations.map { _ in
             Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
         }
         let result = attach(promises.map(\.deferred))
         // The question is submitted to those with a dispatcher before it calls the others.
         for isDispatched in [true, false] {
-            for (respondent, (_, resolver)) in zip(respondents, promises)
-            where (respondent.dispatcher != nil) == isDispatched && !resolver.isCancelled {
-                Question(delegates, [respondent], initial, site, body).ask(completing: resolver)
+            for (registration, (_, resolver)) in zip(registrations, promises)
+            where registration.isDispatched == isDispatched && !resolver.isCancelled {
+                Question([registration], in: delegates.registry, initial, site, body)
+                    .ask(completing: resolver)
             }
         }
         return result
@@ -75,21 +77,18 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
 
     /// Asks until a delegate has to be waited for, and returns the wait.
     private func proceed(_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<NextStep> {
-        while position < respondents.count {
+        while let next = rest.popLast() {
             if isCancelled() { return .rejected(CancellationError()) }
-            let (listener, dispatcher) = (respondents[position].listener, respondents[position].dispatcher)
-            position += 1
-            guard listener.recipient(in: registry) != nil else { continue }
-            guard let dispatcher else {
-                if let wait = try put(to: listener) { return wait }
+            guard let dispatcher = next.dispatcher, next.listener.recipient(in: registry) != nil else {
+                if let wait = try put(to: next.listener) { return wait }
                 continue
             }
             let submitting = AttachingCall()
             let (hop, resolver) = Deferred<Void>.withResolver()
             // Attached before the work is submitted, so that the question goes on where the delegate has answered.
-            let wait = hop.map(on: dispatcher) {}.loopStep { [self] in
+            let wait = hop.map(on: dispatcher) {}.loopStep { [self, listener = next.listener] in
                 if let wait = try put(to: listener) { return wait }
-                // Within the call below, the loop above goes on, which takes no stack.
+                // Within the call below, the loop goes on, which takes no stack.
                 return submitting.noteRun() ? .resolved(.continue) : try proceed(isCancelled)
             }
             resolver.resolve()
@@ -114,13 +113,10 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
 
     private func note(_ turn: MulticastTurn<Answer>) -> NextStep {
         switch turn {
-        case .next(let next):
-            answer = next
-            return .continue
-        case .stop(let last):
-            answer = last
-            return .end
+        case .next(let result), .stop(let result): answer = result
         }
+        if case .stop = turn { return .end }
+        return .continue
     }
 }
 
@@ -145,31 +141,5 @@ extension Deferred {
         at site: CallSite, _ callback: @escaping @Sendable (Value) throws -> U
     ) -> Deferred<U> {
         map(callback, fileID: site.fileID, line: site.line)
-    }
-}
-
-/// A delegate that a question is put to: its listener, and the dispatcher that it is called on.
-struct Respondent: Sendable {
-    let listener: Listener
-    /// Nil for a delegate that is called at once.
-    let dispatcher: DispatcherReference?
-
-    /// The delegates, in the order added. Those with one dispatcher share a reference if they are asked by one
-    /// question, and have one each otherwise.
-    static func all<Delegate>(
-        of delegates: MulticastDelegate<Delegate>, sharing isShared: Bool
-    ) -> [Respondent] {
-        var references: [ObjectIdentifier: DispatcherReference] = [:]
-        return delegates.registry.snapshot().compactMap { registration in
-            guard let registration else { return nil }
-            guard let dispatcher = delegates.place ?? registration.dispatcher else {
-                return Respondent(listener: registration.listener, dispatcher: nil)
-            }
-            let isObject = isShared && type(of: dispatcher) is AnyClass
-            let identity = isObject ? ObjectIdentifier(dispatcher as AnyObject) : nil
-            let reference = identity.flatMap { references[$0] } ?? DispatcherReference(dispatcher)
-            if let identity { references[identity] = reference }
-            return Respondent(listener: registration.listener, dispatcher: reference)
-        }
     }
 }

@@ -1,38 +1,28 @@
 internal import Deferred
 import Dispatch
 
-/// A dispatcher of a question, which is not retained by the work that is submitted to it.
+/// A weak reference to a dispatcher of a question.
 ///
-/// The work retains the question, which retains the dispatchers of the delegates that are still to be asked. A
-/// dispatcher that retains its work would therefore retain itself, and neither would ever be released. So the
-/// reference is weak from before the work is submitted until it runs: a dispatcher that is released with its
-/// work in it releases the question, which then fails with `DeferredError.abandoned`. (The registry retains
-/// its delegates' dispatchers, as long as there is a registry.)
-///
-/// There is no weak reference to a dispatcher that is a value. A `DispatchQueue` is always retained: it runs
-/// its work even when it has no other reference, and off Darwin the object is one of several wrappers.
-///
-/// Sound as `@unchecked Sendable`: used by the owner of the question alone; see ``Question``.
-final class DispatcherReference: Dispatcher, @unchecked Sendable {
-    /// Nil while it has work, if `object` refers to it.
-    private var dispatcher: (any Dispatcher)?
-    private weak var object: AnyObject?
+/// Work that is submitted retains the question, which refers to the dispatchers of the delegates that are still to be
+/// asked. A dispatcher that retains its work would therefore retain itself, and neither would ever be released. With
+/// weak references, a dispatcher that is released with its work in it releases the question, which then fails with
+/// `DeferredError.abandoned`. The registry retains its delegates' dispatchers.
+struct DispatcherReference: Dispatcher {
+    private weak var object: (any Dispatcher & AnyObject)?
 
-    init(_ dispatcher: any Dispatcher) {
-        self.dispatcher = dispatcher
-        let isWeakWhileWorking = type(of: dispatcher) is AnyClass && !(dispatcher is DispatchQueue)
-        object = isWeakWhileWorking ? dispatcher as AnyObject : nil
+    /// Returns `registration` with such a reference, or as it is: there is no weak reference to a dispatcher that is a
+    /// value. A `DispatchQueue` is retained: it runs its work even when it has no other reference, and off Darwin the
+    /// object is one of several wrappers.
+    static func replacingDispatcher(of registration: Registration) -> Registration {
+        guard let dispatcher = registration.dispatcher, type(of: dispatcher) is AnyClass,
+            !(dispatcher is DispatchQueue)
+        else { return registration }
+        let object = dispatcher as? any Dispatcher & AnyObject
+        return Registration(registration.listener, on: DispatcherReference(object: object))
     }
 
     /// Submits work; if the dispatcher has been released, releases it.
-    func dispatch(_ work: @escaping @Sendable () -> Void) {
-        guard let target = dispatcher ?? object as? any Dispatcher else { return }
-        if object != nil { dispatcher = nil }
-        target.dispatch { [self] in
-            if dispatcher == nil { dispatcher = object as? any Dispatcher }
-            work()
-        }
-    }
+    func dispatch(_ work: @escaping @Sendable () -> Void) { object?.dispatch(work) }
 }
 
 /// Returns whether two dispatchers are the same: objects by identity, values by `==`.
@@ -47,10 +37,7 @@ func isSameDispatcher(_ first: any Dispatcher, _ second: any Dispatcher, _ site:
     guard let value = first as? any Equatable else {
         fatalError(
             "Removing by dispatcher needs dispatchers that can be compared: "
-                + "make \(type(of: first)) a class or Equatable",
-            file: site.fileID,
-            line: site.line
-        )
+                + "make \(type(of: first)) a class or Equatable", file: site.fileID, line: site.line)
     }
     return isEqual(value, second)
 }
@@ -63,23 +50,12 @@ private func isEqual<Value: Equatable>(_ value: Value, _ other: Any) -> Bool {
 private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool { false }
 #else
 /// Off Darwin a `DispatchQueue` is a wrapper, and `DispatchQueue.main` and `.global()` return a new one each
-/// time. A token that is stored in the queue itself identifies it.
+/// time. So the first one is marked, with a key that only this call has, and the mark is looked for in the second.
 private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool {
     guard let first = first as? DispatchQueue, let second = second as? DispatchQueue else { return false }
-    return QueueToken.find(in: first) === QueueToken.find(in: second)
-}
-
-private final class QueueToken: Sendable {
-    private static let key = DispatchSpecificKey<QueueToken>()
-    private static let lookUp = SpinLocked(())
-
-    static func find(in queue: DispatchQueue) -> QueueToken {
-        lookUp.withLock { _ in
-            if let token = queue.getSpecific(key: key) { return token }
-            let token = QueueToken()
-            queue.setSpecific(key: key, value: token)
-            return token
-        }
-    }
+    let key = DispatchSpecificKey<Bool>()
+    first.setSpecific(key: key, value: true)
+    defer { first.setSpecific(key: key, value: nil) }
+    return second.getSpecific(key: key) != nil
 }
 #endif

@@ -16,17 +16,15 @@ class Listener: @unchecked Sendable {
     /// references to it are nil already.
     final let identity: ObjectIdentifier
 
-    private final weak var object: AnyObject?
+    /// The object, or nil once it is deallocated. Not read under a lock: releasing the object may deallocate
+    /// it, and its `deinit` may need that lock.
+    final private(set) weak var owner: AnyObject?
     private final let removed = Atomic(false)
 
     init(_ object: AnyObject) {
         identity = ObjectIdentifier(object)
-        self.object = object
+        owner = object
     }
-
-    /// The object, or nil once it is deallocated. Not read under a lock: releasing the object may deallocate
-    /// it, and its `deinit` may need that lock.
-    final var owner: AnyObject? { object }
 
     /// Called if a message is retained when the listener is added, under the registry's lock.
     func expectRetained() {}
@@ -56,8 +54,7 @@ class Listener: @unchecked Sendable {
     /// Calls `body` if the object exists, and retains it while `body` runs.
     @discardableResult
     fileprivate final func deliver(
-        from registry: ListenerRegistry?,
-        _ body: (AnyObject, Listener) -> Void
+        from registry: ListenerRegistry?, _ body: (AnyObject, Listener) -> Void
     ) -> Bool {
         guard let owner = recipient(in: registry) else { return false }
         withExtendedLifetime(owner) { body(owner, self) }
@@ -93,17 +90,12 @@ final class Registration: @unchecked Sendable {
 
     /// Calls `body` with the object and the listener, at once or on the dispatcher. Returns false if the
     /// listener was removed or its object deallocated before the call was made or submitted.
-    ///
-    /// - Parameter isFound: Whether the caller has just checked that the object exists. Then it is checked
-    ///   again only when the call is made.
     @discardableResult
     func deliver(
-        from registry: ListenerRegistry,
-        isFound: Bool = false,
-        _ body: @escaping @Sendable (AnyObject, Listener) -> Void
+        from registry: ListenerRegistry, _ body: @escaping @Sendable (AnyObject, Listener) -> Void
     ) -> Bool {
         guard isDispatched, let dispatcher else { return listener.deliver(from: registry, body) }
-        guard !listener.isRemoved, isFound || listener.recipient(in: registry) != nil else { return false }
+        guard listener.recipient(in: registry) != nil else { return false }
         // The registry retains the dispatcher, so the work must not retain the registry.
         dispatcher.dispatch { [listener, weak registry] in listener.deliver(from: registry, body) }
         return true

@@ -2,10 +2,10 @@ internal import Deferred
 
 /// The listeners in the order in which they are called: higher priority first, then the order added.
 ///
-/// A post iterates over a copy of the slots, made under the lock in constant time (copy-on-write), and calls
-/// no listener under the lock. A listener that is removed is first marked, then unlinked. A delivery checks
-/// the mark, so that one that was queued before the removal is not made. Listeners whose object was
-/// deallocated are found outside the lock, by deliveries or when the number of listeners has doubled, and
+/// A post iterates over an array that never changes, and calls no listener under the lock. The array is made by the
+/// first post after a change, and shared by the posts that follow. A listener that is removed is first marked, then
+/// unlinked. A delivery checks the mark, so that one that was queued before the removal is not made. Listeners whose
+/// object was deallocated are found outside the lock, by deliveries or when the number of listeners has doubled, and
 /// removed like others.
 ///
 /// This is the one lock of delegates, channels and closures. ``ListenerSlots`` decides under it; what that removes or
@@ -22,56 +22,41 @@ final class ListenerRegistry: Sendable {
         return admission
     }
 
-    /// Returns the listeners of a post at this moment, in order. There may be empty slots in between.
-    func snapshot() -> [Registration?] {
-        state.withLock { $0.snapshot() }
-    }
-
-    /// As ``snapshot()``, and in the same step replaces what is retained for later listeners.
-    func snapshot(retaining retained: any AnyObject & Sendable) -> [Registration?] {
-        var exchanged: (any AnyObject & Sendable)? = retained
+    /// Returns the listeners of a post at this moment, in order. If there is a message to retain, it replaces, in the
+    /// same step, what is retained for later listeners.
+    func snapshot(retaining message: (any AnyObject & Sendable)? = nil) -> [Registration] {
+        var exchanged = message
         // What was retained before is released after the lock.
         defer { withExtendedLifetime(exchanged) {} }
         return state.withLock { $0.snapshot(exchanging: &exchanged) }
     }
 
     /// What is retained for later listeners.
-    var retained: (any AnyObject & Sendable)? {
-        state.withLock { $0.retained }
-    }
+    var retained: (any AnyObject & Sendable)? { state.withLock { $0.retained } }
 
     /// Releases what is retained for later listeners.
-    func removeRetained() {
-        let removed = state.withLock { $0.takeRetained() }
-        withExtendedLifetime(removed) {}
-    }
+    func removeRetained() { _ = state.withLock { $0.retained.take() } }
 
     /// Adds no listener from now on, and ends and releases the present ones. What was queued for them before is still
     /// delivered, unless they are removed.
     func finish() {
         do {
             let before = state.withLock { $0.finish() }
-            for registration in before.slots { registration?.listener.didEnd() }
+            for registration in before.index.values.joined() { registration.listener.didEnd() }
         }
-        let queued = state.withLock { $0.ended }.filter { $0.listener.object != nil }
-        let before = state.withLock { $0.keepEnded(queued) }
-        withExtendedLifetime(before) {}
+        // Forgets those that nothing retains. The list before is released after the lock.
+        var queued = state.withLock { $0.ended }?.filter { $0.listener.object != nil }
+        state.withLock { swap(&$0.ended, &queued) }
     }
 
-    var isFinished: Bool {
-        state.withLock { $0.isFinished }
-    }
+    var isFinished: Bool { state.withLock { $0.isFinished } }
 
     /// Whether there is no registration that a post would meet, and nothing retained.
-    var isUnused: Bool {
-        state.withLock { $0.occupied == 0 && $0.retained == nil }
-    }
+    var isUnused: Bool { state.withLock { $0.occupied == 0 && $0.retained == nil } }
 
     /// Takes the listeners of a post out of their slots and returns them. They can still be removed, and the
     /// caller does so in the end.
-    func take() -> [Registration?] {
-        state.withLock { $0.take() }
-    }
+    func take() -> [Registration] { state.withLock { $0.take() } }
 
     /// Removes an object's registrations, on one dispatcher or on any. Also from inside the object's
     /// `deinit`.
@@ -80,7 +65,7 @@ final class ListenerRegistry: Sendable {
             guard let dispatcher else { return true }
             return own.map { isSameDispatcher($0, dispatcher, site) } ?? false
         }
-        let (registered, ended) = state.withLock { ($0.registrations(of: identity), $0.ended) }
+        let (registered, ended) = state.withLock { ($0.registrations(of: identity), $0.ended ?? []) }
         remove(registered.filter { isMeant($0.dispatcher) })
         for (former, own) in ended {
             if let former = former.object, former.identity == identity, isMeant(own) { former.markRemoved() }
@@ -94,12 +79,11 @@ final class ListenerRegistry: Sendable {
         for registration in removed { registration.listener.didEnd() }
     }
 
+    /// Removes every listener, also those that were taken and those that ended.
     func removeAll() {
         let all = state.withLock { $0.removeAll() }
-        for registration in all.index.values.joined() where registration.listener.markRemoved() {
-            registration.listener.didEnd()
-        }
-        for former in all.ended { former.listener.object?.markRemoved() }
+        remove(all.index.values.flatMap { $0 })
+        for former in all.ended ?? [] { former.listener.object?.markRemoved() }
     }
 
     /// Removes the registrations of a deallocated object, found by one of its listeners.
@@ -109,15 +93,12 @@ final class ListenerRegistry: Sendable {
     }
 
     /// Removes the registrations of all deallocated objects.
-    func sweep() {
-        let slots = state.withLock { $0.sharedSlots() }
-        remove(slots.compactMap { $0 }.filter { $0.listener.owner == nil })
-    }
+    func sweep() { remove(snapshot().filter { $0.listener.owner == nil }) }
 
     /// Returns whether there is a listener whose object exists. Removes the others that it finds first, so that
     /// it finds each of them once.
     func hasLivingListener() -> Bool {
-        while let registration = state.withLock({ $0.last }) {
+        for registration in snapshot().reversed() {
             // A listener that another thread is removing counts: the caller asks again later.
             if registration.listener.isRemoved || registration.listener.owner != nil { return true }
             removeGone(registration.listener)

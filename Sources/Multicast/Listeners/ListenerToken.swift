@@ -39,9 +39,7 @@ public struct ListenerToken: Sendable {
     /// Whether the listener can receive messages: it was not removed, its owner exists, and its channel was not
     /// finished.
     public var isListening: Bool {
-        guard let listener = registration.object?.listener,
-            let registry = registry.object
-        else { return false }
+        guard let listener = listener.object, let registry = registry.object else { return false }
         return !listener.isRemoved && listener.owner != nil && !registry.isFinished
     }
 }

@@ -66,9 +66,6 @@ struct ReentrancyRecord {
             """
             \(access) inside \(outer.access) of the same SynchronizedValue (begun at \(outer.file):\(outer.line)) \
             would wait for itself: \(advice)
-            """,
-            file: file,
-            line: line
-        )
+            """, file: file, line: line)
     }
 }

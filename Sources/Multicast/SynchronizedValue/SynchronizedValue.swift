@@ -80,7 +80,5 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
     /// Inside a ``write(_:fileID:line:)`` of the same value it stops the program. A property does not know
     /// its caller, so the message names the place of that `write`.
     @inlinable
-    public var value: Value {
-        read { $0 }
-    }
+    public var value: Value { read { $0 } }
 }

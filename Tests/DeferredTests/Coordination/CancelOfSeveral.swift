@@ -183,6 +183,28 @@ struct CancelOfSeveral {
         #expect(semaphore.available == limit)
     }
 
+    @Test(
+        "C7, D3: also where the one that decides the list ends within the call that starts it",
+        arguments: 0..<3)
+    func remainingAfterSettled(kind: Int) throws {
+        let lock = DeferredLock()
+        let gate = Deferred<Int>()
+        let holder = lock.run { gate }
+        let decisive =
+            switch kind {
+            case 0: lock.run { Deferred.resolved(7) }
+            case 1: lock.syncRun { 7 }
+            default: lock.run { Deferred.resolved(1).then { _ in Deferred.resolved(7) } }
+            }
+        let first = DeferredList(
+            [decisive] + (1..<4).map { number in lock.run { work(number) } }, cancelsRemaining: true
+        )
+        .first()
+        gate.resolve(0)
+        #expect(try successResult(of: first).value == 7 && successResult(of: holder) == 0)
+        #expect(log.all.isEmpty && !lock.isLocked && lock.waitingCount == 0)
+    }
+
     @Test("C7, D5: so does a list with a limit whose inputs wait for permits")
     func remainingOfLimitedList() throws {
         let lock = DeferredLock()

@@ -66,6 +66,23 @@ struct DeferredSemaphoreTests {
         #expect(try await second.value == 2)
     }
 
+    @Test("Q1: an asynchronous body that was cancelled has the permit until its Task has ended")
+    func cancelledTask() async throws {
+        let lock = DeferredLock()
+        let (begins, ends) = (Deferred<Void>(), Deferred<Void>())
+        let first = lock.asyncRun {
+            begins.resolve()
+            await withCheckedContinuation { task in ends.done { task.resume() } }
+        }
+        try await begins.value
+        first.cancel()
+        #expect(try failureResult(of: first) is CancellationError)
+        let second = lock.syncRun { 2 }
+        #expect(lock.waitingCount == 1)
+        ends.resolve()
+        #expect(try await second.value == 2)
+    }
+
     @Test("the permit is released before callbacks further down run")
     func releasedFirst() throws {
         let lock = DeferredLock()

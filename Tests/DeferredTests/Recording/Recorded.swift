@@ -22,7 +22,7 @@ enum Recorded {
     static func recording(
         by clock: ManualClock, limit: Int = 100_000, fileID: String = #fileID
     ) -> DeferredRecording {
-        DeferredRecording(limit: limit, madeIn: [fileID]) { UInt64(clock.elapsed / .nanoseconds(1)) }
+        DeferredRecording(limit: limit, madeIn: [fileID]) { clock.elapsed }
     }
 
     /// Describes an event in a few words: `1 made`, `2 attached to 1`.

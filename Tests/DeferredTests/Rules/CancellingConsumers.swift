@@ -3,20 +3,6 @@ import Testing
 
 extension Rules {
     @Suite("Rules C3, C4: cancelling a later position, shields, nested waits") struct CancellingConsumers {
-        @Test("C3: of two consumers one cancels and the other continues; the last cancels the source")
-        func lastOneOut() {
-            let log = Log()
-            let source = Deferred<Int>(canceller: { _ in log("canceller") })
-            // The callback does not run, and the errback may handle the error.
-            let one = source.map({ log("one", returning: $0) }, recover: { _ in 8 })
-            let two = source.map { log("two", returning: $0) }
-            one.cancel()
-            #expect([source, one, two].map(outcome) == ["pending", "8", "pending"])
-            two.cancel()
-            #expect(log.all == ["canceller"])
-            #expect([source, one, two].map(outcome) == ["cancelled", "8", "cancelled"])
-        }
-
         static let consumers: [@Sendable (Deferred<Int>) -> @Sendable () -> Void] = [
             { source in
                 let nested = Deferred.resolved(0).then { _ in source }

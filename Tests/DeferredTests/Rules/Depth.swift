@@ -19,51 +19,55 @@ extension Rules {
             }
 
             /// Repeats `step`, each time with what it returned before.
-            static func times(
-                _ count: Int, _ start: Deferred<Int>, _ step: (Int, Deferred<Int>) -> Deferred<Int>
-            ) -> Deferred<Int> {
-                (0..<count).reduce(start) { last, index in step(index, last) }
+            init(
+                _ name: String, times: Int,
+                _ step: @escaping @Sendable (Deferred<Int>, _ index: Int) -> Deferred<Int>
+            ) {
+                self.init(name) { (0..<times).reduce($0.map { $0 }, step) }
             }
         }
 
         static let shapes = [
-            Shape("links") { Shape.times(count, $0) { _, last in last.map { $0 } } },
-            Shape("links of all kinds") {
-                Shape.times(count / 4, $0) { index, last in
-                    let next = last.map { $0 }.recover { throw $0 }.mapResult { try $0.get() }.shielded()
-                    return index % 2 == 0 ? next.finally { _ in } : next
-                }
+            Shape("links", times: count) { last, _ in last.map { $0 } },
+            Shape("links of all kinds", times: count / 4) { last, index in
+                let next = last.map { $0 }.recover { throw $0 }.mapResult { try $0.get() }.shielded()
+                return index % 2 == 0 ? next.finally { _ in } : next
             },
-            Shape("steps on a dispatcher that runs at once") {
-                Shape.times(count / 4, $0) { _, last in last.map(on: InlineDispatcher()) { $0 } }
+            Shape("steps on a dispatcher that runs at once", times: count / 4) { last, _ in
+                last.map(on: InlineDispatcher()) { $0 }
             },
-            Shape("finalizers on a dispatcher that runs at once") {
-                Shape.times(count / 4, $0) { _, last in
-                    last.map { $0 }.finally(on: InlineDispatcher()) { _ in }
-                }
+            Shape("finalizers on a dispatcher that runs at once", times: count / 4) { last, _ in
+                last.map { $0 }.finally(on: InlineDispatcher()) { _ in }
             },
-            Shape("followers") {
-                Shape.times(count, $0.map { $0 }) { _, last in
-                    let next = Deferred<Int>()
-                    next.follow(last)
-                    return next
-                }
+            Shape("results", times: count / 10) { last, _ in last.thenResult { Deferred($0) } },
+            Shape("followers", times: count) { last, _ in
+                let next = Deferred<Int>()
+                next.follow(last)
+                return next
             },
-            Shape("lists in lists") {
-                Shape.times(count / 10, $0.map { $0 }) { index, last in
-                    index % 2 == 0
-                        ? DeferredList([last]).values().map { $0[0] }
-                        : gather(last, last).map { value, _ in value }
-                }
+            Shape("lists in lists", times: count / 10) { last, index in
+                index % 2 == 0
+                    ? DeferredList([last]).values().map { $0[0] }
+                    : gather(last, last).map { value, _ in value }
             },
-            Shape("nested, the outermost waiting last") {
-                Shape.times(count, $0.map { $0 }) { _, last in Deferred.resolved(0).then { _ in last } }
+            Shape("lists with a limit", times: count / 10) { last, _ in
+                DeferredList([0, 1], limit: 1) { _ in last }.values().map { $0[0] }
+            },
+            Shape("attempts", times: count / 10) { last, _ in .retry(attempts: 1) { last } },
+            Shape("requests of caches", times: count / 10) { last, _ in
+                DeferredCache<Int, Int>().value(for: 1) { last }
+            },
+            Shape("locks, each released when the one before is", times: count / 10) { last, _ in
+                let lock = DeferredLock()
+                lock.run { last }.fail { _ in }
+                return lock.run { Deferred(catching: { try last.currentResult!.get() }) }
+            },
+            Shape("nested, the outermost waiting last", times: count) { last, _ in
+                Deferred.resolved(0).then { _ in last }
             },
             Shape("nested, the outermost waiting first") {
                 let sources = (0..<count).map { _ in Deferred<Int>() }
-                let outermost = Shape.times(count, $0.map { $0 }) { index, last in
-                    sources[index].then { _ in last }
-                }
+                let outermost = sources.reduce($0.map { $0 }) { last, source in source.then { _ in last } }
                 for source in sources.reversed() { source.resolve(0) }
                 return outermost
             },
@@ -88,11 +92,23 @@ extension Rules {
             }
         }
 
+        @Test("F6: a row of asynchronous bodies that end at once, each with the permit after the one before")
+        func asynchronousBodies() {
+            SmallStack.run { check in
+                let (lock, gate) = (DeferredLock(), Deferred<Int>())
+                let holder = lock.run { gate }
+                let bodies = (0..<Depth.count / 10).map { index in lock.asyncRun { index } }
+                gate.resolve(0)
+                let results = DeferredList([holder] + bodies).values()
+                check("\((try? results.wait().count) ?? 0)", is: "\(bodies.count + 1)")
+            }
+        }
+
         @Test("F6: a row of steps on a dispatcher that drops its work")
         func droppedRow() {
             SmallStack.run { check in
                 let source = Deferred<Int>()
-                let last = Shape.times(Depth.count, source) { _, last in
+                let last = (0..<Depth.count).reduce(source) { last, _ in
                     last.map(on: DroppingDispatcher()) { $0 }
                 }
                 source.resolve(0)

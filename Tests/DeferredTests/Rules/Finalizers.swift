@@ -111,19 +111,6 @@ extension Rules {
             #expect(log.all == ["finalizer 0", "values", "finalizer 1"])
         }
 
-        @Test("Z1: it runs after all callbacks attached before it, after it and while they run")
-        func attachedMeanwhile() {
-            let (log, source) = (Log(), Deferred<Int>())
-            source.done { _ in log("before") }.done { log("after before") }
-            source.finally { log("finalizer \(outcome($0))") }
-            source.done { _ in
-                source.done { _ in log("inside") }
-                log("after")
-            }
-            source.resolve(1)
-            #expect(log.all == ["before", "after", "inside", "after before", "finalizer 1"])
-        }
-
         @Test("Z1: with a dispatcher it runs there; what drops it runs it, and it runs once")
         func dispatchedFinalizer() {
             let log = Log()
@@ -140,21 +127,6 @@ extension Rules {
             dropped.resolve(1)
             #expect(log.all.last == "dropped")
             #expect(log.all.count == 3)
-        }
-
-        @Test("Z2: several run latest added first; one further downstream before one upstream of it")
-        func order() {
-            let log = Log()
-            let source = Deferred<Int>()
-            source.finally { _ in log("first") }
-            let middle = source.map { log("callback", returning: $0) }
-            middle.finally { _ in log("middle's") }
-            let last = middle.map { $0 }
-            last.finally { _ in log("last's 1") }
-            last.finally { _ in log("last's 2") }
-            source.finally { _ in log("second") }
-            source.resolve(1)
-            #expect(log.all == ["callback", "last's 2", "last's 1", "middle's", "second", "first"])
         }
 
         @Test("Z2: what comes after a finalizer on a dispatcher waits until that has run or was dropped")

@@ -18,11 +18,10 @@ extension Rules {
                 var state = state
                 switch event {
                 case .run: _ = state.run()
-                case .take: state.take()
                 case .wait: state.wait()
                 case .bypass: state.bypass()
                 case .dispatch: state.dispatch(isCancelled: fact)
-                case .detach: _ = state.detach(markIsOpen: fact)
+                case .detach: _ = state.detach()
                 case .follow: _ = state.follow(from: state.phase == .running ? .running : .source)
                 case .abandon: _ = state.abandon(isFollowing: fact)
                 case .settle: state = state.settled()
@@ -94,8 +93,7 @@ extension Rules {
         private static func mover(_ event: Event) -> String {
             switch event {
             case .run:
-                "the drain loop of its upstream (`deliver`), `enlist`, or the dispatcher's thread (`DispatchedStep`)"
-            case .take: "the thread of the cancel that detached it (`finishCancelling`); `detachPending`"
+                "`deliver`, the dispatcher's thread (`DispatchedStep`), `finishCancelling`, `detachPending`"
             case .wait: "`DrainLoop.wait`: its step returned a link to wait for"
             case .bypass: "`bypass`: the consumer waits in its place, and the link is released (L6)"
             case .dispatch: "`DispatchedStep.submit`"

@@ -4,22 +4,6 @@ import Testing
 
 extension Rules {
     @Suite("Rules D1 to D4: lists") struct Lists {
-        @Test(
-            "D1: results and values are in input order, whatever the order of completion; results never fails",
-            arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
-        func inputOrder(order: [Int]) {
-            let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let values = DeferredList(inputs).values()
-            let withFailure = DeferredList([.rejected(Boom(7))] + inputs)
-            let results = withFailure.results().map { $0.map(outcome) }
-            for index in order {
-                #expect([outcome(values), outcome(results)] == ["pending", "pending"])
-                inputs[index].resolve(index * 10)
-            }
-            #expect(outcome(values) == "[0, 10, 20]")
-            #expect(outcome(results) == #"["Boom(7)", "0", "10", "20"]"#)
-        }
-
         @Test("D1: without inputs results and values are [], first fails with .empty, gather() is ()")
         func empty() {
             let none: [Deferred<Int>] = []
@@ -47,19 +31,6 @@ extension Rules {
             #expect(outcome(all.map { "\($0.0) \($0.1) \($0.2)" }) == "1 a true")
             let failing = gather(Deferred<Int>(), Deferred<String>.rejected(Boom(1)))
             #expect(outcome(failing.map { _ in 0 }) == "Boom(1)")
-        }
-
-        @Test("D2: values fails with the first error, unchanged, at once; first with the last, when all have")
-        func failures() {
-            let inputs = (0..<3).map { _ in Deferred<Int>() }
-            let list = DeferredList(inputs, consumeErrors: true)
-            let (values, first) = (list.values().map { $0.count }, list.first().map { $0.value })
-            inputs[2].reject(Boom(2))
-            #expect([values, first].map(outcome) == ["Boom(2)", "pending"])
-            inputs[0].reject(Boom(0))
-            #expect(outcome(first) == "pending")
-            inputs[1].reject(Boom(1))
-            #expect([values, first].map(outcome) == ["Boom(2)", "Boom(1)"])
         }
 
         @Test(
@@ -119,52 +90,6 @@ extension Rules {
             let list = DeferredList([first, .resolved(1), last], cancelsRemaining: true)
             #expect(outcome(list.first().map { $0.index }) == "1")
             #expect(log.all == ["first", "last"])
-        }
-
-        @Test("D4: a cancel fails the list with CancellationError, then cancels the inputs still pending")
-        func cancelsList() {
-            let kinds: [([Deferred<Int>], Log) -> Deferred<Void>] = [
-                { inputs, log in DeferredList(inputs).values().both { log(outcome($0)) } },
-                { inputs, log in DeferredList(inputs).results().both { log(outcome($0)) } },
-                { inputs, log in gather(inputs[0], inputs[1], inputs[2]).both { log(outcome($0)) } },
-            ]
-            for make in kinds {
-                let log = Log()
-                let inputs = Inputs(3, log).all
-                let whole = make(inputs, log)
-                inputs[1].resolve(1)
-                whole.cancel()
-                #expect(log.all == ["cancelled", "cancels 0", "cancels 2"])
-                #expect(inputs.map(outcome) == ["cancelled", "1", "cancelled"])
-            }
-        }
-
-        @Test("D4: each call of values, results and first is a consumer of its own")
-        func eachCallConsumes() {
-            let inputs = (0..<2).map { _ in Deferred<Int>() }
-            let list = DeferredList(inputs)
-            let (values, results, first) = (list.values(), list.results(), list.first())
-            values.cancel()
-            first.cancel()
-            #expect(inputs.map(outcome) == ["pending", "pending"])
-            results.cancel()
-            #expect(inputs.map(outcome) == ["cancelled", "cancelled"])
-        }
-
-        @Test("D4: one Deferred may be in a list twice, as one consumer")
-        func duplicates() {
-            let log = Log()
-            let inputs = Inputs(2, log).all
-            let values = DeferredList([inputs[0], inputs[1], inputs[0]]).values()
-            let cancelled = DeferredList([inputs[0], inputs[0], inputs[0]]).values()
-            cancelled.cancel()
-            #expect(log.all.isEmpty)
-            for index in 0..<2 { inputs[index].resolve(index) }
-            #expect(outcome(values) == "[0, 1, 0]")
-            let shared = Inputs(1, log).all[0]
-            DeferredList([shared, shared, shared]).values().cancel()
-            #expect(log.all == ["cancels 0"])
-            #expect(outcome(shared) == "cancelled")
         }
 
         @Test("D4: cancelling the list itself cancels each input as its own cancel does")

@@ -63,18 +63,6 @@ extension Rules {
             #expect(log.all == ["then returned", "attached before", "attached inside"])
         }
 
-        @Test("F4: all callbacks of one Deferred run in the order attached, before any further downstream")
-        func breadthFirst() {
-            let (log, source) = (Log(), Deferred<Int>())
-            let a = source.map { log("a \($0)", returning: $0 + 1) }
-            a.done { log("a1 \($0)") }.done { log("a1x") }
-            a.done { _ in log("a2") }
-            source.both { log("b \(outcome($0))") }.done { log("b1") }
-            source.done { log("c \($0)") }
-            source.resolve(7)
-            #expect(log.all == ["a 7", "b 7", "c 7", "a1 8", "a2", "b1", "a1x"])
-        }
-
         @Test("F4: a callback with a dispatcher is submitted at its position; the others do not wait for it")
         func handover() {
             let log = Log()
@@ -130,22 +118,6 @@ extension Rules {
             let log = Log()
             #expect(outcome(Deferred.resolved(1).map(on: Twice()) { log("ran", returning: $0) }) == "1")
             #expect(log.all == ["ran"])
-        }
-
-        @Test("F5: attached from inside a running callback of the same Deferred, it runs after that returns")
-        func attachesInside() {
-            let log = Log()
-            let deferred = Deferred<Int>()
-            deferred.done { _ in
-                deferred.done { _ in
-                    deferred.done { _ in log("inner inside") }
-                    log("inner")
-                }
-                log("outer")
-            }
-            deferred.done { _ in log("second") }
-            deferred.resolve(1)
-            #expect(log.all == ["outer", "second", "inner", "inner inside"])
         }
     }
 }

@@ -10,7 +10,7 @@ private struct Counter: Sendable {
     func write(_ count: Int) -> Deferred<Void> { .resolved() }
 }
 
-private let (counter, addresses) = (Counter(), ["/a", "/b"])
+private let (counter, addresses, connections) = (Counter(), ["/a", "/b"], DeferredSemaphore(2))
 private let (jobs, producing, worker) = (DeferredQueue<Job>(), Deferred<Void>(), Deferred<Void>())
 private func makeJob(_ number: Int) -> Job { Job() }
 private func perform(_ job: Job) -> Deferred<Void> { .resolved() }

@@ -22,6 +22,8 @@ struct CurlHabitsTests: ProgramSuite {
                 "http://me:s3cret@127.0.0.1:1/refused", "ftp://me:s3cret@h/x", "me:s3cret@h/x",
                 "http://me:s3cret@/x", "http://me:s3cret@h:port/", "http://me:s3/cret@h[/",
                 "http://me:s3cret@a b/",
+                origin.replacing("s3cret", with: #"s3cret\"#) + "/none", #"http://m\e:s3\cret@127.0.0.1:1/x"#,
+                "http://me:/s3cret@h/", "http://me:#s3cret@h/", "http://me:?s3cret@h/a@b",
             ]
         for options in [
             ["--waterfall", "w.svg", "--trace", "t.json", "--retry", "1"], ["--mirrors", "-o", "m"],

@@ -135,12 +135,3 @@ extension Atomic where Value == UInt {
         return seen
     }
 }
-
-extension Atomic where Value == Bool {
-    /// Takes the lock that this flag is, in one step that is enabled only while nobody has it.
-    @inline(__always)
-    func lock() {
-        takeLock()
-        cell.pointee = true
-    }
-}

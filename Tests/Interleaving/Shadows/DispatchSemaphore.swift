@@ -26,9 +26,13 @@ final class DispatchSemaphore: @unchecked Sendable {
         count.pointee -= 1
     }
 
-    /// Time is no part of a schedule: the time limit has passed if nobody has signalled by the time that this
-    /// is scheduled.
+    /// Time is no part of a schedule: a time limit, other than the distant future, has passed if nobody has signalled
+    /// by the time that this is scheduled.
     func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
+        if timeout == .distantFuture {
+            wait()
+            return .success
+        }
         il_point(count, IL_WRITE)
         if count.pointee <= 0 { return .timedOut }
         count.pointee -= 1

@@ -17,8 +17,8 @@ extension PlantedFault {
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "nested",
             change(
-                "if link.phase == .waiting, isSame { return interrupt",
-                "if link.phase == .waiting, isSame, !il_is_planted(5) { return interrupt"
+                "guard link.phase == .waiting, isSame else",
+                "guard link.phase == .waiting, isSame, !il_is_planted(5) else"
             )),
         PlantedFault(
             9, "a source is failed in another critical section than the one that found it pending",
@@ -48,14 +48,11 @@ extension PlantedFault {
         PlantedFault(
             18, "a cancel of a running callback is forgotten", foundBy: "nested",
             change(
-                "            case .running, .detached: return leave(&request, in: link, word)",
+                "            case .running, .detached: isOver = leave(&request, in: link, word)",
                 """
                             case .running, .detached:
-                                if il_is_planted(18) {
-                                    link.unlock(word)
-                                    return true
-                                }
-                                return leave(&request, in: link, word)
+                                if il_is_planted(18) { return link.unlock(word) }
+                                isOver = leave(&request, in: link, word)
                 """)),
         PlantedFault(
             32, "a consumer that was cancelled before it was notified gets the value",

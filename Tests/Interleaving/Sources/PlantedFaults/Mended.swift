@@ -14,7 +14,7 @@ extension PlantedFault {
                 "let isCyclic = returns > Self.greatestReturns && !il_is_planted(71)"),
             change(
                 "        guard inner.closesCycle(with: target)",
-                "        if il_is_planted(71), let coldState = waiter.coldState { for request in coldState.requests.takeAll() { begin(request) } }\n        guard inner.closesCycle(with: target)"
+                "        if il_is_planted(71), let coldState = waiter.coldState { begin(coldState.requests.takeAll()) }\n        guard inner.closesCycle(with: target)"
             )),
         PlantedFault(
             72, "a canceller's result from another thread counts as a stranger's",
@@ -45,8 +45,8 @@ extension PlantedFault {
         PlantedFault(
             76, "a Task that has its outcome is resumed by its cancel", foundBy: "awaits",
             change(
-                "guard self.payload.kind == .awaiting else",
-                "guard il_is_planted(76) || self.payload.kind == .awaiting else"
+                "guard payload.kind == .awaiting else { return unlock",
+                "guard il_is_planted(76) || payload.kind == .awaiting else { return unlock"
             )),
         PlantedFault(
             77,
@@ -87,8 +87,8 @@ extension PlantedFault {
             83, "a cancel is lost that finds a follower settled",
             foundBy: "followers",
             change(
-                "            link.unlock(word)\n            return false\n        }\n    }\n",
-                "            link.unlock(word)\n            return il_is_planted(83)\n        }\n    }\n")),
+                "return false\n            }\n            interrupt(link",
+                "return il_is_planted(83)\n            }\n            interrupt(link")),
         PlantedFault(
             84, "a cancel is lost for which a nested link settles too early", foundBy: "nested",
             change(

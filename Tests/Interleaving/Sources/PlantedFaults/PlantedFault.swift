@@ -19,7 +19,7 @@ public struct PlantedFault: Sendable {
     public let module: String
     /// The changes to the sources.
     public let changes: [Change]
-    /// A scenario that finds it.
+    /// The class or the scenario that finds it.
     public let scenario: String
 
     init(

@@ -36,8 +36,8 @@ extension PlantedFault {
             21, "a list that is cancelled keeps its own Deferred as pending",
             foundBy: "lists",
             change(
-                "let link = state.link.take()\n            if link != nil { state.isDetached = true }",
-                "let link = il_is_planted(21) ? state.link : state.link.take()\n            if link != nil { state.isDetached = true }"
+                "guard state.link.take() != nil else",
+                "guard (il_is_planted(21) ? state.link : state.link.take()) != nil else"
             )),
         PlantedFault(
             47, "a list misses that it was decided while its inputs were attached",

@@ -32,7 +32,7 @@ extension ObjectClass {
                 case "take":
                     state.results[number] = "pending"
                     buffer.take { [unowned buffer] taken in
-                        if case .end(_?) = taken { buffer.handleFailure() }
+                        if case .failure = taken { buffer.handleFailure() }
                         state.results[number] = describe(taken)
                     }
                 case "note": buffer.note(request.value!)
@@ -99,9 +99,9 @@ extension ObjectClass {
 
     private static func describe(_ taken: StreamBuffer.Taken) -> String {
         switch taken {
-        case .pieces(let pieces): "\(pieces.flatMap { $0 })"
-        case .end(nil): "end"
-        case .end(let error?): show(error)
+        case .success([]): "end"
+        case .success(let pieces): "\(pieces.flatMap { $0 })"
+        case .failure(let error): show(error)
         }
     }
 
