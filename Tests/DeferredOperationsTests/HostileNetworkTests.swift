@@ -90,14 +90,14 @@ struct HostileNetworkTests {
         "O4: a refused connection, and what cannot be asked for at all, which is said before anyone is asked")
     func invalidRequests() async {
         // No server listens at the first: it is the port of a service that has been out of use for decades.
-        for (address, name) in [("http://127.0.0.1:1/", "cannotConnect")]
-            + [
-                "ftp://127.0.0.1/x", "mailto:me@example.org", "/just/a/path", "http:///nothing",
-                "data:,hello",
-            ]
-            .map({ ($0, "invalidRequest") })
+        for (address, name, words) in [
+            ("http://127.0.0.1:1/", "cannotConnect", "http://127.0.0.1:1/"),
+            ("mailto:me@example.org", "invalidRequest", "mailto is neither http nor https"),
+        ]
+            + ["ftp://127.0.0.1/x", "/just/a/path", "http:///nothing", "data:,hello"]
+            .map({ ($0, "invalidRequest", $0) })
         {
-            await expectFailure(name, address) {
+            await expectFailure(name, words) {
                 try await URLDataSource(URL(string: address)!, options: .patient).request(on: fixture.queue)
                     .value
             }

@@ -86,8 +86,8 @@ extension URLRequest {
     func checkedAddress() throws(DataSourceError) -> URL {
         guard let asked = url else { throw .invalidRequest(nil, reason: "the request has no URL") }
         let url = asked.withoutUserInfo
-        guard let scheme = url.scheme else { throw .invalidRequest(url, reason: "the URL has no scheme") }
-        guard url.isHTTP else { throw .invalidRequest(url, reason: "\(scheme) is neither http nor https") }
+        guard let scheme = asked.scheme else { throw .invalidRequest(url, reason: "the URL has no scheme") }
+        guard asked.isHTTP else { throw .invalidRequest(url, reason: "\(scheme) is neither http nor https") }
         guard let host = url.host, !host.isEmpty else {
             throw .invalidRequest(url, reason: "the URL has no host")
         }
