@@ -45,6 +45,12 @@ extension PlantedFault {
                 "let before = state.exchange { if case .new = $0 {",
                 "let before = state.exchange { if case .expired = $0, il_is_planted(57) { .set(scheduled) } else if case .new = $0 {"
             )),
+        PlantedFault(
+            92, "a permit is passed on before the list that its holder decides has cancelled the rest",
+            foundBy: "remaining",
+            change(
+                "if isAwaited, link.leadsToCancellingList {",
+                "if isAwaited, link.leadsToCancellingList, !il_is_planted(92) {")),
     ]
 
     /// Faults in Multicast.

@@ -158,6 +158,53 @@ extension ObjectClass {
             }
         })
 
+    // MARK: C7, D3: two lists that cancel what remains, over bodies that wait for one lock
+
+    /// The bodies 0 and 1 are a list's and end at once; 2 and 3 are another's and end with the call `end`.
+    static let remaining = ObjectClass(
+        name: "remaining", calls: ["release", "end", "cancelFirst", "cancelSecond", "run"],
+        // Of two threads that release the lock, one does it, and the other does not wait for that.
+        exclusive: ["release", "end"],
+        // Each body, and what follows from its end: others may come between.
+        steps: [
+            "release": ["release", "next", "next", "next", "next", "next", "rest"],
+            "end": ["end", "next", "next", "rest"],
+            "cancelFirst": ["cancelFirst", "next", "rest"], "cancelSecond": ["cancelSecond", "next", "rest"],
+            "run": ["run", "rest"],
+        ],
+        finerStep: "next",
+        make: {
+            let lock = DeferredLock(), log = Log(), gate = D(), end = D()
+            let calls = Calls<Int>()
+            let body = { (number: Int, result: D) in
+                lock.run { () -> D in
+                    log.add("\(number)")
+                    return result
+                }
+            }
+            let holder = body(-1, gate)
+            let lists = [(0, D.resolved(0)), (2, end)].map { first, result in
+                DeferredList([body(first, result), body(first + 1, result)], cancelsRemaining: true).first()
+            }
+            return ObjectRun { call, thread, number in
+                switch call {
+                case "release": gate.resolve(0)
+                case "end": end.resolve(0)
+                case "cancelFirst": lists[0].cancel()
+                case "cancelSecond": lists[1].cancel()
+                default: calls.begin(thread, number, body(10 + number, .resolved(0)))
+                }
+            } results: {
+                calls.ends { "\($0)" } + lists.map { show($0.currentResult.map { $0.map(\.value) }) } + [
+                    log.text
+                ]
+            } end: {
+                holder.cancel()
+                lists.forEach { $0.cancel() }
+                calls.cancelAll()
+            }
+        }, specify: { RemainingSpecification().run })
+
     // MARK: Q2, Q3: the workers of a queue. How far a worker has come when it is cancelled is left open.
 
     static let workers = ObjectClass(

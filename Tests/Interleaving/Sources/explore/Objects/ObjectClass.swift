@@ -17,7 +17,7 @@ struct ObjectClass: Sendable {
     let specify: @Sendable () -> ObjectRun
 
     static let all =
-        [semaphore, lock, queue, getting, sending, workers] + [cache, keepingCache, latest]
+        [semaphore, lock, remaining, queue, getting, sending, workers] + [cache, keepingCache, latest]
         + [idleTimer, repeating, manualClock] + [readersWriter, channel, delegates, releasedDelegates]
         + [streamBuffer, scheduling]
 
