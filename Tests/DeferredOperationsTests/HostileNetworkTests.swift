@@ -53,6 +53,21 @@ struct HostileNetworkTests {
         #expect("\(error)".hasPrefix("http://127.0.0.1:\(fixture.server.port)"), "\(error)")
     }
 
+    @Test("O4: a body on a kept connection that the server then closes is a lost connection, not a silence")
+    func keptConnection() async throws {
+        for change in [
+            { request, _ in request.httpBody = Data("body".utf8) },
+            { request, _ in request.httpBodyStream = InputStream(data: Data([1])) },
+        ] as [TransferFixture.Change] {
+            _ = try await fixture.load(.text("kept"))
+            let error = await fixture.failure(of: .hungUp) { request, options in
+                request.httpMethod = "POST"
+                change(&request, &options)
+            }
+            await expectFailure("connectionLost", "closed without an answer") { throw error }
+        }
+    }
+
     @Test("A thousand headers are not too many")
     func manyHeaders() async throws {
         #expect(try await fixture.load(.headerFlood(1000)).data.text == "ok")

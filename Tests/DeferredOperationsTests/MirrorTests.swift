@@ -73,14 +73,45 @@ struct MirrorTests {
         #expect(fixture.ranges.suffix(3) == [nil, "bytes=300-", nil] && fixture.names.isEmpty)
     }
 
-    @Test("O5: a later download continues what any of the mirrors left")
+    @Test("O5: what a mirror left, a later download continues at that mirror alone, and by its validator")
     func resumed() async throws {
         let (a, b) = ("\"a\"", "\"b\"")
         let breaking = [a, b].map { Answer.resource(1000, etag: $0, breakingOffAfter: 300) }
         await expectFailure("truncated") { try await download(breaking, resumes: true).value }
         #expect(fixture.names == ["it.part", "it.part.from"])
-        let file = try await download([a, b].map { .resource(1000, etag: $0) }, resumes: true).value
+        let file = try await download([.status(500), .resource(1000, etag: b)], resumes: true).value
         #expect(file.resumedAt == 600 && fixture.isPattern(1000) && fixture.names == ["it"])
+        #expect(fixture.ranges.suffix(2) == [nil, "bytes=600-"])
+        #expect(fixture.server.requests.last?[header: "If-Range"] == b)
+    }
+
+    @Test("O5: what another address left before is not continued, though its length is the same")
+    func otherAddress() async throws {
+        let other = Answer { exchange in
+            let range = exchange.request[header: "Range"].map { _ in ("Content-Range", "bytes 400-999/1000") }
+            let byteCount = range == nil ? 1000 : 600
+            try exchange.sendHead(
+                range == nil ? 200 : 206, range.map { [$0] } ?? [], contentLength: byteCount)
+            try exchange.send(Array(repeating: 7, count: byteCount))
+        }
+        fixture.server.route("/other", other)
+        // The address that has left it is a mirror now, or fails.
+        for paths in [["/other", "/it"], ["/it", "/other"]] {
+            await fixture.leavePart()
+            fixture.server.route("/it", .status(500))
+            let options = DownloadOptions(resumes: true, mirrors: [fixture.url(paths[1])])
+            let file = try await fixture.download(path: paths[0], options).value
+            #expect(fixture.contents() == Data(repeating: 7, count: 1000) && file.resumedAt == 0)
+            #expect(fixture.names == ["it"])
+            try FileManager.default.removeItem(at: fixture.file())
+        }
+    }
+
+    @Test("O5: without a validator no part file is left, also where there are mirrors")
+    func noValidator() async throws {
+        let answers = (0..<2).map { _ in Answer.truncated(after: 10, of: 100) }
+        await expectFailure("truncated") { try await download(answers, resumes: true).value }
+        #expect(fixture.names.isEmpty)
     }
 
     @Test("Credentials are only sent to the host of the request, and mirrors must be http")

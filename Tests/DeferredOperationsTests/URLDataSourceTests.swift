@@ -57,6 +57,40 @@ struct URLDataSourceTests {
         #expect(page.data.text.hasSuffix(method == "DELETE" ? "\r\n\r\n" : "\r\n\r\nthe body"))
     }
 
+    @Test("O4: a control character in the method or in a header is an error, and nothing is sent")
+    func controlCharacters() async {
+        // Foundation itself drops a header whose value has a line break.
+        for (name, value) in [("X\nY", "1"), ("A\tB", "1"), ("X", "a\u{1B}[2J"), ("X", "\u{7F}")] {
+            await expectFailure("invalidRequest", "/it: the header \(name.debugDescription) has a control") {
+                try await fixture.load(.echo) { request, _ in
+                    request.setValue(value, forHTTPHeaderField: name)
+                }
+            }
+        }
+        for method in ["GET / HTTP/1.1\r\nX", "P\tT"] {
+            await expectFailure("invalidRequest", "the method has a control character") {
+                try await fixture.load(.echo) { request, _ in request.httpMethod = method }
+            }
+        }
+        await expectFailure("invalidRequest", "the header \"If-None-Match\" has") {
+            try await fixture.load(.echo) { $1.ifNoneMatch = "\"a\u{8}\"" }
+        }
+        #expect(fixture.server.requests.isEmpty)
+        // Nor is what a closure answers.
+        let error = await fixture.failure(of: .redirect(to: "/target")) {
+            $1.onRedirect = { redirect in
+                var next = redirect.next
+                next.setValue("a\u{1B}", forHTTPHeaderField: "X")
+                return .resolved(.change(next))
+            }
+        }
+        #expect("\(error)".contains("the header \"X\" has") && fixture.server.requests.count == 1, "\(error)")
+        let page = try? await fixture.load(.echo) { request, _ in
+            request.setValue("a\tä", forHTTPHeaderField: "X")
+        }
+        #expect(page?.data.text.contains("X: a\tä\r\n") == true)
+    }
+
     @Test("A HEAD has headers and no body, and is not taken for truncated")
     func head() async throws {
         let page = try await fixture.load(.pattern(100_000)) { request, _ in request.httpMethod = "HEAD" }

@@ -118,6 +118,21 @@ struct UploadTests {
         #expect(fixture.server.requests.isEmpty)
     }
 
+    #if os(Linux)
+    @Test(
+        "O8: a file whose length is given as 0 and that has a content is no body, but may be part of a form")
+    func unknownLength() async throws {
+        for path in ["/proc/self/mem", "/proc/self/status"] {
+            let error = await failure { $1.uploadFile = URL(fileURLWithPath: path) }
+            #expect(error.hasSuffix("\(path) cannot be read for the upload: it has no length"), "\(error)")
+        }
+        #expect(fixture.server.requests.isEmpty)
+        var form = MultipartForm()
+        form.add("file", file: URL(fileURLWithPath: "/proc/self/status"))
+        #expect(try await send(form).bodyByteCount > 500)
+    }
+    #endif
+
     // MARK: Bodies that are sent, once or more often
 
     private static let body = Data(Pattern.bytes(300_000))

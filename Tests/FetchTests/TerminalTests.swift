@@ -49,6 +49,18 @@ struct TerminalTests {
         #expect("a\u{1B}[2Jb\u{9B}c".printable == "a?[2Jb?c")
     }
 
+    @Test("What reverses text, hides in it or ends its line is not printed; joiners and marks are")
+    func unsafe() {
+        for text in [
+            "\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}", "\u{2066}\u{2067}\u{2068}\u{2069}",
+            "\u{200E}\u{200F}\u{061C}", "\u{2028}\u{2029}\u{FEFF}\u{AD}\u{200B}\u{E0041}",
+        ] {
+            #expect(text.unicodeScalars.allSatisfy { String($0).printable == "?" }, "\(text.unicodeScalars)")
+        }
+        #expect("👩‍👩‍👧 می‌خواهم e\u{301}".printable == "👩‍👩‍👧 می‌خواهم e\u{301}")
+        #expect(Report(url: "a\u{202E}\u{E0041}b", end: .fetched).json.contains("a\\u202e\\udb40\\udc41b\""))
+    }
+
     @Test("Colour and bars need a terminal, and depend on the environment")
     func environment() {
         let nowhere = OutputDescriptor(descriptor: -1, name: "nowhere")

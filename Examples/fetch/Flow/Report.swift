@@ -52,9 +52,9 @@ struct Report: Sendable {
             case "\n": quoted += "\\n"
             case "\r": quoted += "\\r"
             case "\t": quoted += "\\t"
-            // U+2028 and U+2029 are valid in JSON, but end a line for some readers.
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-                quoted += String(format: "\\u%04x", scalar.value)
+            // Valid in JSON, most of them, but not safe where it is printed or read line by line.
+            case _ where scalar.isUnsafeToPrint:
+                for unit in String(scalar).utf16 { quoted += String(format: "\\u%04x", unit) }
             default: quoted.unicodeScalars.append(scalar)
             }
         }

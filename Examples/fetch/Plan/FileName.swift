@@ -16,18 +16,10 @@ enum FileName {
         }
     }
 
-    /// Returns true for separators, which would name another folder; for control characters; and for those
-    /// that change the direction of text, by which a name could look like another one.
+    /// Returns true for separators, which would name another folder; and for characters that are unsafe to print, by
+    /// which a name could look like another one.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar {
-        case "/", "\\": true
-        case "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}", "\u{200E}", "\u{200F}", "\u{061C}": true
-        default:
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator: true
-            default: false
-            }
-        }
+        scalar == "/" || scalar == "\\" || scalar.isUnsafeToPrint
     }
 
     /// File systems allow 255 bytes; the rest is for a number and for the ending of a part file.

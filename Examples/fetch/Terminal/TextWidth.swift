@@ -34,16 +34,23 @@ extension String {
         String(repeating: " ", count: max(0, columns - columnCount)) + self
     }
 
-    /// This text with `?` for each control character, which could move the cursor or change colours. Names
-    /// and reasons may come from a server.
+    /// This text with `?` for each character that is unsafe to print. Names and reasons may come from a server.
     var printable: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return self }
-        return String(String.UnicodeScalarView(unicodeScalars.map { $0.isControl ? "?" : $0 }))
+        guard unicodeScalars.contains(where: \.isUnsafeToPrint) else { return self }
+        return String(String.UnicodeScalarView(unicodeScalars.map { $0.isUnsafeToPrint ? "?" : $0 }))
     }
 }
 
 extension Unicode.Scalar {
-    fileprivate var isControl: Bool { properties.generalCategory == .control }
+    /// Whether this could move the cursor, change colours, end the line, change the direction of the text around it, or
+    /// be in a text without being seen. The joiners of emoji and of some scripts are safe.
+    var isUnsafeToPrint: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        case .format: properties.isDefaultIgnorableCodePoint && self != "\u{200C}" && self != "\u{200D}"
+        default: false
+        }
+    }
 }
 
 extension Character {

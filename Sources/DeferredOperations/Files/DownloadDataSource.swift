@@ -42,10 +42,13 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
     /// to, and the link stays; the part file is beside that file. A folder, a device, a pipe, or a link that
     /// leads nowhere is ``DataSourceError/cannotWrite(_:reason:)``, before a request is sent.
     public enum Existing: Sendable, Hashable {
-        /// Fail with ``DataSourceError/destinationExists(_:)``, before a request is sent; and likewise if something has
-        /// appeared by the time the download is complete.
+        /// Fail with ``DataSourceError/destinationExists(_:)``: before a request is sent or, if something appears at
+        /// the destination later, when the download is complete. What is there stays as it is, except that on a
+        /// file system without hard links what appears in the very moment of the move is replaced. The part file of a
+        /// download that ``DownloadOptions/resumes`` stays, too, and the next one continues it.
         case fail
-        /// Replace it, in one step, when the download is complete. The mode of the file is kept.
+        /// Replace it, in one step, when the download is complete. The mode of the file is kept. A cancel at that very
+        /// moment leaves the new file where it replaced one, which is gone; and no file where there was none.
         case replace
         /// Succeed with it as it is, without a request; also if it has appeared by the time the download is
         /// complete. Its length and contents are not checked: `expectedByteCount` and `verify` are for the

@@ -10,7 +10,8 @@ public struct DownloadOptions: Sendable {
     /// continues one that is there (`Range` with `If-Range`).
     ///
     /// If the server has something else by then, or the request is for another URL or `Range`, the download
-    /// starts anew. A file of that name that is not a download's stays as it is, and nothing is resumed.
+    /// starts anew. What one of the ``mirrors`` has left is continued if that mirror is asked before another one has
+    /// answered. A file of that name that is not a download's stays as it is, and nothing is resumed.
     public var resumes: Bool
 
     /// Makes the folder of the destination, and those around it.

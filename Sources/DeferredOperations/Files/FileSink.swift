@@ -143,8 +143,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
         let isNew = FileSystem.status(place.path, ofLink: true) == nil
         do {
             try part.move(to: place.path, replacing: options.existing == .replace)
-        } catch {
-            guard case .destinationExists = error, options.existing == .skip else { throw error }
+        } catch DataSourceError.destinationExists where options.existing == .skip {
             hasKeptOther = true
             return _ = discard()
         }
@@ -157,8 +156,8 @@ final class FileSink: TransferSink, @unchecked Sendable {
     func discard() -> PartFile? {
         if let created, created.hasName(place.path) { unlink(place.path) }
         guard let removed = part.take() else { return created.take() }
-        let mayBeContinued =
-            record.map { $0.validator != nil || !options.mirrors.isEmpty && $0.total != nil } ?? true
+        // Without a validator, no later download could continue it.
+        let mayBeContinued = record.map { $0.validator != nil } ?? true
         if isShared, removed.byteCount > 0, mayBeContinued, !hasKeptOther { return removed }
         removed.remove()
         if isShared { recordFile.remove() }
@@ -193,10 +192,11 @@ extension FileSink {
     /// Returns the request for the rest of the part file, or for the whole if that cannot be continued.
     ///
     /// A mirror is not asked by the first server's validator; what it answers is compared with what is known
-    /// (``requestUnlessContinuing(_:)``).
+    /// (``requestUnlessContinuing(_:)``). That is only done for bytes that a server has sent, or confirmed, to this
+    /// download: what an earlier one has left, only its own address continues.
     fileprivate func nextRequest() throws(DataSourceError) -> URLRequest {
         guard let part, let record, part.byteCount > 0,
-            isSameAddress ? record.validator != nil : record.total != nil
+            isSameAddress ? record.validator != nil : isAnswered && record.total != nil
         else { return base }
         let last = record.offset == nil ? nil : lastWanted
         if part.byteCount == totalByteCount(of: record), last != nil {
@@ -204,11 +204,7 @@ extension FileSink {
             try part.truncate(to: part.byteCount - 1)
             guard part.byteCount > 0 else { return base }
         }
-        var request = base
-        request.setValue(
-            RequestedRange(first: position, last: last).header, forHTTPHeaderField: "Range")
-        request.setValue(isSameAddress ? record.validator : nil, forHTTPHeaderField: "If-Range")
-        return request
+        return base.asking(from: position, to: last, if: isSameAddress ? record.validator : nil)
     }
 
     /// Checks that a 206 continues the part file.
@@ -277,14 +273,9 @@ extension FileSink {
         }
         // The fault may be in what another address has sent.
         if cause == .verification, wasSpliced { return base }
-        switch error {
-        case DataSourceError.cannotWrite, DataSourceError.destinationExists, DataSourceError.destinationBusy,
-            is CancellationError:
-            return nil
-        default:
-            guard let mirror = mirrors.popFirst() else { return nil }
-            base.move(to: mirror)
-            return try nextRequest()
-        }
+        if case DataSourceError.cannotWrite = error { return nil }
+        guard !(error is CancellationError), let mirror = mirrors.popFirst() else { return nil }
+        base.move(to: mirror)
+        return try nextRequest()
     }
 }

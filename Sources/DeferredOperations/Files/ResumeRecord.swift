@@ -8,9 +8,9 @@ struct ResumeRecord: Codable, Equatable {
     /// The caller's own `Range` header.
     var range: String?
     /// The validator for `If-Range`: a strong entity tag or a date.
-    /// Nil if the server sent neither: the part can't be continued by a later download.
+    /// Nil if the server sent neither: the part can't be continued by a later download, and is not left for one.
     var validator: String?
-    /// The date that the server sent, which several mirrors of one file are likely to share.
+    /// The date that the server sent. While a download goes on, it is compared with that of the next mirror.
     var lastModified: String?
     /// The position in the resource of the part file's first byte; nil for 0.
     var offset: Int64?
@@ -91,11 +91,9 @@ struct ResumeRecordFile {
         guard let data = try? JSONEncoder().encode(record),
             let file = try? PartFile.creating("\(path).\(Destination.uniqueWord())", for: destination)
         else { return false }
-        guard (try? file.append(data)) != nil, rename(file.path, path) == 0 else {
-            file.remove()
-            return false
-        }
-        return true
+        let isWritten = (try? file.append(data)) != nil && rename(file.path, path) == 0
+        if !isWritten { file.remove() }
+        return isWritten
     }
 
     /// Removes the file, if it is a record.

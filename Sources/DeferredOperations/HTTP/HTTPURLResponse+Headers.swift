@@ -129,6 +129,14 @@ struct RequestedRange: Equatable {
 
 extension URLRequest {
     var requestedRange: RequestedRange? { value(forHTTPHeaderField: "Range").flatMap { RequestedRange($0) } }
+
+    /// Returns this request for a part only, or for the whole if the resource has another validator.
+    func asking(from first: Int64, to last: Int64?, if validator: String?) -> URLRequest {
+        var request = self
+        request.setValue(RequestedRange(first: first, last: last).header, forHTTPHeaderField: "Range")
+        request.setValue(validator, forHTTPHeaderField: "If-Range")
+        return request
+    }
 }
 
 extension RequestedRange {

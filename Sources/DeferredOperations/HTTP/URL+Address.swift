@@ -8,8 +8,7 @@ extension URL {
     /// recognises the address.
     var asSent: URL {
         #if canImport(FoundationNetworking)
-        let isSentAsItIs = (scheme == "http" || scheme == "https") && host?.contains(":") != true
-        if isSentAsItIs { return self }
+        if ["http", "https"].contains(scheme), host?.contains(":") != true { return self }
         guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
         components.scheme = components.scheme?.lowercased()
         if let host = components.encodedHost, host.hasPrefix("["), host.hasSuffix("]") {
@@ -45,10 +44,7 @@ extension URL {
     static let unnamed = URL(fileURLWithPath: "/")
 
     /// Whether it can be fetched here.
-    var isHTTP: Bool {
-        let scheme = scheme?.lowercased()
-        return scheme == "http" || scheme == "https"
-    }
+    var isHTTP: Bool { ["http", "https"].contains(scheme?.lowercased()) }
 }
 
 extension String {
@@ -78,18 +74,24 @@ extension URLRequest {
     /// The address as errors name it.
     var errorURL: URL { url?.withoutUserInfo ?? .unnamed }
 
-    /// Returns the address as errors name it.
+    /// Returns the address as errors name it, and checks what is sent in front of a body.
     ///
-    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if it is not of the form `http://host` or
-    ///   `https://host`.
+    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if the address is not of the form `http://host` or
+    ///   `https://host`, or if a control character could begin another line in the method or in a header.
     @discardableResult
     func checkedAddress() throws(DataSourceError) -> URL {
         guard let asked = url else { throw .invalidRequest(nil, reason: "the request has no URL") }
         let url = asked.withoutUserInfo
         guard let scheme = asked.scheme else { throw .invalidRequest(url, reason: "the URL has no scheme") }
         guard asked.isHTTP else { throw .invalidRequest(url, reason: "\(scheme) is neither http nor https") }
-        guard let host = url.host, !host.isEmpty else {
-            throw .invalidRequest(url, reason: "the URL has no host")
+        if url.host?.isEmpty != false { throw .invalidRequest(url, reason: "the URL has no host") }
+        // A tab may be in a value only.
+        let headers = (allHTTPHeaderFields ?? [:]).map { name, value in
+            ("header \(name.debugDescription)", name + value.replacing("\t", with: " "))
+        }
+        for (name, text) in headers + [("method", httpMethod ?? "")]
+        where text.utf8.contains(where: { $0 < 32 || $0 == 127 }) {
+            throw .invalidRequest(url, reason: "the \(name) has a control character")
         }
         return url
     }
@@ -97,7 +99,13 @@ extension URLRequest {
     /// Returns this request with what the options add to it, and checks that it can be sent, and by this session.
     func checked(_ options: TransferOptions, _ session: TransferSession) throws(DataSourceError) -> URLRequest
     {
-        let url = try checkedAddress()
+        var request = self
+        let headers = [
+            ("If-Modified-Since", options.ifModifiedSince.map { HTTPDate.formatter.string(from: $0) }),
+            ("If-None-Match", options.ifNoneMatch), ("Content-Type", options.uploadForm?.contentType),
+        ]
+        for case (let name, let value?) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let url = try request.checkedAddress()
         if let fault = session.fault { throw .invalidRequest(url, reason: fault) }
         let bodies = [
             httpBody?.isEmpty == false || httpBodyStream != nil, options.uploadFile != nil,
@@ -110,12 +118,6 @@ extension URLRequest {
         for case let limit? in [options.silenceTimeout, options.totalTimeout] where limit <= .zero {
             throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")
         }
-        var request = self
-        let headers = [
-            ("If-Modified-Since", options.ifModifiedSince.map { HTTPDate.formatter.string(from: $0) }),
-            ("If-None-Match", options.ifNoneMatch), ("Content-Type", options.uploadForm?.contentType),
-        ]
-        for case (let name, let value?) in headers { request.setValue(value, forHTTPHeaderField: name) }
         return request
     }
 }

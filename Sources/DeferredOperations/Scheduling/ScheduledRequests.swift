@@ -152,14 +152,10 @@ struct ScheduledRequests: ~Copyable {
             while let first = queue.first, !first.mayStart { queue.removeFirst() }
             guard let first = queue.first else { continue }
             queues[host] = queue
-            if hasRoom(host), next.map(first.precedes) ?? true { next = first }
+            let hasRoom = host.isEmpty || underWayPerHost[host, default: 0] < limitPerHost ?? .max
+            if hasRoom, next.map(first.precedes) ?? true { next = first }
         }
         if let next { queues[next.host]?.removeFirst() }
         return next
-    }
-
-    private func hasRoom(_ host: String) -> Bool {
-        guard let limitPerHost, !host.isEmpty else { return true }
-        return underWayPerHost[host, default: 0] < limitPerHost
     }
 }

@@ -194,10 +194,7 @@ final class StreamSink: TransferSink, @unchecked Sendable {
 
     private func requestForRest() -> URLRequest? {
         guard let validator, let total, byteCount < total else { return nil }
-        var rest = request
-        rest.setValue(RequestedRange(first: byteCount, last: nil).header, forHTTPHeaderField: "Range")
-        rest.setValue(validator, forHTTPHeaderField: "If-Range")
-        return rest
+        return request.asking(from: byteCount, to: nil, if: validator)
     }
 
     // It discards nothing: the received bytes stay for the consumer, unless the buffer's `end(_:)` drops them.

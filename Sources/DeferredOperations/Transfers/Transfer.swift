@@ -20,9 +20,16 @@ final class Transfer: @unchecked Sendable {
         let sink: any TransferSink
         /// The present task.
         var task: URLSessionTask?
+        /// A head that may be a proxy's answer to CONNECT: the next event shows what it is. If another head follows it
+        /// was that, and also if the task fails; a piece of the body, or the end, confirms it.
+        var heldHead: HTTPURLResponse?
         /// What has arrived of an answer that is not accepted yet.
         var stage = ByteQueue(limit: 1 << 20)
-        var body = UploadBody()
+        /// The file that a form was written to.
+        var form: PartFile?
+        /// The streams of the requests so far, nil for one without: the present one's is the last. They can't be sent
+        /// again, and are kept until the end, since they may be of a class of the user's.
+        var sentStreams: [InputStream?] = []
         /// Waits for what a closure of the user's has returned.
         var question: Deferred<Void>?
         /// That of the next tick of the silence, and that of the total limit.
@@ -101,7 +108,7 @@ final class Transfer: @unchecked Sendable {
             guard let form = options.uploadForm else { return nil }
             // It is removed when the transfer ends.
             let file = try PartFile.temporary("upload")
-            guard inRound(0, { $0.body.form = file }) != nil else { throw CancellationError() }
+            guard inRound(0, { $0.form = file }) != nil else { throw CancellationError() }
             try form.write(to: file, for: url) { !isCurrent(0) }
             return nil
         }
@@ -119,7 +126,7 @@ final class Transfer: @unchecked Sendable {
             core.metrics.endedAt = core.metrics.endedAt ?? TransferMetrics.now
             defer { core.timers = [] }
             return (
-                core.timers, core.discarded.take(), core.body.form.take(), core.outcome.take(),
+                core.timers, core.discarded.take(), core.form.take(), core.outcome.take(),
                 core.completion.take(), core.machine.options.onProgress, core.machine.progress
             )
         }
@@ -137,11 +144,15 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// Receives the head of an answer.
-    func receive(_ response: HTTPURLResponse, of round: Int) {
+    ///
+    /// - Parameter isProxied: Whether the first one may be that of a proxy's answer to CONNECT.
+    func receive(_ response: HTTPURLResponse, isProxied: Bool = false, of round: Int) {
         inRound(round) { core in
             guard core.machine.phase == .requesting else { return }
             core.metrics.respondedAt = TransferMetrics.now
             core.metrics.firstByteAt = nil
+            if isProxied, core.heldHead == nil { return core.heldHead = response }
+            core.heldHead = nil
             run(.head(response), &core)
         }
     }
@@ -149,6 +160,7 @@ final class Transfer: @unchecked Sendable {
     /// Receives the next piece of the body.
     func receive(_ data: Data, of round: Int) {
         let sink = inRound(round) { core in
+            if let head = core.heldHead.take() { run(.head(head), &core) }
             if core.metrics.firstByteAt == nil { core.metrics.firstByteAt = TransferMetrics.now }
             run(.bytes(data), &core)
             core.metrics.received = core.machine.received
@@ -159,10 +171,10 @@ final class Transfer: @unchecked Sendable {
 
     /// Receives the end of a task, with its response if that was not delivered before.
     func complete(_ response: HTTPURLResponse?, _ error: (any Error)?, of round: Int) {
-        guard let (stream, url) = inRound(round, { ($0.body.stream, $0.machine.url) }) else { return }
+        guard let (streams, url) = inRound(round, { ($0.sentStreams, $0.machine.url) }) else { return }
         // A stream may be of a class of the user's, so it is read without the lock.
         let failure: (any Error)? =
-            stream.flatMap { UploadBody.failure(of: $0, to: url) }
+            streams.last??.fault(to: url)
             ?? error.map { response == nil ? DataSourceError.descriptorShortage(url) ?? $0 : $0 }
         if failure == nil, let response { receive(response, of: round) }
         handle(.completed(failure), of: round)
@@ -187,6 +199,7 @@ final class Transfer: @unchecked Sendable {
         case .send(let request): send(request, &core)
         case .drop:
             core.stage.removeAll()
+            core.heldHead = nil
             if let task = core.task.take() { session.control.async { task.cancel() } }
             if let question = core.question.take() { DispatchQueue.global().async { question.cancel() } }
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
@@ -255,7 +268,7 @@ final class Transfer: @unchecked Sendable {
         let (round, options) = (core.machine.round, core.machine.options)
         let hasBody = request.httpMethod != "GET" && request.httpMethod != "HEAD"
         let make = hasBody ? options.makeBodyStream : nil
-        let file = hasBody ? core.body.form?.subject ?? options.uploadFile : nil
+        let file = hasBody ? core.form?.subject ?? options.uploadFile : nil
         guard make != nil || request.httpBodyStream != nil || file != nil else {
             return begin(request, nil, round)
         }
@@ -264,7 +277,7 @@ final class Transfer: @unchecked Sendable {
                 try file?.checkUpload(to: request.errorURL)
                 var request = request
                 if let make { request.httpBodyStream = try make() }
-                let sentBefore = self.core.withLock { $0.body.sentStreams }
+                let sentBefore = self.core.withLock { $0.sentStreams }
                 try request.openBodyStream(unlessIn: sentBefore)
                 begin(request, file, round)
             } catch {
@@ -285,8 +298,7 @@ final class Transfer: @unchecked Sendable {
                 ?? session.dataTask(with: request)
             let isWanted: Void? = inRound(round) { core in
                 core.task = task
-                core.body.stream = request.httpBodyStream
-                if let stream = core.body.stream { core.body.sentStreams.append(stream) }
+                core.sentStreams.append(request.httpBodyStream)
                 core.metrics.requestCount += 1
             }
             guard isWanted != nil else { return task.cancel() }
@@ -295,10 +307,18 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Makes another stream for the present request, because Foundation itself repeats it.
-    func makeBodyStream(_ use: @escaping @Sendable (InputStream?) -> Void) {
-        let make = core.withLock { $0.machine.options.makeBodyStream }
-        queue.async { use(try? make?()) }
+    /// Makes another stream for the present request, because Foundation itself repeats it: the server has closed a
+    /// connection that was kept from an earlier request. Any other body Foundation does not repeat, nor does it end the
+    /// task.
+    func makeBodyStream(of round: Int, _ use: @escaping @Sendable (InputStream?) -> Void) {
+        let (make, url) = core.withLock { ($0.machine.options.makeBodyStream, $0.machine.url) }
+        queue.async { [self] in
+            let stream = try? make?()
+            let lost = DataSourceError.connectionLost(
+                url, reason: "closed without an answer, and kept before")
+            if stream == nil { handle(.completed(lost), of: round) }
+            use(stream)
+        }
     }
 
     /// Has a redirect that will not be followed, or perhaps not, delivered like any other answer; false if its

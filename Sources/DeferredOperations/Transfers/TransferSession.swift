@@ -193,7 +193,11 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         if let response = response as? HTTPURLResponse, let (transfer, round) = transfer(of: dataTask) {
-            transfer.receive(response, of: round)
+            // Of a proxy's answer to CONNECT, swift-corelibs-foundation delivers the head as if it were the server's.
+            let proxies = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+            let isSecure = dataTask.originalRequest?.url?.scheme == "https"
+            let isProxied = isSecure && proxies.contains { getenv($0) != nil }
+            transfer.receive(response, isProxied: isProxied, of: round)
         }
         completionHandler(.allow)
     }
@@ -216,8 +220,8 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
         // Foundation itself repeats a request if a reused connection turns out to be closed.
-        guard let (transfer, _) = transfer(of: task) else { return completionHandler(nil) }
-        transfer.makeBodyStream(completionHandler)
+        guard let (transfer, round) = transfer(of: task) else { return completionHandler(nil) }
+        transfer.makeBodyStream(of: round, completionHandler)
     }
 
     #if canImport(FoundationNetworking)

@@ -14,7 +14,8 @@ extension TransferStateMachine {
 
     private func failure(_ code: URLError.Code, _ reason: String) -> DataSourceError {
         switch code {
-        case _ where reason.hasPrefix("Unsupported proxy"): .cannotConnect(url, reason: reason)
+        case _ where reason.lowercased().contains("proxy") || reason.hasPrefix("CONNECT "):
+            .cannotConnect(url, reason: "through the proxy: \(reason)")
         case .timedOut, .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
             .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
             .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,

@@ -349,15 +349,12 @@ struct TransferStateMachine: ~Copyable {
         case (.plain(.preparing), _): consult(.prepare)
         case (.plain(.staging), _): if let answer { consult(.begin(answer)) }
         case (.asking(_, let failure), .success(nil)): throw failure
-        case (.asking(.redirect, _), .success(let next?)):
-            guard next.url?.isHTTP == true, next.url?.host?.isEmpty == false else {
-                let location = next.url?.absoluteString ?? ""
-                throw DataSourceError.invalidRedirect(url, location: location.withoutUserInfo)
+        case (.asking(let decision, _), .success(let next?)):
+            if decision == .redirect, next.url?.isHTTP != true || next.url?.host?.isEmpty != false {
+                throw DataSourceError.invalidRedirect(url, location: next.errorURL.absoluteString)
             }
-            try follow(next)
-        case (.asking, .success(let next?)):
             try next.checkedAddress()
-            send(next)
+            if decision == .redirect { try follow(next) } else { send(next) }
         default: try succeed()
         }
     }

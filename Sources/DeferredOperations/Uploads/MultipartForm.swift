@@ -78,7 +78,7 @@ public struct MultipartForm: Sendable {
             try target.append("--\(boundary)\r\n\(part.head)\r\n\r\n".asUTF8)
             try target.append(part.data)
             if let file = part.file {
-                try file.checkUpload(to: request)
+                try file.checkUpload(to: request, isPart: true)
                 do {
                     try target.append(contentsOf: file, unless: isCancelled)
                 } catch  where !(error is CancellationError || error is DataSourceError) {

@@ -245,15 +245,6 @@ struct CancelOfSeveral {
         #expect(log.all.count == 8)
     }
 
-    @Test("C7: lists with a limit that are in a list start nothing when that is cancelled")
-    func nestedLists() throws {
-        let lists = (0..<5).map { outer in
-            DeferredList(0..<100, limit: 2) { work(outer * 100 + $0) }.results()
-        }
-        DeferredList(lists).results().cancel()
-        #expect(log.all.count == 10)
-    }
-
     @Test("C7: callers who share a request of a cache, and cancel together, cancel it once and make no other")
     func cache() throws {
         let cache = DeferredCache<String, Int>()

@@ -24,31 +24,6 @@ extension Rules {
                 [outcome(source), outcome(last), outcome(other)] == ["cancelled", "cancelled", "pending"])
         }
 
-        @Test("C5: a cancelled link whose dispatcher releases the work ends with the cancel, unreported")
-        func releasedWork() {
-            for cancelsFirst in [false, true] {
-                let reports = Rules.reports {
-                    let dispatcher = ManualDispatcher()
-                    let source = Deferred<Int>()
-                    let link = source.map(on: dispatcher) { $0 }
-                    let unread = source.map(on: dispatcher) { $0 }
-                    if cancelsFirst {
-                        link.cancel()
-                        unread.cancel()
-                    } else {
-                        source.resolve(1)
-                    }
-                    #expect(dispatcher.count == 2)
-                    link.cancel()
-                    unread.cancel()
-                    dispatcher.dropAll()
-                    #expect(unread.hasFired)
-                    #expect(outcome(link) == "cancelled")
-                }
-                #expect(reports.isEmpty)
-            }
-        }
-
         @Test("C5: what a dispatcher releases within dispatch(_:) may cancel the link of that work")
         func cancelledByReleasedWork() {
             let link = Slot<Deferred<Int>>(nil)

@@ -106,6 +106,28 @@ struct CurlHabitsTests: ProgramSuite {
         #expect(fetch.text("a.txt") == "by proxy\n" && fetch.text("a.txt.1") == "first\n")
     }
 
+    @Test(
+        "https_proxy: a proxy that refuses, or leads to no server of TLS, is the reason, and not the answer")
+    func tunnel() async throws {
+        let noTLS = Answer { exchange in
+            try exchange.sendHead(200)
+            try exchange.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            try exchange.hangUp()
+        }
+        let address = "https://elsewhere.invalid/a.txt"
+        for (answer, words) in [
+            (.status(407), "407"), (.status(403), "403"), (.status(302), "302"), (noTLS, "SSL"),
+        ] {
+            server.route("elsewhere.invalid:443", answer)
+            let outcome = try await fetch.run(
+                ["--json", "--timeout", "1000", address], environment: ["https_proxy": server.url()],
+                status: 1,
+                saying: "fetch: \(address): cannot connect: ", leaving: [])
+            #expect(outcome.objects[address]?.status == nil && outcome.errors.contains(words))
+        }
+        #expect(server.requests.allSatisfy { $0.method == "CONNECT" })
+    }
+
     // A sanitizer's runtime needs more.
     @Test("Too few file descriptors are named as that", .disabled(if: FetchProgram.isSanitized))
     func descriptors() async throws {

@@ -175,7 +175,6 @@ extension ObjectClass {
         finerStep: "next",
         make: {
             let lock = DeferredLock(), log = Log(), gate = D(), end = D()
-            let calls = Calls<Int>()
             let body = { (number: Int, result: D) in
                 lock.run { () -> D in
                     log.add("\(number)")
@@ -186,22 +185,18 @@ extension ObjectClass {
             let lists = [(0, D.resolved(0)), (2, end)].map { first, result in
                 DeferredList([body(first, result), body(first + 1, result)], cancelsRemaining: true).first()
             }
-            return ObjectRun { call, thread, number in
+            return ObjectRun { call, _, _ in
                 switch call {
                 case "release": gate.resolve(0)
                 case "end": end.resolve(0)
                 case "cancelFirst": lists[0].cancel()
-                case "cancelSecond": lists[1].cancel()
-                default: calls.begin(thread, number, body(10 + number, .resolved(0)))
+                default: lists[1].cancel()
                 }
             } results: {
-                calls.ends { "\($0)" } + lists.map { show($0.currentResult.map { $0.map(\.value) }) } + [
-                    log.text
-                ]
+                lists.map { show($0.currentResult.map { $0.map(\.value) }) } + [log.text]
             } end: {
                 holder.cancel()
                 lists.forEach { $0.cancel() }
-                calls.cancelAll()
             }
         }, specify: { RemainingSpecification().run })
 

@@ -1,7 +1,6 @@
 /// C7, D3: one body after the other, and a list that is decided has cancelled the rest before the next body begins. A
 /// cancel of a list takes time, in which another thread may end a body; but it comes to what waits first.
 final class RemainingSpecification {
-    private let state = CallTable()
     private var outcomes = ["pending", "pending"]
     private var log = ["-1"]
     private var holder: Int? = -1
@@ -21,7 +20,7 @@ final class RemainingSpecification {
             if call == "next", active.contains(number) { proceed(number) }
             while call == "rest", active.contains(number) { proceed(number) }
         } results: { [self] in
-            state.ends() + outcomes + [log.joined(separator: " ")]
+            outcomes + [log.joined(separator: " ")]
         }
     }
 
@@ -37,11 +36,6 @@ final class RemainingSpecification {
             guard outcomes[list] == "pending" else { return _ = active.remove(number) }
             outcomes[list] = "cancelled"
             cancelled[number] = list
-        case "run":
-            state.results[number] = "pending"
-            // Otherwise another call is about to begin what waits.
-            if holder != nil || !waiting.isEmpty { active.remove(number) }
-            waiting.append(10 + number)
         default: break
         }
     }
@@ -63,9 +57,7 @@ final class RemainingSpecification {
         }
         guard let ended = holder else { return begin(number) }
         guard hasEnded else { return _ = active.remove(number) }
-        if ended >= 10 {
-            state.results[ended - 10] = "0"
-        } else if ended >= 0, outcomes[ended / 2] == "pending" {
+        if ended >= 0, outcomes[ended / 2] == "pending" {
             outcomes[ended / 2] = "0"
             waiting.removeAll { $0 / 2 == ended / 2 }
         }
