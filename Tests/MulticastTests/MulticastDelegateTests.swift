@@ -145,7 +145,7 @@ struct MulticastDelegateTests {
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(message.contains("make Incomparable a class or Equatable"))
-        #expect(message.contains("MulticastDelegateRemovalTests.swift"), "M3: the caller's place")
+        #expect(message.contains("MulticastDelegateTests.swift"), "M3: the caller's place")
     }
 
     @Test("MulticastDelegate: removing all leaves nobody, and later ones are called")
