@@ -10,13 +10,13 @@ extension Deferred {
     @discardableResult
     @inlinable
     public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-        complete(.value(value), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        link.complete(.value(value), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes the Deferred with an error; otherwise as ``resolve(_:fileID:line:)``.
     @discardableResult
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-        complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        link.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes the Deferred with a result; otherwise as ``resolve(_:fileID:line:)``.
@@ -25,7 +25,7 @@ extension Deferred {
     public func complete(
         with result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        link.complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes the Deferred with a result that has a typed error; otherwise as
@@ -35,7 +35,7 @@ extension Deferred {
     public func complete(
         with result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Bool {
-        complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
+        link.complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes this Deferred with the outcome of `other`. An earlier explicit completion wins. See
@@ -54,13 +54,6 @@ extension Deferred {
     /// it. To continue the chain as well, attach to this same handle.
     public func chain(to other: Resolver<Value>) {
         other.follow(self)
-    }
-
-    @inlinable
-    func complete(_ outcome: consuming Link.Payload, _ site: DeferredDiagnostic.Location) -> Bool {
-        if link.isCompletedByHandles { return link.complete(outcome, site) }
-        link.reportNotFireable(site)
-        return false
     }
 }
 

@@ -71,13 +71,13 @@ extension Deferred {
             }, site)
         if timeout.map({ $0 > .zero }) ?? true, waiting.waits(forWhatRunsOn: Platform.currentThread),
             // Unless a cancel has brought an outcome meanwhile.
-            waiting.detach()
+            waiting.stopWaiting()
         {
             throw DeferredError.wouldDeadlock(at: site)
         }
         if semaphore.wait(timeout: timeout.map { DispatchTime(after: $0) } ?? .distantFuture) == .timedOut {
             // An outcome that arrives between the time limit and this is not lost: it is returned.
-            if waiting.detach() { throw DeferredError.timedOut }
+            if waiting.stopWaiting() { throw DeferredError.timedOut }
             semaphore.wait()
         }
         return try outcome.withLock { $0 }.get()

@@ -105,7 +105,6 @@ extension Link {
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 
-    @usableFromInline
     func reportNotFireable(_ site: DeferredDiagnostic.Location) {
         DeferredDiagnostics.report(.notFireable(made: made, at: site))
     }

@@ -94,7 +94,7 @@ extension DrainLoop {
                     link = upstream
                     continue
                 }
-                isOver = end(&request, at: link, below: consume upstream, removal)
+                isOver = endWalk(&request, at: link, below: consume upstream, removal)
             }
             if isOver { return }
             (link, returns) = (request.root, 0)
@@ -103,7 +103,7 @@ extension DrainLoop {
 
     /// Ends a walk at a link whose upstream is not to be cancelled. Returns false if it has to begin again at
     /// the root.
-    private mutating func end(
+    private mutating func endWalk(
         _ request: inout CancelRequest, at link: Link, below upstream: consuming Link, _ removal: Link.Removal
     ) -> Bool {
         switch removal {
@@ -210,7 +210,7 @@ extension DrainLoop {
         case .fail:
             let list = coldState?.list
             // If it cannot be detached, another thread is about to settle it.
-            if let list, !list.detach() { return leave(&request, in: source, word) }
+            if let list, !list.acceptCancel() { return leave(&request, in: source, word) }
             request.end()
             finish(source, word, .failure(CancellationError()), isAnswered: true)
             if let list { cancelInputs(of: list) }
@@ -316,7 +316,7 @@ struct CancelRequest {
 
     /// Ends the request: the error has entered the chain, or a canceller has answered. Under the lock of the
     /// link where that was decided, so that the root is unprotected before a later outcome reaches it.
-    func end() { _ = mark?.end() }
+    func end() { _ = mark?.close() }
 
     /// Protects the root. Returns false if there is nothing left to do: the root is settled, or is being
     /// cancelled.
@@ -336,15 +336,15 @@ struct CancelRequest {
     }
 }
 
-/// Says whether the cancel of one root is open. One exchange ends it, so that of a cancel that is ending and
+/// Says whether the cancel of one root is open. One exchange closes it, so that of a cancel that is ending and
 /// an outcome that reaches the root one is first.
 final class CancelMark: Sendable {
     private let state = Atomic<Bool>(true)
 
     var isOpen: Bool { state.load(ordering: .acquiring) }
 
-    /// Returns whether this call ended it.
-    func end() -> Bool { state.exchange(false, ordering: .acquiringAndReleasing) }
+    /// Returns whether this call closed it.
+    func close() -> Bool { state.exchange(false, ordering: .acquiringAndReleasing) }
 }
 
 extension Link {

@@ -40,14 +40,14 @@ final class CompletionRight: Sendable {
             sourceReference.reportLate(site)
             return false
         }
-        return source.complete(outcome, site, byCanceller: isCancellers)
+        return source.complete(outcome, site, by: isCancellers ? .canceller : .resolver)
     }
 }
 
 /// The reference to a source that the rights to complete it share. It retains the source while that is
 /// pending, and then knows whether a late result is to be reported.
 ///
-/// The source retains this object. The thread that settles the source calls `end` in the critical section in
+/// The source retains this object. The thread that settles the source calls `noteSettled` in the critical section in
 /// which that is decided. From then on only handles retain the source; and of all late results, from
 /// whichever resolver or handle, one is dropped without a report after a cancel (C2).
 ///
@@ -82,7 +82,7 @@ final class SourceReference: Sendable {
 
     /// Notes that the source is settled, and returns the reference to it, which is to be released after the
     /// source's lock. Under that lock.
-    func end(_ source: Link, completedAt site: DeferredDiagnostic.Location?) -> Link? {
+    func noteSettled(_ source: Link, completedAt site: DeferredDiagnostic.Location?) -> Link? {
         let late = LateResult(
             made: source.made, completionSite: site, wasCancelled: source.state.marks.contains(.cancelled),
             dropsNext: source.state.marks.contains(.dropsLateResult))

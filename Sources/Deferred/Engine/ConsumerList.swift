@@ -267,7 +267,7 @@ extension Link {
 
     /// Stops waiting, and cancels nothing; stays in a list that is being drained, with nothing to do. Returns
     /// false if the step has been taken, and runs or has run.
-    func detach() -> Bool {
+    func stopWaiting() -> Bool {
         DrainLoop.with { $0.detachPending(self) || replaceStepWithNoOp() }
     }
 

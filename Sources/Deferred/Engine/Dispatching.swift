@@ -43,7 +43,7 @@ final class DispatchedStep: @unchecked Sendable {
         payload = step
     }
 
-    deinit { if submitted.load(ordering: .relaxed) != 0 { end(isReleased: true) } }
+    deinit { if submitted.load(ordering: .relaxed) != 0 { endWork(isReleased: true) } }
 
     /// Makes the link `dispatched`, and submits the work.
     ///
@@ -74,7 +74,7 @@ final class DispatchedStep: @unchecked Sendable {
         }
         submittingThread.store(thread, ordering: .relaxed)
         submitted.store(UInt(bitPattern: link.toOpaque()), ordering: .releasing)
-        dispatcher.dispatch { self.end(isReleased: false) }
+        dispatcher.dispatch { self.endWork(isReleased: false) }
     }
 
     /// Runs the step with the outcome, or with `CancellationError` if the link has been cancelled since (C5);
@@ -83,7 +83,7 @@ final class DispatchedStep: @unchecked Sendable {
     /// then the drain loop does.
     ///
     /// Sound: the address is that of a reference, which `submit` stored, and which one exchange takes out.
-    fileprivate func end(isReleased: Bool) {
+    fileprivate func endWork(isReleased: Bool) {
         let address = UnsafeRawPointer(bitPattern: submitted.exchange(0, ordering: .acquiringAndReleasing))
         guard let address else { return }
         let link = Unmanaged<Link>.fromOpaque(address).takeRetainedValue()
@@ -153,7 +153,7 @@ extension DrainLoop {
     ) {
         retainScope(with: link)
         step.submit(Unmanaged.passRetained(consume link), input, on: thread)
-        if isKnownUniquelyReferenced(&step) { step.end(isReleased: true) }
+        if isKnownUniquelyReferenced(&step) { step.endWork(isReleased: true) }
         step.submittingThread.store(0, ordering: .relaxed)
         guard let link = step.ended.take() else { return }
         var result = Link.Payload.none

@@ -117,7 +117,6 @@ final class Link: @unchecked Sendable {
 
     /// Whether this is a source that its handles may complete: that of `Deferred()` or
     /// `Deferred(canceller:)`.
-    @usableFromInline
     var isCompletedByHandles: Bool { lineAndOwner & Link.completedByHandlesBit != 0 }
 
     /// Where the link was created.

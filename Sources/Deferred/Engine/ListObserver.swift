@@ -63,7 +63,7 @@ final class ListObserver: Sendable {
 
         /// Decides an undecided list whose inputs have all settled, or that was cut off before its sequence
         /// of inputs had ended.
-        mutating func end(by rule: Rule, isCutOff: Bool = false) {
+        mutating func decideIfEnded(by rule: Rule, isCutOff: Bool = false) {
             guard isUndecided, remaining == 0 || isCutOff, !isOpen else { return }
             switch rule {
             case .untilFailure where isCutOff: decision = .error(CancellationError())
@@ -126,7 +126,7 @@ final class ListObserver: Sendable {
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
-            state.end(by: rule)
+            state.decideIfEnded(by: rule)
             return state.decision != nil
         }
         if isDecided { DrainLoop.with { decide(in: &$0) } }
@@ -154,7 +154,7 @@ final class ListObserver: Sendable {
                 state.lastFailure = observer
             default: break
             }
-            if state.remaining == 0 { state.end(by: rule) }
+            if state.remaining == 0 { state.decideIfEnded(by: rule) }
             return (true, state.decision != nil && !state.isAttaching, replaced)
         }
         _ = consume replaced
@@ -196,9 +196,9 @@ final class ListObserver: Sendable {
         }
     }
 
-    /// Detaches the list's Deferred, which is locked and being cancelled. Returns false if it is about to
-    /// settle.
-    func detach() -> Bool {
+    /// Gives up the list's Deferred, which is locked and being cancelled. Returns false if the list is about to
+    /// settle it.
+    func acceptCancel() -> Bool {
         state.withLock { state in
             // Releases no last reference: the caller has one.
             guard state.link.take() != nil else { return false }
@@ -268,7 +268,7 @@ final class ListObserver: Sendable {
                 }
             }
             guard state.isUndecided else { return false }
-            state.end(by: rule, isCutOff: isCutOff)
+            state.decideIfEnded(by: rule, isCutOff: isCutOff)
             return state.decision != nil && !state.isAttaching
         }
         if isDecided { decide(in: &loop) }

@@ -1,13 +1,21 @@
 /// The way of an outcome: a source is completed, the outcome is delivered to a consumer, whose step runs, and the
 /// result of the step settles that. `DrainLoop.drain` takes the consumers one by one.
 extension Link {
-    /// Completes the source and runs its callbacks; returns whether this call completed it (F1, F2).
-    ///
-    /// - Parameter byCanceller: Whether the canceller's own Resolver completes it, on whatever thread (C1).
+    /// What completes a source: one of its handles, a Resolver, or its canceller's own Resolver, on whatever
+    /// thread (C1).
+    @usableFromInline
+    enum Completer { case handle, resolver, canceller }
+
+    /// Completes the source and runs its callbacks; returns whether this call completed it (F1, F2). Reports a
+    /// handle that may not complete the link.
     @usableFromInline
     func complete(
-        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, byCanceller: Bool = false
+        _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, by completer: Completer = .handle
     ) -> Bool {
+        guard isCompletedByHandles || completer != .handle else {
+            reportNotFireable(site)
+            return false
+        }
         let recorded = Recording.isOn ? Recording.begin(.completing(at: site), of: self) : nil
         defer { if let recorded { Recording.end(recorded) } }
         let word = lock()
@@ -24,7 +32,7 @@ extension Link {
             if consumers.isEmpty { return true }
             loop.drainRetained(self, consumers)
         } else {
-            if byCanceller { coldState?.cancellerThread = loop.thread }
+            if completer == .canceller { coldState?.cancellerThread = loop.thread }
             loop.finish(self, word, outcome)
         }
         loop.run()
@@ -231,7 +239,7 @@ extension DrainLoop {
         _ link: Link, _ word: UInt, _ outcome: consuming Link.Payload, _ isAnswered: Bool
     ) {
         // What is taken out under the lock is released after it, since it may have a user's deinit.
-        let released = link.sourceReference?.end(link, completedAt: link.completionSite)
+        let released = link.sourceReference?.noteSettled(link, completedAt: link.completionSite)
         let state = link.state
         let coldState = link.coldState
         let requests = coldState?.requests.takeAll() ?? []
@@ -305,7 +313,7 @@ extension Link {
     @inline(never)
     private func endsMark() -> Bool {
         let (isInterrupted, isProtected) = state.takeInterruption()
-        let isEnded = isProtected && coldState?.cancelMark?.end() ?? false
+        let isEnded = isProtected && coldState?.cancelMark?.close() ?? false
         return isInterrupted || isEnded
     }
 

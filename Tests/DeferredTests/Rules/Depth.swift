@@ -230,7 +230,7 @@ extension Rules {
     enum SmallStack {
         /// The length of chains and the depth of nesting; `DEFERRED_DEPTH` sets another. A recursion of a hundred
         /// bytes a link overflows the stack at 6,000, and a sanitizer makes each link ten times as expensive.
-        static let depth = Int(environment: "DEFERRED_DEPTH") ?? (Sanitizer.isOn ? 20_000 : 100_000)
+        static let depth = Int(environment: "DEFERRED_DEPTH") ?? (Sanitizer.isOn ? 20_000 : 50_000)
 
         /// Runs `body` on such a thread; it reports failures through `check`, since an `#expect` there would
         /// belong to no test.

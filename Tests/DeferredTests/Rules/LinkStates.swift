@@ -97,7 +97,7 @@ extension Rules {
             case .wait: "`DrainLoop.wait`: its step returned a link to wait for"
             case .bypass: "`bypass`: the consumer waits in its place, and the link is released (L6)"
             case .dispatch: "`DispatchedStep.submit`"
-            case .detach: "a cancel, if something else consumes what the link waits for (`end`)"
+            case .detach: "a cancel, if something else consumes what the link waits for (`endWalk`)"
             case .follow: "`follow`; from `running` a detached link that waits for a nested one"
             case .abandon: "the release of the last reference that could complete it (`Abandonment`)"
             case .settle: "`settle` (from `complete` and `finish`), `settleAtEnd`, `runUnreachable`"
