@@ -31,7 +31,7 @@ public final class CancelBag: Sendable {
         guard !link.isSettled else { return }
         let (retained, reference) = (link.isCompletedByHandles ? nil : link, WeakReference(link))
         let ticket = entries.withLock { $0.append { retained ?? reference.object } }
-        link.observe { [weak self] _ in _ = self?.entries.withLock { $0.remove(ticket) } }
+        link.whenSettled { [weak self] in _ = self?.entries.withLock { $0.remove(ticket) } }
     }
 
     /// Empties the bag, and cancels what was in it, as ``Deferred/cancel()`` does for each.

@@ -334,6 +334,8 @@ final class ColdState: @unchecked Sendable {
     var list: ListObserver?
     /// The number of pauses that have not been undone.
     var pauses: Int32 = 0
+    /// What the library's own objects that contain this link do when it is settled.
+    var whenSettled: [@Sendable () -> Void] = []
     /// The finalizers, in the order added.
     var finalizers: [FinalizerScope.Entry] = []
     /// The scope that this link keeps open while it waits or is paused.

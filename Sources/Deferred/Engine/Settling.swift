@@ -64,6 +64,17 @@ extension Link {
         return consumers
     }
 
+    /// Has `body` called when this pending link is settled, also while it is paused. `body` is the library's own,
+    /// and runs without a lock.
+    func whenSettled(_ body: @escaping @Sendable () -> Void) {
+        let coldState = ensureColdState()
+        let isSettled = locked {
+            if phase != .settled { coldState.whenSettled.append(body) }
+            return phase == .settled
+        }
+        if isSettled { body() }
+    }
+
     /// Whether the source was cancelled (C2).
     @usableFromInline
     var isCancelled: Bool { locked { state.marks.contains(.cancelled) } }
@@ -255,11 +266,13 @@ extension DrainLoop {
         let list = coldState?.list.take()
         let following = coldState?.following.takeAll() ?? []
         let finalizers = coldState?.finalizers.takeAll() ?? []
+        let whenSettled = coldState?.whenSettled.takeAll() ?? []
         let held = coldState?.retainedScope.take()
         let outcome = wasCancelled ? outcome.ofCancelledWork() : outcome
         let consumers = link.settle(word, outcome, on: thread)
 
         if isRecorded { Recording.describeFailure(of: link) }
+        for body in whenSettled { body() }
         var inner = held.map { FinalizerScope.join($0, scope) } ?? scope
         if !finalizers.isEmpty {
             inner = FinalizerScope(finalizers, link.payload.copy(), in: inner.map { [$0] } ?? [])

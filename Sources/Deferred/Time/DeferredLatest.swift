@@ -68,8 +68,8 @@ public final class DeferredLatest: Sendable {
             return replaced
         }
         cancelReplaced?()
-        result.link.observe { [latest] _ in
-            // Releases a call that is settled.
+        // Releases a call that is settled.
+        result.link.whenSettled { [latest] in
             _ = latest.withLock { $0.number == number ? $0.cancel.take() : nil }
         }
         startTimer(pause > .zero ? pause : nil, dispatcher)

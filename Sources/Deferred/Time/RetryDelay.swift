@@ -50,7 +50,7 @@ public struct RetryDelay: Sendable {
         return RetryDelay(invalidReason: invalidReason) { attempt, _ in
             let most = maximum / .seconds(1)
             // 0 times an infinite power would be NaN.
-            let power = first == .zero ? 0 : Platform.power(factor, attempt - 1)
+            let power = first == .zero ? 0 : Platform.power(factor, max(attempt, 1) - 1)
             let grown = min(first / .seconds(1) * power, most)
             let drawn = random()
             let chance = drawn.isNaN ? 0 : min(max(drawn, 0), 1)

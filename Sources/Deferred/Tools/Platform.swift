@@ -98,8 +98,8 @@ package enum Platform {
         }
     }
 
-    /// 1 for a negative exponent; infinite where that is too large for a `Double`.
-    static func power(_ base: Double, _ exponent: Int) -> Double { pow(base, Double(max(exponent, 0))) }
+    /// Infinite where that is too large for a `Double`.
+    static func power(_ base: Double, _ exponent: Int) -> Double { pow(base, Double(exponent)) }
 
     /// Writes a line to standard error in one piece.
     ///

@@ -47,6 +47,19 @@ struct CancelBagTests {
         #expect(bag.count == 0)
     }
 
+    @Test("P1: what is settled and paused leaves the bag, and counts as unpaused once its handles are released")
+    func paused() {
+        let (bag, source) = (CancelBag(), Deferred<Int>())
+        do {
+            let stored = source.map { $0 }.store(in: bag)
+            stored.done { _ in log.add("done") }
+            stored.pause()
+            source.resolve(1)
+            #expect(bag.count == 0 && log.all == [])
+        }
+        #expect(log.all == ["done"])
+    }
+
     @Test("a position of which no handle is left is cancelled all the same, wherever its chain stands")
     func positionWithoutHandle() throws {
         let (bag, source) = (CancelBag(), Deferred<Int>())

@@ -96,6 +96,19 @@ struct DeferredLatestTests {
         #expect(try successResult(of: result) == 7)
     }
 
+    @Test("P1, Q5: a paused call counts as unpaused once its handles are released", arguments: [true, false])
+    func pausedAndReleased(isReleasedFirst: Bool) {
+        let (latest, tracker, source) = (DeferredLatest(), LeakTracker(), Deferred<Int>())
+        do {
+            let call = latest.run { source }
+            call.done { [life = tracker.begin()] _ in life.use() }.finally { _ in log.add("done") }
+            call.pause()
+            if !isReleasedFirst { source.resolve(1) }
+        }
+        source.resolve(1)
+        #expect(log.all == ["done"])
+    }
+
     @Test("Q6: a call that is replaced while its body runs delivers no value, and reports no error")
     func replacedWhileRunning() throws {
         try expectNoUnhandledFailures {

@@ -145,6 +145,7 @@ struct RetryTests {
         (.exponential(first: .seconds(4), jitter: 0.5, random: { .infinity }), 1, .seconds(2)),
         (.exponential(maximum: .seconds(Int64.max), jitter: 1, random: { 2 }), .max, .zero),
         (.exponential(first: .zero, factor: 1e300, jitter: 0), 1000, .zero),
+        (.exponential(jitter: 0), .min, .seconds(1)),
         (.custom { attempt, _ in .seconds(-attempt) }, 1, .zero),
     ]
 
