@@ -47,7 +47,7 @@ struct CancelBagTests {
         #expect(bag.count == 0)
     }
 
-    @Test("P1: what is settled and paused leaves the bag, and counts as unpaused once its handles are released")
+    @Test("P1: what is settled and paused leaves the bag, and is unpaused with its last handle")
     func paused() {
         let (bag, source) = (CancelBag(), Deferred<Int>())
         do {
