@@ -129,6 +129,9 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         isCancelled || lifecycle.withLock { $0.resolver }?.isCancelled == true
     }
 
+    /// Whether there is an outcome.
+    final var isDecided: Bool { lifecycle.withLock { $0.outcome != nil } }
+
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
     final var requestedAt: Duration? { lifecycle.withLock { $0.requestedAt } }
 

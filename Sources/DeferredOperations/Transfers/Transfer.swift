@@ -333,8 +333,8 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Time
 
-    /// Sets the timer of a limit, or of the next tick of the silence, unless the transfer has ended meanwhile. Timers are
-    /// the user's: what is cancelled or released, is so without the lock.
+    /// Sets the timer of a limit, or of the next tick of the silence, unless the transfer has ended meanwhile. Timers
+    /// are the user's: what is cancelled or released, is so without the lock.
     private func setTimer(_ limit: DataSourceError.TimeLimit, _ dispatcher: any DelayedDispatcher) {
         let (index, delay) =
             switch limit {

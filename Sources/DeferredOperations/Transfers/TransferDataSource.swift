@@ -16,8 +16,7 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
     public let options: TransferOptions
     let session: TransferSession
     /// The transfer until the outcome is decided, and its metrics after that.
-    private let current = Locked<(transfer: Transfer?, metrics: TransferMetrics, isDecided: Bool)>(
-        (nil, .init(), false))
+    private let current = Locked<(transfer: Transfer?, metrics: TransferMetrics)>((nil, .init()))
 
     init(_ request: URLRequest, options: TransferOptions, session: TransferSession) {
         urlRequest = request
@@ -28,8 +27,8 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
 
     /// When things happened; complete once the Deferred has ended.
     public final var metrics: TransferMetrics {
-        let current = current.withLock { $0 }
-        return current.transfer?.metrics ?? current.metrics
+        let (transfer, last) = current.withLock { $0 }
+        return transfer?.metrics ?? last
     }
 
     /// Does nothing. A subclass may override it; it is called after a cancel has stopped the transfer.
@@ -40,16 +39,12 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
     /// Releases the transfer, perhaps while ``execute()`` is running. Stops it, and removes what it has written, unless
     /// it has succeeded.
     override func didDecide(_ outcome: Result<Value, any Error>) {
-        let transfer = current.withLock { current in
-            current.isDecided = true
-            return current.transfer
-        }
-        guard let transfer else { return }
+        guard let transfer = current.withLock({ $0.transfer }) else { return }
         // A success of a subclass's own needs no transfer. One of the transfer's may have put a file into place.
         let isNeeded = if case .success = outcome { transfer.isOver } else { false }
         if !isNeeded { transfer.end(by: .stop) }
         let metrics = transfer.metrics
-        current.withLock { $0 = (nil, metrics, true) }
+        current.withLock { $0 = (nil, metrics) }
     }
 
     /// Starts a transfer into the sink that `sink` returns, and ends the operation with what `value` returns or throws.
@@ -65,12 +60,9 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
         let request = try urlRequest.checked(options, session)
         let sink = try sink(request)
         let transfer = Transfer(request, options, session, into: sink)
-        // An outcome decided before this is noticed here; `didDecide` of a later one finds the transfer.
-        let isDecided = current.withLock { current in
-            if !current.isDecided { current.transfer = transfer }
-            return current.isDecided
-        }
-        if isDecided { return }
+        current.withLock { $0.transfer = transfer }
+        // An outcome decided before this line is noticed here; `didDecide` of a later one finds the transfer.
+        if isDecided { return current.withLock { $0.transfer = nil } }
         transfer.start(requestedAt: requestedAt) { [self] result in
             // A file may be in place: if the operation is cancelled in this very moment, `didDecide` removes it.
             do {
