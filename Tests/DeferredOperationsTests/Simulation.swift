@@ -73,18 +73,12 @@ struct Simulation: ~Copyable {
                 }
                 perform(action)
             }
-            if case .consulting(let question) = machine.state { consult(question) }
+            guard case .consulting(let question) = machine.state else { continue }
+            if case .begin(let answer) = question { (delivered, announced) = (Data(), answer.announced) }
+            let reply: Machine.Reply
+            do { reply = try sink.reply(to: question) } catch { reply = .failed(error) }
+            handle(.sinkReplied(reply))
         }
-    }
-
-    private mutating func consult(_ question: Machine.Question) {
-        if case .begin(let answer) = question {
-            delivered = Data()
-            announced = answer.announced
-        }
-        let reply: Machine.Reply
-        do { reply = try sink.reply(to: question) } catch { reply = .failed(error) }
-        handle(.sinkReplied(reply))
     }
 
     mutating func tick(_ count: Int) { for _ in 0..<count { handle(.tick(isHeldUp: false)) } }
