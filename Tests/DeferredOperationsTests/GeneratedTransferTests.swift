@@ -108,7 +108,7 @@ struct GeneratedTransferTests {
         let consume: () -> Void
 
         mutating func finish() {
-            simulation.handle(.start, .returned(.success(nil)))
+            simulation.handle(.returned(.success(nil)))
             for _ in 0..<20_000 where simulation.phase != .over { step() }
         }
 

@@ -62,15 +62,22 @@ struct Simulation: ~Copyable {
 
     mutating func handle(_ events: Machine.Event..., of round: Int?) {
         for event in events {
-            let hadEnded = machine.hasEnded
-            for action in machine.handle(event, of: round) {
+            let (hadEnded, previous) = (machine.hasEnded, machine.round)
+            let actions = machine.handle(event, of: round)
+            if machine.round != previous { stage = [] }
+            for action in actions {
                 let name = Self.name(of: action)
-                actions.append(name)
-                if hadEnded, !["drop", "close", "discard"].contains(name) {
+                self.actions.append(name)
+                if hadEnded, !["close", "discard"].contains(name) {
                     faults.append("\(name) after the end")
                 }
                 perform(action)
             }
+            guard case .consulting(let question) = machine.state else { continue }
+            if case .begin(let answer) = question { (delivered, announced) = (Data(), answer.announced) }
+            let reply: Machine.Reply
+            do { reply = try sink.reply(to: question) } catch { reply = .failed(error) }
+            handle(.sinkReplied(reply))
         }
     }
 
@@ -78,16 +85,7 @@ struct Simulation: ~Copyable {
 
     private mutating func perform(_ action: Machine.Action) {
         switch action {
-        case .consult(let question):
-            if case .begin(let answer) = question {
-                delivered = Data()
-                announced = answer.announced
-            }
-            let reply: Machine.Reply
-            do { reply = try sink.reply(to: question) } catch { reply = .failed(error) }
-            handle(.sinkReplied(reply))
-        case .send(let request): sent.append(request)
-        case .drop: stage = []
+        case .send(let request), .openBody(let request): sent.append(request)
         case .stage(let data): stage.append(data)
         case .deliver(let data): deliver(data)
         case .close(let result):
@@ -132,7 +130,7 @@ struct Simulation: ~Copyable {
         suspendsTasks: Bool = false
     ) -> Simulation {
         var simulation = Simulation(request, options, into: sink, suspendsTasks: suspendsTasks)
-        simulation.handle(.start, .returned(.success(nil)))
+        simulation.handle(.returned(.success(nil)))
         return simulation
     }
 

@@ -298,7 +298,6 @@ struct TransferStateMachineTests {
     func silence() {
         let options = TransferOptions(silenceTimeout: .seconds(8))
         var simulation = Simulation(request, options, into: MemorySink(request))
-        simulation.handle(.start)
         simulation.tick(20)  // No request has been sent.
         simulation.handle(.returned(.success(nil)))
         simulation.tick(7)

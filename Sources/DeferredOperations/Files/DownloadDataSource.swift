@@ -108,7 +108,9 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
             _ = try found.file()
             if found.exists { return _ = finish(with: .success(kept(nil))) }
         }
-        try transfer(into: { FileSink(destination, downloadOptions, for: $0) }) { [self] in try file($0, $1) }
+        try transfer(into: { FileSink(destination, downloadOptions, for: $0) }) { [self] response, sink in
+            try file(response.get(), sink)
+        }
     }
 
     private func file(_ response: HTTPURLResponse, _ sink: FileSink) throws -> File {

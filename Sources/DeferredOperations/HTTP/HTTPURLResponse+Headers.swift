@@ -32,11 +32,10 @@ extension HTTPURLResponse {
         return hasContentEncoding ? nil : length
     }
 
-    /// The part that this 206 is; nil for another status, and for a 206 with several ranges or a compressed one.
+    /// The part that this 206 is; nil for one with several ranges or a compressed one.
     ///
     /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if it is not the part that was requested.
     func checkedPart(askedBy request: URLRequest) throws(DataSourceError) -> ContentRange? {
-        guard statusCode == 206 else { return nil }
         let url = request.errorURL
         guard request.value(forHTTPHeaderField: "Range") != nil else {
             throw .malformedResponse(url, reason: "a part (206) that was not asked for")

@@ -71,6 +71,8 @@ extension URLRequest {
         return request
     }
 
+    var mayHaveBody: Bool { httpMethod != "GET" && httpMethod != "HEAD" }
+
     /// The address as errors name it.
     var errorURL: URL { url?.withoutUserInfo ?? .unnamed }
 

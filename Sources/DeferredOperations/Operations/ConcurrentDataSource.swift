@@ -84,6 +84,8 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
         decide(result)
     }
 
+    // Not `execute()` itself with an internal declaration in the superclass: where a subclass of this module and one of
+    // another module both override it, Swift 6.3 calls the former.
     final override func work() {
         do { try execute() } catch { decide(.failure(error)) }
     }

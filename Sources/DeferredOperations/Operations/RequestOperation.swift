@@ -17,8 +17,8 @@ public import Foundation
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     private struct Lifecycle: ~Copyable {
-        /// What has to happen before the operation is finished, apart from the decision.
-        var remaining: Remaining = [.start, .notification]
+        /// What has to happen before the operation is finished.
+        var remaining: Remaining = [.start, .decision, .notification]
         var outcome: Result<Value, any Error>?
         /// Settles the Deferred; nil once a thread does so.
         var resolver: Resolver<Value>?
@@ -109,7 +109,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         didRequest(delivered)
         // Cancelled before it was requested: the Deferred ends at once, and the operation is added for those that
         // depend on it.
-        settle()
+        end([])
         if let manager { manager.schedule(self) } else { enter(queue) }
         return delivered
     }
@@ -159,17 +159,8 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     final func decide(_ outcome: Result<Value, any Error>) -> Bool {
         guard lifecycle.withLock({ $0.decide(outcome) }) else { return false }
         didDecide(outcome)
-        settle()
+        end(.decision)
         return true
-    }
-
-    /// Settles the Deferred, if there are an outcome and a pending Deferred.
-    private func settle() {
-        let (outcome, resolver) = lifecycle.withLock {
-            ($0.outcome, $0.outcome == nil ? nil : $0.resolver.take())
-        }
-        if let outcome, let resolver { resolver.complete(with: outcome) }
-        end(resolver == nil ? [] : .settling)
     }
 
     // MARK: Cancelling
@@ -189,11 +180,8 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         super.cancel()
         lifecycle.withLock { $0.manager }?.requestWasCancelled(self)
         didDecide(cancelled)
-        if stopsNow {
-            stopWork()
-            end(.stopping)
-        }
-        settle()
+        if stopsNow { stopWork() }
+        end(stopsNow ? [.decision, .stopping] : .decision)
     }
 
     /// Cancels the operation, because the Deferred is being cancelled.
@@ -229,14 +217,20 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         end(mustStop ? .stopping : [])
     }
 
-    /// Notes that something has ended, and finishes the operation if that was the last.
+    /// Notes that something has ended. Settles the Deferred once it has been requested and decided, and finishes the
+    /// operation if nothing remains.
     private func end(_ ended: Remaining) {
-        let isLast = lifecycle.withLock { lifecycle in
+        let (outcome, resolver, isLast) = lifecycle.withLock { lifecycle in
             lifecycle.remaining.subtract(ended)
-            guard lifecycle.remaining == .notification, lifecycle.outcome != nil else { return false }
+            let resolver = lifecycle.remaining.contains(.decision) ? nil : lifecycle.resolver.take()
+            let isLast = lifecycle.remaining == .notification
             // No other thread continues after this; `isFinished` itself must change between the two notifications.
-            lifecycle.remaining = []
-            return true
+            if isLast { lifecycle.remaining = [] }
+            return (lifecycle.outcome, resolver, isLast)
+        }
+        if let outcome, let resolver {
+            resolver.complete(with: outcome)
+            return end(.settling)
         }
         guard isLast else { return }
         removeDependencies()
@@ -283,6 +277,8 @@ private struct Remaining: OptionSet {
     static let dispatching = Remaining(rawValue: 16)
     /// A thread has to notify the queue.
     static let notification = Remaining(rawValue: 32)
+    /// The outcome has to be decided, and `didDecide` to return.
+    static let decision = Remaining(rawValue: 64)
 }
 
 /// Dispatches one request's outcome to the dispatcher that was named, and notifies the operation when the work has

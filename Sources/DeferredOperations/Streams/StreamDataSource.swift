@@ -128,14 +128,12 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         buffer.setOnRoom { [weak self] in self?.unpause() }
         state.withLock { $0.calls.take() }?.begin { [weak self] in self?.callsDidEnd($0) }
         try transfer(into: { StreamSink(buffer, for: $0) { [weak self] in self?.resolveHead($0) } }) {
-            Summary(response: $1.response ?? $0, byteCount: $1.byteCount)
+            [self] response, sink in
+            let result = response.map { Summary(response: sink.response ?? $0, byteCount: sink.byteCount) }
+            if case .success(let summary) = result { state.withLock { $0.summary = summary } }
+            end(with: result)
+            return deliversCalls ? nil : try result.get()
         }
-    }
-
-    final override func transferDidEnd(with result: Result<Summary, any Error>) {
-        if case .success(let summary) = result { state.withLock { $0.summary = summary } }
-        end(with: result)
-        if !deliversCalls { super.transferDidEnd(with: result) }
     }
 
     /// The last call has returned, or one has thrown, or there will be none.

@@ -39,7 +39,7 @@ open class JSONDataSource<T: Decodable & Sendable>: TransferDataSource<T>, @unch
     open override func execute() throws {
         try transfer(
             into: { MemorySink($0.adding("application/json", for: "Accept")) },
-            value: { [self] in try decoded($1.data, $0) })
+            value: { [self] in try decoded($1.data, $0.get()) })
     }
 
     private func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> T {

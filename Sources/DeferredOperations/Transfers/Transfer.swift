@@ -92,7 +92,6 @@ final class Transfer: @unchecked Sendable {
     ///   the transfer is stopped.
     func start(requestedAt: Duration?, completion: @escaping @Sendable (Outcome) -> Void) {
         let begun = core.withLock { core -> (options: TransferOptions, silence: Duration?, url: URL)? in
-            run(.start, &core)
             guard core.machine.phase == .preparing else { return nil }
             core.completion = completion
             core.metrics.requestedAt = requestedAt
@@ -100,10 +99,8 @@ final class Transfer: @unchecked Sendable {
             return (core.machine.options, core.machine.silence, core.machine.url)
         }
         guard let (options, silence, url) = begun else { return }
-        if let total = options.totalTimeout {
-            set(1, options.timer, after: total) { $0.handle(.limitPassed(total)) }
-        }
-        if let silence { listen(for: silence, options.timer) }
+        if let total = options.totalTimeout { setTimer(.total(total), options.timer) }
+        if let silence { setTimer(.silence(silence), options.timer) }
         let prepared = Result<URLRequest?, any Error> {
             guard let form = options.uploadForm else { return nil }
             // It is removed when the transfer ends.
@@ -180,28 +177,35 @@ final class Transfer: @unchecked Sendable {
         handle(.completed(failure), of: round)
     }
 
-    /// Has the machine handle an event, and performs its actions. An action that has the machine handle
-    /// another event is the last one.
+    /// Has the machine handle an event, drops what belongs to an earlier round, performs the actions, and asks the sink
+    /// if the machine consults it. An action that has the machine handle another event is the last one.
     private func run(_ event: Machine.Event, of round: Int? = nil, _ core: inout Core) {
-        for action in core.machine.handle(event, of: round) { perform(action, &core) }
-    }
-
-    private func perform(_ action: Machine.Action, _ core: inout Core) {
-        switch action {
-        case .deliver(let data):
-            attempt(&core) { if try $0.sink.receive(data) { run(.full, &$0) } }
-            reportProgress(&core)
-        case .stage(let data): attempt(&core) { try $0.stage.append(data) }
-        case .consult(let question):
-            let reply: Machine.Reply
-            do { reply = try core.sink.reply(to: question) } catch { reply = .failed(error) }
-            run(.sinkReplied(reply), &core)
-        case .send(let request): send(request, &core)
-        case .drop:
+        let previous = core.machine.round
+        let actions = core.machine.handle(event, of: round)
+        if core.machine.round != previous {
             core.stage.removeAll()
             core.heldHead = nil
             if let task = core.task.take() { session.control.async { task.cancel() } }
             if let question = core.question.take() { DispatchQueue.global().async { question.cancel() } }
+        }
+        for action in actions {
+            do { try perform(action, &core) } catch { run(.failed(error), &core) }
+        }
+        guard case .consulting(let question) = core.machine.state else { return }
+        let reply: Machine.Reply
+        do { reply = try core.sink.reply(to: question) } catch { reply = .failed(error) }
+        run(.sinkReplied(reply), &core)
+    }
+
+    /// Performs an action. What this throws is a failure of the transfer.
+    private func perform(_ action: Machine.Action, _ core: inout Core) throws {
+        switch action {
+        case .deliver(let data):
+            reportProgress(&core)
+            if try core.sink.receive(data) { run(.full, &core) }
+        case .stage(let data): try core.stage.append(data)
+        case .send(let request): send(request, nil, core.machine.round)
+        case .openBody(let request): openBody(of: request, &core)
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
         case .suspend: if let task = core.task { session.control.async { task.suspend() } }
         case .resume: if let task = core.task { session.control.async { task.resume() } }
@@ -223,19 +227,16 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Runs `body`. What it throws is a failure of the transfer.
-    private func attempt(_ core: inout Core, _ body: (inout Core) throws -> Void) {
-        do { try body(&core) } catch { run(.failed(error), &core) }
-    }
-
     /// Passes what is staged to the sink, on the transfer's queue, one piece after another: a cancel waits for one of
     /// them at most.
     private func flush(_ round: Int) {
         let isMore = inRound(round) { core in
-            attempt(&core) { core in
+            do {
                 let pieces = try core.stage.take()
                 for piece in pieces ?? [] { _ = try core.sink.receive(piece) }
                 if pieces == nil { run(.flushed, &core) }
+            } catch {
+                run(.failed(error), &core)
             }
             return core.machine.phase == .flushing
         }
@@ -262,16 +263,12 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Tasks
 
-    /// Sends a request. A body that is a stream or a file is made, opened and checked on the transfer's queue: a stream
-    /// may be of a class of the user's, and a file may have gone since the first request.
-    private func send(_ request: URLRequest, _ core: inout Core) {
+    /// Makes, opens and checks a body that is a stream or a file, and sends the request. On the transfer's queue: a
+    /// stream may be of a class of the user's, and a file may have gone since the first request.
+    private func openBody(of request: URLRequest, _ core: inout Core) {
         let (round, options) = (core.machine.round, core.machine.options)
-        let hasBody = request.httpMethod != "GET" && request.httpMethod != "HEAD"
-        let make = hasBody ? options.makeBodyStream : nil
-        let file = hasBody ? core.form?.subject ?? options.uploadFile : nil
-        guard make != nil || request.httpBodyStream != nil || file != nil else {
-            return begin(request, nil, round)
-        }
+        let make = request.mayHaveBody ? options.makeBodyStream : nil
+        let file = request.mayHaveBody ? core.form?.subject ?? options.uploadFile : nil
         queue.async { [self] in
             do {
                 try file?.checkUpload(to: request.errorURL)
@@ -279,7 +276,7 @@ final class Transfer: @unchecked Sendable {
                 if let make { request.httpBodyStream = try make() }
                 let sentBefore = self.core.withLock { $0.sentStreams }
                 try request.openBodyStream(unlessIn: sentBefore)
-                begin(request, file, round)
+                send(request, file, round)
             } catch {
                 handle(.returned(.failure(error)), of: round)
             }
@@ -287,7 +284,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// Makes the task and starts it, on the session's queue.
-    private func begin(_ request: URLRequest, _ file: URL?, _ round: Int) {
+    private func send(_ request: URLRequest, _ file: URL?, _ round: Int) {
         session.control.async { [self] in
             var request = request
             request.timeoutInterval = TransferSession.foundationTimeout
@@ -336,20 +333,20 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Time
 
-    private func listen(for silence: Duration, _ timer: any DelayedDispatcher) {
-        set(0, timer, after: silence / Machine.silenceTicks) { transfer in
-            transfer.handle(.tick(isHeldUp: transfer.session.delayedCalls.withLock { $0 > 0 }))
-            if !transfer.hasEnded { transfer.listen(for: silence, timer) }
+    /// Sets the timer of a limit, or of the next tick of the silence, unless the transfer has ended meanwhile. Timers
+    /// are the user's: what is cancelled or released, is so without the lock.
+    private func setTimer(_ limit: DataSourceError.TimeLimit, _ dispatcher: any DelayedDispatcher) {
+        let (index, delay) =
+            switch limit {
+            case .silence(let time): (0, time / Machine.silenceTicks)
+            case .total(let time): (1, time)
+            }
+        let timer = dispatcher.dispatch(after: delay) { [weak self] in
+            guard let self else { return }
+            if case .total(let time) = limit { return handle(.limitPassed(time)) }
+            handle(.tick(isHeldUp: session.delayedCalls.withLock { $0 > 0 }))
+            if !hasEnded { setTimer(limit, dispatcher) }
         }
-    }
-
-    /// Sets a timer in place of another, unless the transfer has ended meanwhile. Both are the user's: what
-    /// is cancelled or released, is so without the lock.
-    private func set(
-        _ index: Int, _ dispatcher: any DelayedDispatcher, after delay: Duration,
-        _ action: @escaping @Sendable (Transfer) -> Void
-    ) {
-        let timer = dispatcher.dispatch(after: delay) { [weak self] in if let self { action(self) } }
         let (isWanted, _) = core.withLock { core -> (Bool, (any DelayedWork)?) in
             if core.machine.hasEnded { return (false, nil) }
             defer { core.timers[index] = timer }

@@ -15,7 +15,7 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
     /// The options of the transfer.
     public let options: TransferOptions
     let session: TransferSession
-    /// The transfer while there is one, and its metrics after that.
+    /// The transfer until the outcome is decided, and its metrics after that.
     private let current = Locked<(transfer: Transfer?, metrics: TransferMetrics)>((nil, .init()))
 
     init(_ request: URLRequest, options: TransferOptions, session: TransferSession) {
@@ -36,51 +36,41 @@ open class TransferDataSource<Value: Sendable>: ConcurrentDataSource<Value>, @un
 
     final override var host: String? { urlRequest.url?.host?.lowercased() }
 
+    /// Releases the transfer, perhaps while ``execute()`` is running. Stops it, and removes what it has written, unless
+    /// it has succeeded.
     override func didDecide(_ outcome: Result<Value, any Error>) {
+        guard let transfer = current.withLock({ $0.transfer }) else { return }
         // A success of a subclass's own needs no transfer. One of the transfer's may have put a file into place.
-        if case .success = outcome, current.withLock({ $0.transfer })?.isOver == true { return }
-        stopTransfer()
-    }
-
-    /// Stops the transfer, perhaps while ``execute()`` is running, and removes what it has written.
-    private func stopTransfer() {
-        guard let stopped = current.withLock({ $0.transfer }) else { return }
-        stopped.end(by: .stop)
-        forget(stopped)
+        let isNeeded = if case .success = outcome { transfer.isOver } else { false }
+        if !isNeeded { transfer.end(by: .stop) }
+        let metrics = transfer.metrics
+        current.withLock { $0 = (nil, metrics) }
     }
 
     /// Starts a transfer into the sink that `sink` returns, and ends the operation with what `value` returns or throws.
     ///
     /// - Parameters:
     ///   - sink: Receives the request that is sent.
-    ///   - value: Runs on the transfer's queue.
+    ///   - value: Receives the outcome of the transfer, on its queue. Returns nil if the operation ends later.
     /// - Throws: ``DataSourceError/invalidRequest(_:reason:)`` if the request can't be sent, or not by this session.
     final func transfer<Sink: TransferSink>(
         into sink: (URLRequest) throws -> Sink,
-        value: @escaping @Sendable (HTTPURLResponse, Sink) throws -> Value
+        value: @escaping @Sendable (Result<HTTPURLResponse, any Error>, Sink) throws -> Value?
     ) throws {
         let request = try urlRequest.checked(options, session)
         let sink = try sink(request)
         let transfer = Transfer(request, options, session, into: sink)
         current.withLock { $0.transfer = transfer }
-        // An outcome decided before this line is noticed here; a later one finds the transfer.
-        if isDecided { return stopTransfer() }
+        // An outcome decided before this line is noticed here; `didDecide` of a later one finds the transfer.
+        if isDecided { return current.withLock { $0.transfer = nil } }
         transfer.start(requestedAt: requestedAt) { [self] result in
-            // `current` is cleared after the outcome is delivered: a cancel before that finds a transfer to stop.
-            transferDidEnd(with: Result { try value(try result.get(), sink) })
-            forget(transfer)
+            // A file may be in place: if the operation is cancelled in this very moment, `didDecide` removes it.
+            do {
+                if let value = try value(result, sink) { decide(.success(value)) }
+            } catch {
+                decide(.failure(error))
+            }
         }
-    }
-
-    /// Ends the operation, with what the transfer has ended with.
-    func transferDidEnd(with result: Result<Value, any Error>) {
-        // A file may be in place: it is removed if the operation was cancelled in the very moment.
-        if !finish(with: result) { stopTransfer() }
-    }
-
-    private func forget(_ transfer: Transfer) {
-        let metrics = transfer.metrics
-        current.withLock { $0 = (nil, metrics) }
     }
 
     /// Continues a transfer that has paused.

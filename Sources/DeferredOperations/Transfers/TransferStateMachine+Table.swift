@@ -23,7 +23,6 @@ extension TransferStateMachine {
     }
 
     enum Event {
-        case start
         /// A closure of the user's has returned, or the form has been written. A value is the next request; nil where
         /// none was asked for, or if the user declines.
         indirect case returned(Result<URLRequest?, any Error>)
@@ -56,25 +55,24 @@ extension TransferStateMachine {
     /// States without what is known in them.
     struct Phases: OptionSet {
         let rawValue: UInt16
-        static let idle = Phases(rawValue: 1)
-        /// A form is being written. No request has been sent.
-        static let preparing = Phases(rawValue: 1 << 1)
-        static let consulting = Phases(rawValue: 1 << 2)
+        /// Made, and not started, or a form is being written. No request has been sent.
+        static let preparing = Phases(rawValue: 1)
+        static let consulting = Phases(rawValue: 1 << 1)
         /// A request has been sent, or its body is being made.
-        static let requesting = Phases(rawValue: 1 << 3)
+        static let requesting = Phases(rawValue: 1 << 2)
         /// `validateResponse` is running. The body is kept apart.
-        static let staging = Phases(rawValue: 1 << 4)
+        static let staging = Phases(rawValue: 1 << 3)
         /// The answer has been accepted. What was kept apart is being passed to the sink, in front of what arrives.
-        static let flushing = Phases(rawValue: 1 << 5)
-        static let receiving = Phases(rawValue: 1 << 6)
+        static let flushing = Phases(rawValue: 1 << 4)
+        static let receiving = Phases(rawValue: 1 << 5)
         /// The body is not wanted. Its first bytes may become part of an error.
-        static let sampling = Phases(rawValue: 1 << 7)
+        static let sampling = Phases(rawValue: 1 << 6)
         /// The sink is full.
-        static let paused = Phases(rawValue: 1 << 8)
-        static let asking = Phases(rawValue: 1 << 9)
-        static let verifying = Phases(rawValue: 1 << 10)
-        static let ending = Phases(rawValue: 1 << 11)
-        static let over = Phases(rawValue: 1 << 12)
+        static let paused = Phases(rawValue: 1 << 7)
+        static let asking = Phases(rawValue: 1 << 8)
+        static let verifying = Phases(rawValue: 1 << 9)
+        static let ending = Phases(rawValue: 1 << 10)
+        static let over = Phases(rawValue: 1 << 11)
 
         /// An answer's body is arriving.
         static let answering: Phases = [.staging, .flushing, .receiving, .paused, .sampling]
@@ -87,7 +85,6 @@ extension TransferStateMachine {
     /// What comes from a task or a closure is of the present round: its earlier events are dropped before.
     static func targets(of event: Event, in phase: Phases) -> Phases? {
         switch event {
-        case .start: phase == .idle ? .preparing : phase == .over ? .ignored : nil
         case .returned where phase == .asking: [.requesting, .consulting, .ending]
         case .returned where [.preparing, .verifying].contains(phase): [.consulting, .ending]
         case .returned: phase == .requesting ? .ending : phase == .staging ? .consulting : nil
@@ -116,7 +113,7 @@ extension TransferStateMachine {
             phase == .requesting || phase == .asking || phase.isSubset(of: .answering)
                 ? [phase, .consulting] : unlessEnded(phase)
         case .limitPassed:
-            [.idle, .consulting].contains(phase) ? nil : phase.isSubset(of: .ended) ? .ignored : .ending
+            phase == .consulting ? nil : phase.isSubset(of: .ended) ? .ignored : .ending
         case .stop: phase == .consulting ? nil : .over
         case .concluded: phase == .ending ? .over : phase == .over ? .ignored : nil
         }

@@ -9,15 +9,14 @@ internal import Foundation
 /// Documentation/Transfers.md has the diagram, which is generated from it.
 ///
 /// - A *round* is one task, or one call of a closure of the user's. Whatever replaces it begins another
-///   round; events of an earlier one are dropped.
-/// - A *consultation* of the sink is answered before any other event.
+///   round; what belongs to an earlier one is cancelled, and its events are dropped.
+/// - In the state `consulting`, the next event is the reply of the sink.
 /// - Redirects and challenges are counted from the last request that the library made of its own accord (O7).
 struct TransferStateMachine: ~Copyable {
     enum Action {
-        case consult(Question)
         case send(URLRequest)
-        /// Cancel the task, and what a closure of the user's has returned.
-        case drop
+        /// Open or make the body of the request, a stream or a file, and send that.
+        case openBody(URLRequest)
         case stage(Data)
         case flush
         case deliver(Data)
@@ -35,7 +34,8 @@ struct TransferStateMachine: ~Copyable {
         case discard
     }
 
-    private(set) var state = State.plain(.idle)
+    private(set) var state = State.plain(.preparing)
+    /// Increased by what replaces a task, or a call of a closure.
     private(set) var round = 0
     private(set) var request: URLRequest
     private(set) var answer: Answer?
@@ -103,13 +103,14 @@ struct TransferStateMachine: ~Copyable {
     /// Takes an event. What this throws is a failure of the transfer.
     private mutating func step(_ event: Event) throws {
         switch event {
-        case .start: state = .plain(.preparing)
         case .returned(let result): try use(result)
         case .failed(let error): throw error
         case .sinkReplied(let reply):
             if case .consulting(let question) = state { try use(reply, to: question) }
         case .head(let response): try take(response)
-        case .bytes(let data): try take(data)
+        case .bytes(let data):
+            wasHeard = true
+            if phase == .sampling { try sample(data) } else { try take(data) }
         case .sent(let byteCount):
             wasHeard = true
             progress.sent = byteCount
@@ -121,15 +122,15 @@ struct TransferStateMachine: ~Copyable {
             try accept()
         case .full:
             state = .plain(.paused)
-            if suspendsTasks { actions.append(.suspend) } else { replaceRound() }
-        case .room where !suspendsTasks: consult(.completed)
+            if suspendsTasks { actions.append(.suspend) } else { round += 1 }
+        case .room where !suspendsTasks: state = .consulting(.completed)
         case .room:
             state = .plain(.receiving)
             actions.append(.resume)
         case .tick(let isHeldUp): try countSilence(isHeldUp)
         case .limitPassed(let limit): end(.failure(DataSourceError.timedOut(url, .total(limit))))
         case .stop:
-            replaceRound()
+            round += 1
             state = .plain(.over)
             actions.append(.discard)
         case .concluded:
@@ -141,32 +142,24 @@ struct TransferStateMachine: ~Copyable {
 
     // MARK: Requests
 
-    private mutating func replaceRound() {
-        round += 1
-        actions.append(.drop)
-    }
-
     private mutating func send(_ request: URLRequest) {
-        replaceRound()
+        round += 1
         self.request = request
         answer = nil
         silentTicks = 0
         state = .plain(.requesting)
-        actions.append(.send(request))
-    }
-
-    private mutating func consult(_ question: Question) {
-        state = .consulting(question)
-        actions.append(.consult(question))
+        let hasBody = options.uploadFile != nil || options.uploadForm != nil || options.makeBodyStream != nil
+        let opensBody = request.httpBodyStream != nil || hasBody && request.mayHaveBody
+        actions.append(opensBody ? .openBody(request) : .send(request))
     }
 
     private mutating func fail(_ error: any Error, _ cause: FailureCause = .transfer) {
-        replaceRound()
-        consult(.failed(error, cause))
+        round += 1
+        state = .consulting(.failed(error, cause))
     }
 
     private mutating func end(_ result: Result<HTTPURLResponse, any Error>) {
-        replaceRound()
+        round += 1
         state = .ending(result)
         actions.append(.conclude(result))
     }
@@ -201,7 +194,7 @@ struct TransferStateMachine: ~Copyable {
             state = .plain(.flushing)
             actions.append(.flush)
         case (.completed, .verify(let check)), (.unsatisfiable, .verify(let check)):
-            replaceRound()
+            round += 1
             state = .plain(.verifying)
             call(check)
         case (.completed, .complete), (.unsatisfiable, .complete): try succeed()
@@ -233,13 +226,13 @@ struct TransferStateMachine: ~Copyable {
         guard isAccepted(response.statusCode), response.statusCode != 304 else {
             return state = .plain(.sampling)
         }
-        answer.part = try answer.response.checkedPart(askedBy: request)
+        if response.statusCode == 206 { answer.part = try answer.response.checkedPart(askedBy: request) }
         answer.announced = try answer.part?.byteCount ?? answer.response.announcedLength(for: request)
         try checkLimit(answer.announced ?? 0)
         // Anything but a 206 that comes in place of the rest is another answer.
         let validate = hasAccepted && response.statusCode == 206 ? nil : options.validateResponse
         answer.isStaged = validate != nil
-        guard let validate else { return consult(.begin(answer)) }
+        guard let validate else { return state = .consulting(.begin(answer)) }
         state = .plain(.staging)
         call { [response = answer.response] in try validate(response) }
     }
@@ -252,20 +245,8 @@ struct TransferStateMachine: ~Copyable {
             })
     }
 
-    private mutating func take(_ data: Data) throws {
-        wasHeard = true
-        if phase != .sampling {
-            try count(data)
-            return actions.append([.staging, .flushing].contains(phase) ? .stage(data) : .deliver(data))
-        }
-        guard var answer else { return }
-        answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
-        self.answer = answer
-        if answer.sample.count >= options.errorByteCount { try endSample(answer) }
-    }
-
-    /// Counts a piece of the body.
-    private mutating func count(_ data: Data) throws(DataSourceError) {
+    /// Counts a piece of the body, and passes it on.
+    private mutating func take(_ data: Data) throws(DataSourceError) {
         let byteCount = Int64(data.count)
         answer?.received += byteCount
         received += byteCount
@@ -276,6 +257,7 @@ struct TransferStateMachine: ~Copyable {
         if let announced = answer?.announced, whole > announced {
             throw .malformedResponse(url, reason: "a body of more than \(announced) bytes")
         }
+        actions.append(isStaging || phase == .flushing ? .stage(data) : .deliver(data))
     }
 
     private func checkLimit(_ byteCount: Int64) throws(DataSourceError) {
@@ -291,7 +273,7 @@ struct TransferStateMachine: ~Copyable {
         case .requesting: throw failure ?? DataSourceError.malformedResponse(url, reason: "no status")
         default:
             if let failure { throw failure }
-            consult(.completed)
+            state = .consulting(.completed)
         }
     }
 
@@ -310,9 +292,17 @@ struct TransferStateMachine: ~Copyable {
 
     // MARK: Answers that are not the one wanted
 
+    /// Keeps the first bytes of the body.
+    private mutating func sample(_ data: Data) throws {
+        guard var answer else { return }
+        answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
+        self.answer = answer
+        if answer.sample.count >= options.errorByteCount { try endSample(answer) }
+    }
+
     private mutating func endSample(_ answer: Answer) throws {
         let response = answer.response
-        if isAccepted(response.statusCode) { return consult(.completed) }
+        if isAccepted(response.statusCode) { return state = .consulting(.completed) }
         let failure = DataSourceError.status(.init(response, url: url, body: answer.sample))
         if let next = try request.redirected(by: response) {
             guard let onRedirect = options.onRedirect else { return try follow(next) }
@@ -328,15 +318,15 @@ struct TransferStateMachine: ~Copyable {
                 request: request, response: response, attempt: challengeCount)
             return ask(.credentials, orElse: failure) { try onChallenge(challenge) }
         }
-        if response.statusCode == 416 { return consult(.unsatisfiable(response, orElse: failure)) }
-        throw failure
+        guard response.statusCode == 416 else { throw failure }
+        state = .consulting(.unsatisfiable(response, orElse: failure))
     }
 
     private mutating func ask(
         _ decision: Decision, orElse failure: DataSourceError,
         _ question: @escaping @Sendable () throws -> Deferred<URLRequest?>
     ) {
-        replaceRound()
+        round += 1
         state = .asking(decision, orElse: failure)
         actions.append(.call(question))
     }
@@ -346,8 +336,8 @@ struct TransferStateMachine: ~Copyable {
         case (.plain(.staging), .failure(let error)): fail(error, .refusal)
         case (.plain(.verifying), .failure(let error)): fail(error, .verification)
         case (_, .failure(let error)): end(.failure(error))
-        case (.plain(.preparing), _): consult(.prepare)
-        case (.plain(.staging), _): if let answer { consult(.begin(answer)) }
+        case (.plain(.preparing), _): state = .consulting(.prepare)
+        case (.plain(.staging), _): if let answer { state = .consulting(.begin(answer)) }
         case (.asking(_, let failure), .success(nil)): throw failure
         case (.asking(let decision, _), .success(let next?)):
             if decision == .redirect, next.url?.isHTTP != true || next.url?.host?.isEmpty != false {

@@ -45,6 +45,6 @@ open class URLDataSource: TransferDataSource<URLDataSource.Response>, @unchecked
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
     open override func execute() throws {
-        try transfer(into: { MemorySink($0) }) { Response(data: $1.data, response: $0) }
+        try transfer(into: { MemorySink($0) }) { try Response(data: $1.data, response: $0.get()) }
     }
 }
