@@ -162,7 +162,7 @@ extension ObjectClass {
 
     /// The bodies 0 and 1 are a list's and end at once; 2 and 3 are another's and end with the call `end`.
     static let remaining = ObjectClass(
-        name: "remaining", calls: ["release", "end", "cancelFirst", "cancelSecond", "run"],
+        name: "remaining", calls: ["release", "end", "cancelFirst", "cancelSecond"],
         // Of two threads that release the lock, one does it, and the other does not wait for that.
         exclusive: ["release", "end"],
         // Each body, and what follows from its end: others may come between.
@@ -170,7 +170,6 @@ extension ObjectClass {
             "release": ["release", "next", "next", "next", "next", "next", "rest"],
             "end": ["end", "next", "next", "rest"],
             "cancelFirst": ["cancelFirst", "next", "rest"], "cancelSecond": ["cancelSecond", "next", "rest"],
-            "run": ["run", "rest"],
         ],
         finerStep: "next",
         make: {
