@@ -135,7 +135,7 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
 extension DownloadDataSource {
     /// Removes the part files that processes which were killed have left beside `destinations`.
     ///
-    /// A process removes those of its own downloads. Where it is killed, or stopped by the fault that
+    /// A process removes those of its own downloads. Where it is killed, or stopped by a fault that
     /// <doc:FoundationOnLinux> describes, they stay, unless this is called for the same destinations at its
     /// next start. What another process is writing stays, and so does the part file of a download that
     /// ``DownloadOptions/resumes``, which the next one continues. Reads each folder once, on the calling
