@@ -78,7 +78,8 @@ struct Run: Sendable {
     private func write(_ text: String, to path: String) -> Bool {
         do {
             if FileKind(path).isStream {
-                let stream = try OutputDescriptor.opening(path, unless: { false })
+                let stream = try OutputDescriptor.opening(
+                    path, unless: { OutputDescriptor.hasStoppedWaiting })
                 defer { stream.close() }
                 try stream.write(text)
             } else {

@@ -68,13 +68,29 @@ struct InterruptTests: ProgramSuite {
         #expect(Pattern.matches(try #require(fetch.contents("r")), at: 0))
     }
 
+    /// The output for these fills a pipe that is not read.
+    private let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
+
+    @Test("Ctrl-C ends the program also while nobody reads its output", arguments: 0..<3)
+    func unread(_ form: Int) async throws {
+        let arguments = form == 0 ? ["-o", "-", server.url("/big.bin")] : ["--json", "--input", "-"]
+        let program = try fetch.start(
+            arguments, input: form == 0 ? nil : noise + "\n" + server.url("/stalls"),
+            output: form == 2 ? .kept : .unreadPipe, errors: form == 2 ? .unreadPipe : .kept)
+        await server.waitForRequests(seen: 1)
+        if form == 0 { await server.waitUntilIdle() }
+        program.send(SIGINT)
+        let outcome = await program.outcome
+        #expect(outcome.status == 130 && !outcome.wasKilled && fetch.files().isEmpty)
+    }
+
     @Test("A second Ctrl-C kills the program if the first one could not end it")
     func second() async throws {
-        // Its output fills a pipe that is not read, so that it cannot end. `/stalls` is begun when all of
-        // that output is waiting to be written.
-        let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
+        // As long as it waits for a reader, it cannot end. `/stalls` is begun when all of the output is waiting to be
+        // written.
         let program = try fetch.start(
-            ["--input", "-"], input: noise + "\n" + server.url("/stalls"), errors: .unreadPipe)
+            ["--input", "-"], input: noise + "\n" + server.url("/stalls"), errors: .unreadPipe,
+            environment: ["FETCH_REPEAT_SECONDS": "3600"])
         await server.waitForRequests(underWay: 1)
         program.send(SIGINT)
         await server.waitUntilDisconnected()
@@ -98,15 +114,6 @@ struct InterruptTests: ProgramSuite {
         let outcome = await program.outcome
         #expect(outcome.status == 130 && !outcome.wasKilled)
         #expect(fetch.files().isEmpty)
-    }
-
-    @Test("Ctrl-C ends '-o -' also while standard output is not read")
-    func blockedOutput() async throws {
-        let program = try fetch.start(["-o", "-", server.url("/big.bin")], output: .unreadPipe)
-        await server.waitForRequests(seen: 1)
-        await server.waitUntilIdle()
-        program.send(SIGINT)
-        #expect(await program.outcome.status == 130)
     }
 
     @Test("Standard output without a reader ends '-o -' and --json with one line and exit status 1")
