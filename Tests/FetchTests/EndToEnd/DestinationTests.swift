@@ -135,8 +135,10 @@ struct DestinationTests: ProgramSuite {
         // Linux cuts the names of Dispatch's threads ("oot.default-qos"); those in the trace are readable.
         #expect(!text.contains("\"oot."))
         try await fetch.run(
-            option, "no/side", "-d", "x", url("/a.txt"), status: 1,
-            saying: "fetch: no/side: no such file or directory")
+            option, "no/side", "-d", "x", url("/a.txt"), status: 2,
+            saying: "fetch: 'no/side' for \(option) is in no folder")
+        try await fetch.run(option, "new/sub/side", "-d", "new/sub/x", url("/a.txt"), status: 0)
+        #expect(fetch.files("new/sub") == ["side", "x"])
     }
 
     @Test("Two outputs to one file are an error, before anything is fetched")
