@@ -360,7 +360,8 @@ struct TransferStateMachineTests {
             (302, ["Location": "ftp://me:secret@other/x"]), (302, ["Location": "HTTP:me:secret@other"]),
             (302, ["Location": "ftp:me:secret@other"]), (302, ["Location": "http:///me:secret@other/"]),
             (302, ["Location": "http://me:secret/x@other/"]), (302, ["Location": "/it"]), (200, [:]),
-            (302, ["Location": "http://other/, http://me:secret@other/"]),
+            (302, ["Location": "/x, http://me:secret@other/"]),
+            (302, ["Location": "/x, http:me:secret@other/"]),
         ] {
             var simulation = Simulation.started(
                 request, TransferOptions(maximumRedirectCount: 0), into: MemorySink(request))

@@ -11,7 +11,7 @@ extension URLRequest {
             let location = response.value(forHTTPHeaderField: "Location"), !location.isEmpty
         else { return nil }
         let others = location.components(separatedBy: ", ").dropFirst()
-        if others.contains(where: { $0.contains("://") || $0.hasPrefix("/") }) {
+        if others.contains(where: { $0.contains(":") || $0.hasPrefix("/") }) {
             throw .malformedResponse(from.withoutUserInfo, reason: "more than one Location")
         }
         // The part after # is the client's own and stays, unless the server sends another.

@@ -354,9 +354,7 @@ struct TransferStateMachine: ~Copyable {
 
     private mutating func follow(_ next: URLRequest) throws(DataSourceError) {
         let limit = options.maximumRedirectCount
-        guard redirectCount < limit else {
-            throw .tooManyRedirects(url, count: limit, last: next.errorURL)
-        }
+        guard redirectCount < limit else { throw .tooManyRedirects(url, count: limit, last: next.errorURL) }
         redirectCount += 1
         send(next)
     }
