@@ -58,16 +58,6 @@ struct DestinationTests: ProgramSuite {
         #expect(kind("pipe") == S_IFIFO && kind("link") == S_IFLNK && fetch.files() == ["link", "pipe"])
     }
 
-    @Test("Ctrl-C ends the wait for the reader of a named pipe")
-    func interruptedPipe() async throws {
-        try fetch.makePipe("pipe")
-        let program = try fetch.start(["-o", "pipe", url("/a.txt")])
-        await server.waitForRequests(seen: 1)
-        await server.waitUntilIdle()
-        program.send(SIGINT)
-        #expect(await program.outcome.status == 130)
-    }
-
     #if os(Linux)
     // Creating a device takes rights that most test runs do not have.
     @Test("A device is written to and stays, for -o, the waterfall and the trace")

@@ -71,17 +71,22 @@ struct InterruptTests: ProgramSuite {
     /// The output for these fills a pipe that is not read.
     private let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
 
-    @Test("Ctrl-C ends the program also while nobody reads its output", arguments: 0..<3)
-    func unread(_ form: Int) async throws {
-        let arguments = form == 0 ? ["-o", "-", server.url("/big.bin")] : ["--json", "--input", "-"]
+    @Test(
+        "Ctrl-C ends the program also while nobody reads its output",
+        arguments: [
+            (["-o", "-"], "/big.bin"), (["-o", "pipe"], "/big.bin"), (["--waterfall", "pipe"], "/stalls"),
+            (["--json"], ""), ([], ""),
+        ])
+    func unread(_ options: [String], _ path: String) async throws {
+        try fetch.makePipe("pipe")
         let program = try fetch.start(
-            arguments, input: form == 0 ? nil : noise + "\n" + server.url("/stalls"),
-            output: form == 2 ? .kept : .unreadPipe, errors: form == 2 ? .unreadPipe : .kept)
+            options + ["--input", "-"], input: path.isEmpty ? noise + "\n" + url("/stalls") : url(path),
+            output: options.isEmpty ? .kept : .unreadPipe, errors: options.isEmpty ? .unreadPipe : .kept)
         await server.waitForRequests(seen: 1)
-        if form == 0 { await server.waitUntilIdle() }
+        if path == "/big.bin" { await server.waitUntilIdle() }
         program.send(SIGINT)
         let outcome = await program.outcome
-        #expect(outcome.status == 130 && !outcome.wasKilled && fetch.files().isEmpty)
+        #expect(outcome.status == 130 && !outcome.wasKilled && fetch.files() == ["pipe"], "\(outcome.errors)")
     }
 
     @Test("A second Ctrl-C kills the program if the first one could not end it")
