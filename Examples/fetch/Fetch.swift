@@ -15,6 +15,7 @@ enum Fetch {
 
     private static func exitStatus() async -> CInt {
         do throws(UsageError) {
+            try checkEncoding()
             let options = try Options(parsing: CommandLine.arguments.dropFirst())
             switch options.action {
             case .help: try? OutputDescriptor.standardOutput.write(Help.text)
@@ -25,6 +26,18 @@ enum Fetch {
         } catch {
             try? OutputDescriptor.standardError.write("\(error)\n")
             return 2
+        }
+    }
+
+    /// Throws if an argument is not UTF-8: in `CommandLine.arguments`, it would be another one.
+    private static func checkEncoding() throws(UsageError) {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = CommandLine.unsafeArgv[index] else { return }
+            if String(validatingCString: argument) == nil {
+                throw UsageError(
+                    problem: "argument \(index) is not UTF-8",
+                    hint: "a name in another encoding cannot be used")
+            }
         }
     }
 }

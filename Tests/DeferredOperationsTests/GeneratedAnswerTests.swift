@@ -6,7 +6,7 @@ import Testing
 
 /// A thousand generated answers of a real server: statuses, headers, lengths, chunks, parts and redirects at random.
 ///
-/// None closes the connection within its headers, or has trailers: see "Known faults of Foundation on Linux".
+/// None is of those that stop the process: see "Known faults of Foundation on Linux".
 @Suite(.timeLimit(.minutes(5)))
 struct GeneratedAnswerTests {
     /// What a server sends, and what a client may make of it.

@@ -181,6 +181,7 @@ struct OperationCancellingTests {
     func closureStop() {
         let (calls, kept) = (Observations<String>(), Observations<Resolver<Int>>())
         let started = DispatchSemaphore(value: 0)
+        let line = #line + 1
         let source = ConcurrentDataSource<Int>(stop: { calls.note("stop") }) { resolver in
             kept.note(resolver)
             started.signal()
@@ -191,6 +192,11 @@ struct OperationCancellingTests {
         queue.finishAll()
         #expect(calls.all == ["stop"] && kept.all[0].isCancelled)
         expectCancelled(request)
+        // The first result after a cancel is dropped, and another reported, with the place of the source.
+        DeferredDiagnostics.withHandler({ calls.note("\($0)") }) { for _ in 0..<2 { kept.all[0].resolve(1) } }
+        #expect(
+            calls.all.count == 2 && calls.all[1].contains("OperationCancellingTests.swift:\(line)"),
+            "\(calls.all)")
     }
 
     // MARK: After its outcome

@@ -170,6 +170,7 @@ struct PartFileTests {
         #expect(throws: (any Error).self) { try begin() }
         try fixture.write("beginning")
         #expect(throws: CancellationError.self) { try begin(unless: { true }) }
+        #expect(throws: DataSourceError.self) { try begin(validator: "\"a\"\r\n") }
         #expect(fixture.names == ["it"])
     }
 }

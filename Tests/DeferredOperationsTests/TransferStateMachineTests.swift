@@ -32,6 +32,7 @@ struct TransferStateMachineTests {
         [
             (nil, ["Content-Length": "5"], 5, "200"), (nil, ["Content-Length": "5, 5"], 5, "200"),
             (nil, ["Content-Length": "5,5"], 5, "200"), (nil, ["Content-Length": ""], 5, "200"),
+            (nil, ["Transfer-Encoding": "gzip, chunked"], 5, "a Transfer-Encoding of gzip, chunked"),
             (nil, ["Content-Length": "5"], 6, "a body of more than 5 bytes"),
             (nil, ["Content-Length": "5"], 4, "truncated: 4 of 5 bytes"),
             ("bytes=100-299", ["Content-Range": "bytes 100-299/1000"], 200, "206"),
@@ -359,12 +360,37 @@ struct TransferStateMachineTests {
             (302, ["Location": "ftp://me:secret@other/x"]), (302, ["Location": "HTTP:me:secret@other"]),
             (302, ["Location": "ftp:me:secret@other"]), (302, ["Location": "http:///me:secret@other/"]),
             (302, ["Location": "http://me:secret/x@other/"]), (302, ["Location": "/it"]), (200, [:]),
+            (302, ["Location": "/x, http://me:secret@other/"]),
+            (302, ["Location": "/x, http:me:secret@other/"]),
         ] {
             var simulation = Simulation.started(
                 request, TransferOptions(maximumRedirectCount: 0), into: MemorySink(request))
             simulation.handle(.head(.of(address, status, headers)), .completed(nil))
             let text = String(reflecting: simulation.conclude())
             #expect(text != "nil" && !text.contains("secret"), "\(text)")
+        }
+    }
+
+    @Test("O9: nor does one that a user makes, a redirect or a challenge, however it is shown")
+    func passwordsOfUsers() {
+        let url = URL(string: "http://me:secret@example.org/it")!
+        let request = URLRequest(url: url)
+        let response = HTTPURLResponse.of("\(url)", 302, ["Location": "\(url)"])
+        let shown: [any CustomStringConvertible] = [
+            DataSourceError.checksumMismatch(url, expected: "a", actual: "b"),
+            DataSourceError.destinationExists(url),
+            DataSourceError.cannotConnect(url, reason: "no '\(url)'"),
+            DataSourceError.StatusFailure(response, url: url),
+            DataSourceError.invalidRedirect(url, location: "http://other/, \(url)"),
+            DataSourceError.tooManyRedirects(url, count: 1, last: url),
+            TransferRedirect(request: request, response: response, next: request),
+            AuthenticationChallenge(request: request, response: response),
+        ]
+        let texts = shown.flatMap {
+            ["\($0)", String(reflecting: $0), ($0 as? any Error)?.localizedDescription ?? "\($0)"]
+        }
+        for text in texts {
+            #expect(text.contains("http://example.org/it") && !text.contains("secret"), "\(text)")
         }
     }
 }

@@ -9,15 +9,6 @@ import Testing
 struct URLDataSourceTests {
     let fixture = TransferFixture()
 
-    @Test("A GET returns the body, the status and the headers")
-    func get() async throws {
-        let page = try await fixture.load(.text("hello", status: 203, headers: [("X-Mine", "yes")]))
-        #expect(page.data.text == "hello")
-        #expect(page.response.statusCode == 203)
-        #expect(page.response.value(forHTTPHeaderField: "x-mine") == "yes")
-        #expect(page.response.url == fixture.url("/it"))
-    }
-
     @Test("The case of a scheme does not matter, in a redirect neither", arguments: ["HTTP", "Http"])
     func scheme(_ scheme: String) async throws {
         let address = fixture.url("/target").absoluteString.replacingOccurrences(of: "http", with: scheme)

@@ -86,7 +86,7 @@ struct Option: Sendable {
         names: ["-H", "--header"], placeholder: "'Name: value'",
         help: "send this header with each request; may be repeated"
     ) { value, options throws(UsageError) in
-        options.headers.append(try .parsed(value))
+        options.headers.append(try .parsed(value, number: options.headers.count + 1))
     }
 
     private static let first = Option(

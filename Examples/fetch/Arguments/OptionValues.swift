@@ -12,7 +12,7 @@ extension Option {
 
     static func seconds(_ text: String, _ option: String) throws(UsageError) -> Duration {
         // Ten years and a day: anything longer is a mistake, and `Duration` has a limit too.
-        guard let number = Double(text), number > 0, number <= 315_532_800 else {
+        guard let number = decimal(text), number > 0, number <= 315_532_800 else {
             throw .invalid(text, option, "it takes seconds above 0, such as 10 or 0.5")
         }
         return .seconds(number)
@@ -23,14 +23,16 @@ extension Option {
         let factors: [Character: Double] = ["k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "G": 1e9, "g": 1e9]
         let factor = text.last.flatMap { factors[$0] }
         let digits = factor == nil ? text[...] : text.dropLast()
-        // `Double` would also take an exponent, a sign, hexadecimal digits and "inf".
-        guard
-            digits.utf8.allSatisfy({
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: ".")
-            }),
-            let number = Double(digits), number * (factor ?? 1) >= 1, number * (factor ?? 1) <= 1e15
+        guard let number = decimal(digits), number * (factor ?? 1) >= 1, number * (factor ?? 1) <= 1e15
         else { throw .invalid(text, option, "it takes \(unit), such as 500k or 1.5M") }
         return Int64(number * (factor ?? 1))
+    }
+
+    /// Returns the number that decimal digits are, with or without a point. (`Double` would also take an exponent, a
+    /// sign, hexadecimal digits and "inf".)
+    private static func decimal(_ digits: some StringProtocol) -> Double? {
+        digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: ".") }
+            ? Double(digits) : nil
     }
 
     static func fileName(_ text: String, _ option: String) throws(UsageError) -> String {
@@ -48,15 +50,17 @@ extension UsageError {
 }
 
 extension Options.Header {
-    /// `Name: value`.
-    static func parsed(_ text: String) throws(UsageError) -> Self {
+    /// `Name: value`. Errors do not show the text, whose value may be a password.
+    ///
+    /// - Parameter number: That of the header on the command line, from 1 on.
+    static func parsed(_ text: String, number: Int) throws(UsageError) -> Self {
         let hint = "a header is written as 'Name: value'"
         guard let colon = text.firstIndex(of: ":") else {
-            throw UsageError(problem: "the header '\(text)' has no colon", hint: hint)
+            throw UsageError(problem: "header \(number) has no colon", hint: hint)
         }
         let name = String(text[..<colon])
         guard !name.isEmpty, name.unicodeScalars.allSatisfy(isTokenCharacter) else {
-            throw UsageError(problem: "'\(name)' in '\(text)' is not a valid header name", hint: hint)
+            throw UsageError(problem: "header \(number) has no valid name before its colon", hint: hint)
         }
         let value = text[text.index(after: colon)...]
         // After a line break, a value could go on with another header.

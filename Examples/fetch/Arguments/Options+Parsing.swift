@@ -83,7 +83,8 @@ extension Option {
 extension UsageError {
     /// The error for an unknown option, with the most similar one.
     fileprivate static func unknown(_ name: String) -> UsageError {
-        let problem = "unknown option '\(name)'"
+        // What was meant as a URL may have a password.
+        let problem = "unknown option '\(WebAddress.shown(name))'"
         let known = Option.groups.flatMap(\.options).flatMap(\.names)
         let closest = known.map { (name: $0, distance: editDistance($0, name)) }.min {
             $0.distance < $1.distance

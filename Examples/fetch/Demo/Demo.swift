@@ -24,7 +24,8 @@ enum Demo {
         run.display.output("A Deferred is a result that will be there later. Here, results are files from a")
         run.display.output("server in this process, at \(server.url()).")
         let story = Story(server: server, folder: folder, run: run, style: style)
-        let ending = await run.perform(until: Interrupts()) { story.chapters() }
+        let interrupts = Interrupts()
+        let ending = await run.perform(until: interrupts) { story.chapters() }
         server.stop()
         folder.clear()
 
@@ -37,7 +38,7 @@ enum Demo {
         let isTraced = run.writeTrace()
         run.display.output("")
         run.display.finish(saying: run.log.summary)
-        if let signal = ending.signal { return 128 + signal }
+        if let signal = interrupts.received { return 128 + signal }
         guard case .success = ending.result, isDrawn, isTraced, run.display.brokenOutput.currentResult == nil
         else { return 1 }
         return 0

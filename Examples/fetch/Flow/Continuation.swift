@@ -145,8 +145,10 @@ struct Continuation: Sendable {
             .map { answer in (request, RemoteFile(answer.response), answer.response.statusCode) }
             .orElse(DataSourceError.self) { error -> Deferred<(URLRequest, RemoteFile, status: Int?)> in
                 if !others.isEmpty { return ask(others, on: queue) }
-                // Not every server answers HEAD; the GET that follows has the last word.
-                guard case .status = error, !error.isTransient else { throw error }
+                // Not every server answers HEAD, and some fail; the GET that follows has the last word, unless the
+                // server is busy or cannot be reached through a proxy: then HEAD is what is repeated.
+                guard case .status(let failure) = error, ![408, 429, 502, 503, 504].contains(failure.code)
+                else { throw error }
                 return .resolved((request, RemoteFile(), nil))
             }
     }

@@ -51,6 +51,7 @@ final class Interrupts: Sendable {
             var number: CInt = 0
             while sigwait(&awaited, &number) != 0 {}
             let handler = first.receive(number)
+            OutputDescriptor.stopWaiting(after: .seconds(2 * Self.repeatSeconds))
             sigdelset(&awaited, number)
             pthread_sigmask(SIG_UNBLOCK, &awaited, nil)
             guard let handler else {

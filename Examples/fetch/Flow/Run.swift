@@ -78,7 +78,8 @@ struct Run: Sendable {
     private func write(_ text: String, to path: String) -> Bool {
         do {
             if FileKind(path).isStream {
-                let stream = try OutputDescriptor.opening(path, unless: { false })
+                let stream = try OutputDescriptor.opening(
+                    path, unless: { OutputDescriptor.hasStoppedWaiting })
                 defer { stream.close() }
                 try stream.write(text)
             } else {
@@ -115,7 +116,8 @@ extension Run {
         let isTraced = run.writeTrace()
         run.display.finish(saying: (ending.signal == nil ? "" : "interrupted: ") + run.log.summary)
 
-        if let signal = ending.signal { return 128 + signal }
+        // Also one that came while the last output waited for a reader.
+        if let signal = interrupts.received { return 128 + signal }
         return isDrawn && isTraced && run.isSuccess(ending) ? 0 : 1
     }
 

@@ -5,7 +5,9 @@ enum InputList {
     /// Reads the file, pipe or device at `path`, or standard input if that is `-`.
     static func read(_ path: String) throws(UsageError) -> [String] {
         do {
-            return parse(try contents(path))
+            let contents = try contents(path)
+            guard let text = String(validating: contents, as: UTF8.self) else { throw NotUTF8() }
+            return parse(text.utf8)
         } catch {
             throw UsageError(
                 problem: "cannot read '\(path)' for --input: \(ErrorText.inWords(error))",
@@ -35,6 +37,10 @@ enum InputList {
             default: if errno != EINTR { throw Unreadable(code: errno) }
             }
         }
+    }
+
+    private struct NotUTF8: Error, CustomStringConvertible {
+        let description = "it is not UTF-8"
     }
 
     private struct Unreadable: Error, CustomStringConvertible {

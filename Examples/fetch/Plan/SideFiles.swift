@@ -21,6 +21,9 @@ extension Options {
                 throw .contradiction("\(other) and \(option)", "both want \(path)")
             }
             switch FileKind(path) {
+            case .nothing where !hasFolder(path):
+                throw UsageError(
+                    problem: "'\(path)' for \(option) is in no folder", hint: "create the folder before")
             case .nothing, .pipe, .device: break
             case .file where existing == .overwrite: break
             case .file:
@@ -32,6 +35,13 @@ extension Options {
                     problem: "'\(path)' for \(option) is \(kind.rawValue)", hint: "it takes a file")
             }
         }
+    }
+
+    /// Whether the folder of a file exists, or is created for `-d`.
+    private func hasFolder(_ path: String) -> Bool {
+        let folder = URL.file(path).deletingLastPathComponent().path
+        let created = directory.map { Self.place($0) + "/" } ?? ""
+        return FileKind(folder) == .folder || created.hasPrefix(Self.place(folder) + "/")
     }
 
     /// Returns the same path for all paths to one file.

@@ -1,5 +1,6 @@
 import Deferred
 import Foundation
+import Synchronization
 
 /// A file descriptor for unbuffered writing: standard output, standard error, a pipe or a device.
 struct OutputDescriptor: Sendable {
@@ -8,6 +9,15 @@ struct OutputDescriptor: Sendable {
 
     static let standardOutput = OutputDescriptor(descriptor: STDOUT_FILENO, name: "standard output")
     static let standardError = OutputDescriptor(descriptor: STDERR_FILENO, name: "standard error")
+
+    /// When writes stop waiting for a reader; nil while they wait as long as it takes.
+    private static let deadline = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Makes writes that wait for a reader fail from that time on: a program that is interrupted ends, also if nobody
+    /// reads what it writes.
+    static func stopWaiting(after delay: Duration) { deadline.withLock { $0 = .now + delay } }
+
+    static var hasStoppedWaiting: Bool { deadline.withLock { $0.map { $0 <= .now } ?? false } }
 
     /// Opens the standard streams that are closed, so that no file opened later takes their descriptors.
     /// They are opened such that reading from them, or writing to them, fails.
@@ -65,8 +75,7 @@ struct OutputDescriptor: Sendable {
         var rest = data[...]
         while !rest.isEmpty {
             if isCancelled() { throw CancellationError() }
-            // A pipe that is ready has room for this much, so that the write does not block, and a
-            // cancellation is noticed soon.
+            // So little that a cancellation is noticed soon.
             let piece = rest.prefix(4096)
             guard waitUntilReady(milliseconds: 50) else { continue }
             if let code = piece.withUnsafeBytes(writeAll) { throw Failure(name: name, code: code) }
@@ -74,8 +83,8 @@ struct OutputDescriptor: Sendable {
         }
     }
 
-    /// Waits until a write would not block, at most so long, or forever if negative. Returns whether one
-    /// would not, which includes one that would fail.
+    /// Waits until a write would not block, at most so long. Returns whether one would not, which includes one that
+    /// would fail.
     private func waitUntilReady(milliseconds: CInt) -> Bool {
         var ready = pollfd(fd: descriptor, events: CShort(POLLOUT), revents: 0)
         return poll(&ready, 1, milliseconds) > 0
@@ -90,6 +99,7 @@ struct OutputDescriptor: Sendable {
             switch code {
             case EPIPE: "\(name) was closed by its reader"
             case EBADF: "\(name) is closed"
+            case ECANCELED: "\(name) was not read"
             default: "\(name): \(ErrorText.words(for: code))"
             }
         }
@@ -99,13 +109,16 @@ struct OutputDescriptor: Sendable {
     private func writeAll(_ bytes: UnsafeRawBufferPointer) -> CInt? {
         var rest = bytes
         while let start = rest.baseAddress, !rest.isEmpty {
-            let count = Foundation.write(descriptor, start, rest.count)
+            guard waitUntilReady(milliseconds: Self.hasStoppedWaiting ? 0 : 50) else {
+                if Self.hasStoppedWaiting { return ECANCELED }
+                continue
+            }
+            // A pipe that is ready has room for this much, so that the write does not block.
+            let count = Foundation.write(descriptor, start, min(rest.count, 4096))
             if count >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            } else if errno == EAGAIN {
-                // Another process that shares the descriptor made it non-blocking.
-                _ = waitUntilReady(milliseconds: -1)
-            } else if errno != EINTR {
+            } else if errno != EINTR, errno != EAGAIN {
+                // EAGAIN: another process that shares the descriptor made it non-blocking.
                 return errno
             }
         }

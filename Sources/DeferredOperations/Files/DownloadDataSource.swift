@@ -135,7 +135,7 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
 extension DownloadDataSource {
     /// Removes the part files that processes which were killed have left beside `destinations`.
     ///
-    /// A process removes those of its own downloads. Where it is killed, or stopped by the fault that
+    /// A process removes those of its own downloads. Where it is killed, or stopped by a fault that
     /// <doc:FoundationOnLinux> describes, they stay, unless this is called for the same destinations at its
     /// next start. What another process is writing stays, and so does the part file of a download that
     /// ``DownloadOptions/resumes``, which the next one continues. Reads each folder once, on the calling
@@ -175,13 +175,17 @@ extension DownloadDataSource {
     /// - Returns: Whether the file was copied; false if there was a part file.
     /// - Throws: ``DataSourceError/cannotWrite(_:reason:)``, ``DataSourceError/destinationBusy(_:)`` while a
     ///   download is writing the part file, ``DataSourceError/invalidRequest(_:reason:)`` for a request that is not of
-    ///   `http` or `https`, and `CancellationError` if `isCancelled` returned true.
+    ///   `http` or `https` or a validator with a line break, and `CancellationError` if `isCancelled` returned true.
     @discardableResult
     public static func beginPartFile(
         for destination: URL, with request: URLRequest, validator: String,
         unless isCancelled: () -> Bool = { false }
     ) throws -> Bool {
         try request.checkedAddress()
+        // Foundation would drop the header, and a part of anything would be continued.
+        if validator.contains(where: \.isNewline) {
+            throw DataSourceError.invalidRequest(request.errorURL, reason: "the validator has a line break")
+        }
         let place = try Destination(destination).file()
         let recordFile = ResumeRecordFile(file: place, destination: destination)
         // What exists is either a part file or a file of the user's; both stay.

@@ -3,9 +3,7 @@ internal import Foundation
 /// Reads the length that an answer announces.
 extension HTTPURLResponse {
     /// The headers, names as sent.
-    var headers: [String: String] {
-        allHeaderFields.reduce(into: [:]) { $0["\($1.key)"] = "\($1.value)" }
-    }
+    var headers: [String: String] { allHeaderFields.reduce(into: [:]) { $0["\($1.key)"] = "\($1.value)" } }
 
     /// Whether the body is compressed: the lengths and ranges in the headers are then not those of the delivered bytes.
     var hasContentEncoding: Bool {
@@ -17,11 +15,15 @@ extension HTTPURLResponse {
     /// With `Transfer-Encoding: chunked`, a `Content-Length` is ignored (RFC 9112, 6.3).
     ///
     /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that is no number, or too
-    ///   large for one: libcurl reads the digits that it begins with, or until the connection ends.
+    ///   large for one: libcurl reads the digits that it begins with, or until the connection ends. Also for a
+    ///   `Transfer-Encoding` that compresses: no request asks for one, and libcurl does not report a missing end.
     func announcedLength(for request: URLRequest) throws(DataSourceError) -> Int64? {
+        if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
         let encoding = value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased() ?? ""
-        let hasLength = request.httpMethod != "HEAD" && statusCode != 204 && statusCode != 304
-        guard hasLength, !encoding.contains("chunked") else { return nil }
+        if ["gzip", "deflate", "compress", "br", "zstd"].contains(where: { encoding.contains($0) }) {
+            throw .malformedResponse(request.errorURL, reason: "a Transfer-Encoding of \(encoding)")
+        }
+        if encoding.contains("chunked") { return nil }
         guard let text = value(forHTTPHeaderField: "Content-Length"), !text.isEmpty else { return nil }
         // Equal lengths count as one (RFC 9110, 8.6).
         let lengths = text.components(separatedBy: ",").filter { !$0.isEmpty }

@@ -3,12 +3,17 @@ internal import Foundation
 extension URLRequest {
     /// Returns the request that follows from a redirect; nil if `response` to this one is none.
     ///
-    /// - Throws: ``DataSourceError/invalidRedirect(_:location:)``.
+    /// - Throws: ``DataSourceError/invalidRedirect(_:location:)``, or ``DataSourceError/malformedResponse(_:reason:)``
+    ///   for more than one `Location`, which Foundation joins with commas.
     func redirected(by response: HTTPURLResponse) throws(DataSourceError) -> URLRequest? {
         let status = response.statusCode
         guard [301, 302, 303, 307, 308].contains(status), let from = url,
             let location = response.value(forHTTPHeaderField: "Location"), !location.isEmpty
         else { return nil }
+        let others = location.components(separatedBy: ", ").dropFirst()
+        if others.contains(where: { $0.contains(":") || $0.hasPrefix("/") }) {
+            throw .malformedResponse(from.withoutUserInfo, reason: "more than one Location")
+        }
         // The part after # is the client's own and stays, unless the server sends another.
         let fragment = location.contains("#") ? "" : from.fragment.map { "#\($0)" } ?? ""
         guard let target = URL(string: location + fragment, relativeTo: from)?.absoluteURL, target.isHTTP,
@@ -41,7 +46,6 @@ extension URLRequest {
 extension URL {
     /// Scheme, host and port.
     fileprivate var origin: [String?] {
-        let scheme = scheme?.lowercased()
-        return [scheme, host?.lowercased(), "\(port ?? (scheme == "https" ? 443 : 80))"]
+        [scheme?.lowercased(), host?.lowercased(), "\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"]
     }
 }

@@ -52,8 +52,9 @@ extension String {
     /// address or a message that quotes one: what is before its last `@` is left out.
     package var withoutUserInfo: String {
         // Called several times for each transfer, and mostly there is nothing to remove: checks that first.
-        guard utf8.contains(UInt8(ascii: "@")), !hasPrefix("file:") else { return self }
-        let isProper = URLComponents(string: self)?.host?.isEmpty == false
+        if !utf8.contains(UInt8(ascii: "@")) || hasPrefix("file:") || hasPrefix("mailto:") { return self }
+        // `URLComponents` would encode a space, which no address has.
+        let isProper = !contains(" ") && URLComponents(string: self)?.host?.isEmpty == false
         let start = (firstRange(of: "//") ?? firstRange(of: "'"))?.upperBound ?? startIndex
         let authority = self[start...].prefix { !isProper || !"/?#".contains($0) }
         guard let at = authority.lastIndex(of: "@") else { return self }
@@ -95,6 +96,9 @@ extension URLRequest {
         where text.utf8.contains(where: { $0 < 32 || $0 == 127 }) {
             throw .invalidRequest(url, reason: "the \(name) has a control character")
         }
+        if let method = httpMethod, method.isEmpty || method.contains(" ") {
+            throw .invalidRequest(url, reason: "\"\(method)\" is not a method")
+        }
         return url
     }
 
@@ -102,12 +106,18 @@ extension URLRequest {
     func checked(_ options: TransferOptions, _ session: TransferSession) throws(DataSourceError) -> URLRequest
     {
         var request = self
+        // Foundation drops a header whose value has a line break. Any other control character is refused below.
+        let tag = options.ifNoneMatch.map { String($0.map { $0.isNewline ? "\u{8}" : $0 }) }
         let headers = [
             ("If-Modified-Since", options.ifModifiedSince.map { HTTPDate.formatter.string(from: $0) }),
-            ("If-None-Match", options.ifNoneMatch), ("Content-Type", options.uploadForm?.contentType),
+            ("If-None-Match", tag), ("Content-Type", options.uploadForm?.contentType),
         ]
         for case (let name, let value?) in headers { request.setValue(value, forHTTPHeaderField: name) }
         let url = try request.checkedAddress()
+        // The years that HTTP can write, with a margin; NaN is not among them.
+        guard -6e10..<2.5e11 ~= options.ifModifiedSince?.timeIntervalSince1970 ?? 0 else {
+            throw .invalidRequest(url, reason: "ifModifiedSince has no year of four digits")
+        }
         if let fault = session.fault { throw .invalidRequest(url, reason: fault) }
         let bodies = [
             httpBody?.isEmpty == false || httpBodyStream != nil, options.uploadFile != nil,

@@ -45,10 +45,12 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
     ///     is the outcome. If the resolver is released without having been completed, the outcome is
     ///     `DeferredError.abandoned`.
     public convenience init(
-        stop: (@Sendable () -> Void)? = nil, _ body: @escaping @Sendable (Resolver<Value>) throws -> Void
+        stop: (@Sendable () -> Void)? = nil, _ body: @escaping @Sendable (Resolver<Value>) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
     ) {
         self.init(awaiting: { () throws -> Deferred<Value> in
-            let (deferred, resolver) = Deferred<Value>.withResolver(canceller: { _ in stop?() })
+            let (deferred, resolver) = Deferred<Value>.withResolver(
+                canceller: { _ in stop?() }, fileID: fileID, line: line)
             try body(resolver)
             return deferred
         })

@@ -75,7 +75,7 @@ public enum DataSourceError: Error {
     }
 
     /// An answer whose status was not accepted.
-    public struct StatusFailure: Sendable {
+    public struct StatusFailure: Sendable, CustomStringConvertible {
         /// The address that answered, after redirects.
         public let url: URL
         /// The status code.
@@ -91,6 +91,9 @@ public enum DataSourceError: Error {
             code = response.statusCode
             headers = response.headers
         }
+
+        /// The address, the status and its meaning.
+        public var description: String { DataSourceError.status(self).description }
 
         /// Returns the value of a header, whose name is compared without regard to case.
         public subscript(header name: String) -> String? {
@@ -109,7 +112,10 @@ extension DataSourceError: CustomStringConvertible, LocalizedError {
     /// Describes what happened, to which URL or file, and why.
     public var description: String {
         let (url, words) = subjectAndWords
-        return url.map { "\($0.isFileURL ? $0.path : $0.absoluteString): \(words)" } ?? words
+        // Without users also in an error that was not made here (O9).
+        let subject = url.map { ($0.isFileURL ? $0.path : $0.withoutUserInfo.absoluteString) + ": " } ?? ""
+        let parts = words.components(separatedBy: " ").map { $0.contains("//") ? $0.withoutUserInfo : $0 }
+        return subject + parts.joined(separator: " ")
     }
 
     private var subjectAndWords: (URL?, String) {
@@ -129,7 +135,8 @@ extension DataSourceError: CustomStringConvertible, LocalizedError {
         case .malformedResponse(let url, let reason): (url, "the answer is not proper HTTP: \(reason)")
         case .tooManyRedirects(let url, let count, let last):
             (url, "redirected more than \(count) times, last to \(last.absoluteString)")
-        case .invalidRedirect(let url, let location): (url, "redirected to \(location), which is not http")
+        case .invalidRedirect(let url, let to):
+            (url, "redirected to \(to.withoutUserInfo), which is not http")
         case .status(let failure):
             (failure.url, "\(failure.code) \(HTTPURLResponse.localizedString(forStatusCode: failure.code))")
         case .tooLarge(let url, let limit): (url, "larger than the limit of \(limit) bytes")

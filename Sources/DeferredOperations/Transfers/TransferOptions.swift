@@ -194,7 +194,7 @@ public struct TransferProgress: Sendable, Hashable {
 }
 
 /// A server's request for credentials (401).
-public struct AuthenticationChallenge: Sendable {
+public struct AuthenticationChallenge: Sendable, CustomStringConvertible {
     /// The request that was refused.
     public let request: URLRequest
     /// The answer: status 401, with `WWW-Authenticate` among its headers.
@@ -210,6 +210,9 @@ public struct AuthenticationChallenge: Sendable {
         self.attempt = attempt
     }
 
+    /// The status, the address without user and password, and the number of the attempt.
+    public var description: String { "\(response.statusCode): \(request.errorURL), attempt \(attempt)" }
+
     /// Returns the request with a name and password (the Basic scheme).
     public func answered(user: String, password: String) -> URLRequest {
         answered(authorization: "Basic " + "\(user):\(password)".asUTF8.base64EncodedString())
@@ -224,7 +227,7 @@ public struct AuthenticationChallenge: Sendable {
 }
 
 /// A server that sends the client on to another address; see ``TransferOptions/onRedirect``.
-public struct TransferRedirect: Sendable {
+public struct TransferRedirect: Sendable, CustomStringConvertible {
     /// What was asked for.
     public let request: URLRequest
     /// The answer: status 301, 302, 303, 307 or 308, with a `Location`.
@@ -243,6 +246,9 @@ public struct TransferRedirect: Sendable {
         self.next = next
         self.count = count
     }
+
+    /// The status and the two addresses, without user and password.
+    public var description: String { "\(response.statusCode): \(request.errorURL) to \(next.errorURL)" }
 
     /// What to do about a redirect.
     public enum Decision: Sendable {

@@ -98,7 +98,8 @@ extension TransferStateMachine {
             phase == .requesting
                 ? [.requesting, .staging, .sampling, .consulting]
                 : phase.isSubset(of: .answering) ? .ignored : nil
-        case .bytes where phase == .requesting: .ignored
+        // Foundation makes up a head for a body that has none.
+        case .bytes where phase == .requesting: .consulting
         case .bytes where phase == .sampling: [.sampling, .asking, .requesting, .consulting]
         case .bytes: phase.isSubset(of: .answering) ? [phase, .consulting] : nil
         case .sent: phase == .requesting || phase.isSubset(of: .answering) ? phase : nil

@@ -108,6 +108,8 @@ struct TransferStateMachine: ~Copyable {
         case .sinkReplied(let reply):
             if case .consulting(let question) = state { try use(reply, to: question) }
         case .head(let response): try take(response)
+        case .bytes where phase == .requesting:
+            throw DataSourceError.malformedResponse(url, reason: "a body without a head")
         case .bytes(let data):
             wasHeard = true
             if phase == .sampling { try sample(data) } else { try take(data) }
@@ -227,7 +229,8 @@ struct TransferStateMachine: ~Copyable {
             return state = .plain(.sampling)
         }
         if response.statusCode == 206 { answer.part = try answer.response.checkedPart(askedBy: request) }
-        answer.announced = try answer.part?.byteCount ?? answer.response.announcedLength(for: request)
+        let length = try answer.response.announcedLength(for: request)
+        answer.announced = answer.part?.byteCount ?? length
         try checkLimit(answer.announced ?? 0)
         // Anything but a 206 that comes in place of the rest is another answer.
         let validate = hasAccepted && response.statusCode == 206 ? nil : options.validateResponse
@@ -351,9 +354,7 @@ struct TransferStateMachine: ~Copyable {
 
     private mutating func follow(_ next: URLRequest) throws(DataSourceError) {
         let limit = options.maximumRedirectCount
-        guard redirectCount < limit else {
-            throw .tooManyRedirects(url, count: limit, last: next.errorURL)
-        }
+        guard redirectCount < limit else { throw .tooManyRedirects(url, count: limit, last: next.errorURL) }
         redirectCount += 1
         send(next)
     }

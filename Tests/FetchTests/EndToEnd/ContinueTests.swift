@@ -46,9 +46,6 @@ struct ContinueTests: ProgramSuite {
                 $0.words =
                     "the file has 100001 bytes, the server's only 100000; choose --overwrite to replace it"
             },
-            Case("without an answer to HEAD, the file is fetched anew", "HEAD", "GET") {
-                $0.head = .status(405)
-            },
             Case("without a length in the answer to HEAD, too", "HEAD", "GET") {
                 $0.head =
                     Answer { try $0.sendHead(200, [("Transfer-Encoding", "chunked")]) }.closingConnection
@@ -81,6 +78,11 @@ struct ContinueTests: ProgramSuite {
                 ($0.options, $0.left, $0.after, $0.code) = (["-H", "Range: bytes=0-99"], 100, 100, 206)
             },
         ]
+        + [405, 500, 501].map { status in
+            Case("without an answer to HEAD, the file is fetched anew: \(status)", "HEAD", "GET") {
+                $0.head = .status(status)
+            }
+        }
         + [0, 0.5, 1000].map { seconds in
             Case("a shorter file is resumed if it is not older: \(seconds) s", "HEAD", rest) {
                 ($0.modified, $0.code, $0.words) = (seconds, 206, "1 of 1 fetched, 70.0 kB in ")

@@ -16,9 +16,10 @@ struct CurlHabitsTests: ProgramSuite {
         server.route("/open", .authenticated(basic: "bWU6czNjcmV0", then: .text("open\n")))
         server.route("/part", .resource(100_000, etag: "\"1\"", breakingOffAfter: 40_000))
         server.route("/away", .redirect(to: "http://me:s3cret@127.0.0.1:1/x"))
+        server.route("/twice", .redirect(to: "http://127.0.0.1:1/y, http://me:s3cret@127.0.0.1:1/x"))
         let origin = url("").replacing("http://", with: "http://me:s3cret@")
         let urls =
-            ["/open", "/none", "/part", "/away", "/two words"].map { origin + $0 } + [
+            ["/open", "/none", "/part", "/away", "/twice", "/two words"].map { origin + $0 } + [
                 "http://me:s3cret@127.0.0.1:1/refused", "ftp://me:s3cret@h/x", "me:s3cret@h/x",
                 "http://me:s3cret@/x", "http://me:s3cret@h:port/", "http://me:s3/cret@h[/",
                 "http://me:s3cret@a b/",

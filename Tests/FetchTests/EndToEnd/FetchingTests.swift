@@ -137,14 +137,6 @@ struct FetchingTests: ProgramSuite {
         #expect(objects[2]?.error == "500 Internal Server Error (3 tries)")
     }
 
-    @Test("The headers of -H are sent")
-    func headers() async throws {
-        server.route("/e", .echo)
-        let outcome = try await fetch.run("-H", "X-One: 1: 2", "-H", "Accept: text/x", "-o", "-", url("/e"))
-        #expect(
-            outcome.text.contains("\r\nX-One: 1: 2\r\n") && outcome.text.contains("\r\nAccept: text/x\r\n"))
-    }
-
     @Test(
         "--input reads URLs from a file, standard input, a pipe or a device, after those of the command line")
     func input() async throws {
@@ -207,6 +199,13 @@ struct FetchingTests: ProgramSuite {
             #expect(outcome.errorLines.count == 1, "\(arguments)")
         }
         try await fetch.run(status: 2)
+        try Data([0xFF]).write(to: fetch.file("list"))
+        try await fetch.run("--input", "list", status: 2, saying: "for --input: it is not UTF-8")
+        for option in ["-d", "-o", "--input"] {
+            try await fetch.run(
+                [url("/a.txt")], preparation: #"set -- "$@" \#(option) "$(printf 'x\377')""#, status: 2,
+                saying: "is not UTF-8", leaving: ["list"])
+        }
         #expect(server.requests.isEmpty)
         let help = try await fetch.run("--help", status: 0)
         #expect(help.text.hasPrefix("usage: fetch [options] URL...\n") && help.errors.isEmpty)

@@ -68,13 +68,36 @@ struct InterruptTests: ProgramSuite {
         #expect(Pattern.matches(try #require(fetch.contents("r")), at: 0))
     }
 
+    /// The output for these fills a pipe that is not read.
+    private let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
+
+    @Test(
+        "Ctrl-C ends the program also while nobody reads its output",
+        arguments: [
+            (["-o", "-"], "/big.bin"), (["-o", "pipe"], "/big.bin"), (["--waterfall", "pipe"], "/stalls"),
+            (["--json"], ""), ([], ""), (["--waterfall", "pipe"], "/a.txt"),
+        ])
+    func unread(_ options: [String], _ path: String) async throws {
+        try fetch.makePipe("pipe")
+        let program = try fetch.start(
+            options + ["--input", "-"], input: path.isEmpty ? noise + "\n" + url("/stalls") : url(path),
+            output: options.isEmpty ? .kept : .unreadPipe, errors: options.isEmpty ? .unreadPipe : .kept)
+        await server.waitForRequests(seen: 1)
+        if path == "/big.bin" { await server.waitUntilIdle() }
+        let names = path == "/a.txt" ? ["a.txt", "pipe"] : ["pipe"]
+        if path == "/a.txt" { await program.waitForErrors(containing: "a.txt: ") }
+        program.send(SIGINT)
+        let outcome = await program.outcome
+        #expect(outcome.status == 130 && !outcome.wasKilled && fetch.files() == names, "\(outcome.errors)")
+    }
+
     @Test("A second Ctrl-C kills the program if the first one could not end it")
     func second() async throws {
-        // Its output fills a pipe that is not read, so that it cannot end. `/stalls` is begun when all of
-        // that output is waiting to be written.
-        let noise = (0..<3000).map { "nonsense-\($0)-that-is-no-URL-at-all" }.joined(separator: "\n")
+        // As long as it waits for a reader, it cannot end. `/stalls` is begun when all of the output is waiting to be
+        // written.
         let program = try fetch.start(
-            ["--input", "-"], input: noise + "\n" + server.url("/stalls"), errors: .unreadPipe)
+            ["--input", "-"], input: noise + "\n" + server.url("/stalls"), errors: .unreadPipe,
+            environment: ["FETCH_REPEAT_SECONDS": "3600"])
         await server.waitForRequests(underWay: 1)
         program.send(SIGINT)
         await server.waitUntilDisconnected()
@@ -98,15 +121,6 @@ struct InterruptTests: ProgramSuite {
         let outcome = await program.outcome
         #expect(outcome.status == 130 && !outcome.wasKilled)
         #expect(fetch.files().isEmpty)
-    }
-
-    @Test("Ctrl-C ends '-o -' also while standard output is not read")
-    func blockedOutput() async throws {
-        let program = try fetch.start(["-o", "-", server.url("/big.bin")], output: .unreadPipe)
-        await server.waitForRequests(seen: 1)
-        await server.waitUntilIdle()
-        program.send(SIGINT)
-        #expect(await program.outcome.status == 130)
     }
 
     @Test("Standard output without a reader ends '-o -' and --json with one line and exit status 1")
