@@ -47,9 +47,10 @@ public struct Resolver<Value: Sendable>: Sendable {
 
     /// Makes the Deferred take the outcome of `other`. An earlier explicit completion wins.
     ///
-    /// The Deferred is a consumer of `other`: cancelling the Deferred cancels `other` if nothing else
-    /// consumes that, after the Deferred's own canceller, and unless that completes the Deferred. If `other` waits for the Deferred itself, the Deferred fails with
-    /// ``DeferredError/cycle``. Does nothing if the Deferred is settled.
+    /// The Deferred is a consumer of `other`: cancelling the Deferred cancels `other` if nothing else consumes
+    /// that, after the Deferred's own canceller, and unless that completes the Deferred. If `other` waits for
+    /// the Deferred itself, the Deferred fails with ``DeferredError/cycle``. Does nothing if the Deferred is
+    /// settled.
     public func follow(_ other: Deferred<Value>) {
         if let source = right.source { source.follow(other.link) }
     }

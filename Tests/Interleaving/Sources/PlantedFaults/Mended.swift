@@ -20,8 +20,8 @@ extension PlantedFault {
             72, "a canceller's result from another thread counts as a stranger's",
             foundBy: "canceller-resolves-elsewhere",
             change(
-                "if byCanceller { coldState?.cancellerThread = loop.thread }",
-                "if byCanceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }")),
+                "if completer == .canceller { coldState?.cancellerThread = loop.thread }",
+                "if completer == .canceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }")),
         PlantedFault(
             73, "work retains the dispatcher that it was submitted to",
             foundBy: "released",
