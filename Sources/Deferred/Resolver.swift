@@ -63,7 +63,7 @@ public struct Resolver<Value: Sendable>: Sendable {
     }
 
     /// As ``Deferred/disownFailure()``, for the Deferred that this completes.
-    func disownFailure() { right.source?.disownFailure() }
+    package func disownFailure() { right.source?.disownFailure() }
 
     /// Whether the Deferred was cancelled while it was pending, so that nothing waits for the result any
     /// more.

@@ -100,7 +100,7 @@ public final class ManualClock: Sendable {
         change { schedule in due(schedule.now).map { schedule.add(work, due: $0) } }
     }
 
-    /// Changes what is scheduled, or who waits for that.
+    /// Changes the schedule or its watchers, and resolves the watchers that are ready, outside the lock.
     private func change<R: Sendable>(_ change: (inout Schedule) -> R) -> R {
         let (result, ready) = schedule.withLock { (change(&$0), $0.takeReadyWatchers()) }
         for watcher in ready where !watcher.isCancelled { watcher.resolve() }

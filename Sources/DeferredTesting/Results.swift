@@ -45,7 +45,7 @@ public func failureResult<Value, Failure: Error>(
     return matching
 }
 
-/// Throws ``UnexpectedResult`` if `deferred` is settled.
+/// Throws ``UnexpectedResult`` if `deferred` is settled. A failure that it finds counts as handled.
 public func expectNoResult<Value>(
     _ deferred: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line
 ) throws {

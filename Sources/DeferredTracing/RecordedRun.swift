@@ -109,7 +109,7 @@ struct RecordedRun {
         slices.append(slice)
     }
 
-    /// What settled the last that `item` waited for, of what it is attached to.
+    /// Returns what settled the last of the Deferreds that `item` is attached to.
     private func trigger(of item: Item) -> Cause? {
         item.attachedTo.compactMap { items[$0 - 1].cause }.max { $0.time < $1.time }
     }

@@ -94,9 +94,8 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
             failure: { owner, error in MainActor.assumeIsolated { failure(owner, error) } })
     }
 
-    private func add(_ listener: ClosuresListener<Success, Failure>, _ dispatcher: (any Dispatcher)?) -> Bool
-    {
-        registry.add(Registration(listener, on: dispatcher))?.isFirst ?? false
+    private func add(_ listener: ClosuresListener<Success, Failure>, _ place: (any Dispatcher)?) -> Bool {
+        registry.add(Registration(listener, on: place))?.isFirst ?? false
     }
 
     /// Removes an owner's pairs, including those that were taken.
@@ -121,24 +120,17 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     public var count: Int { pairs().count }
 
     /// Returns the waiting pairs, in the order added, and keeps them.
-    public func pairs() -> [Pair] {
-        pairs(of: registry.snapshot()) { _ in nil }
-    }
+    public func pairs() -> [Pair] { registry.snapshot().compactMap { pair(of: $0) } }
 
     /// Returns the waiting pairs, in the order added, and takes them: one caller only receives each.
     public func take() -> [Pair] {
-        pairs(of: registry.take()) {
-            OneTimeWork(runsOnRelease: true, ListenerToken($0, in: registry).remove)
-        }
+        registry.take().compactMap { pair(of: $0, atEnd: ListenerToken($0.listener, in: registry)) }
     }
 
-    private func pairs(
-        of registrations: [Registration], _ atEnd: (Registration) -> OneTimeWork?
-    ) -> [Pair] {
-        registrations.compactMap { registration in
-            if registration.listener.recipient(in: registry) == nil { return nil }
-            return Pair(registration: registration, registry: registry, atEnd: atEnd(registration))
-        }
+    private func pair(of registration: Registration, atEnd token: ListenerToken? = nil) -> Pair? {
+        if registration.listener.recipient(in: registry) == nil { return nil }
+        let atEnd = token.map { OneTimeWork(runsOnRelease: true, $0.remove) }
+        return Pair(registration: registration, registry: registry, atEnd: atEnd)
     }
 }
 
@@ -159,9 +151,9 @@ extension MulticastClosures {
     public struct Pair: Sendable {
         let registration: Registration
         let registry: ListenerRegistry
-        /// Removes the registration of a pair that was taken when nothing can call it any more. It has weak references:
-        /// work that waits on a dispatcher retains it, and a registration retains its dispatcher. (The registry retains
-        /// the registration, and a pair the registry.)
+        /// Removes the listener of a pair that was taken when nothing can call it any more: the pair was released, and
+        /// so was the work that it submitted. It refers weakly to the listener and to the registry, which retains the
+        /// listener until then.
         let atEnd: OneTimeWork?
 
         /// The object that the closures belong to; nil if it was deallocated or the closures were removed.

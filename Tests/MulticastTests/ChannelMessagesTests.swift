@@ -91,17 +91,6 @@ struct ChannelMessagesTests {
         #expect(storage == nil)
         #expect(await collect(messages) == [1])
     }
-
-    @Test("Channel messages: a named channel stays while somebody iterates")
-    func namedChannelStays() async {
-        let directory = ChannelDirectory()
-        let messages = Channel<Int>("x", in: directory).messages()
-        #expect(directory.listing.count == 1)
-        Channel<Int>("x", in: directory).post(1)
-        Channel<Int>("x", in: directory).removeAll()
-        #expect(await collect(messages) == [1])
-        #expect(directory.listing.isEmpty)
-    }
 }
 
 private func collect(_ messages: AsyncStream<Int>) async -> [Int] {

@@ -28,18 +28,4 @@ struct DispatcherIdentityTests {
         #expect(!isSame(second, first))
         #expect(!isSame(first, ManualDispatcher()))
     }
-
-    @Test("Removing by queue: a delegate added on .main is removed from .main, not from elsewhere")
-    func removing() {
-        let delegates = MulticastDelegate<any HearingDelegate>()
-        let hearer = LoggingDelegate("a", SharedLog())
-        delegates.add(hearer, on: .main)
-        delegates.add(hearer, on: .global())
-        delegates.remove(hearer, on: .main)
-        #expect(delegates.count == 1)
-        delegates.remove(hearer, on: .main)
-        #expect(delegates.count == 1)
-        delegates.remove(hearer, on: .global())
-        #expect(delegates.count == 0)
-    }
 }

@@ -78,23 +78,6 @@ struct FinishedChannelTests {
         #expect(channel.isFinished && channel.post(1) == 0)
     }
 
-    @Test("Q-h: a closure that has a delivery queued is released after that")
-    func releasesAfterDelivery() {
-        let channel = Channel<Int>()
-        let queue = ManualDispatcher()
-        do {
-            let witness = ReleaseProbe(log)
-            channel.listen(owner, on: queue) { [log] number in
-                withExtendedLifetime(witness) { log.add("\(number)") }
-            }
-        }
-        channel.post(1)
-        channel.finish()
-        #expect(log.all == [])
-        queue.run()
-        #expect(log.all == ["1", "released"])
-    }
-
     @Test("ListenerToken: isListening is false after finish, also while a post has the listener")
     func tokenAfterFinish() {
         let channel = Channel<Int>()

@@ -108,7 +108,7 @@ struct ListenerRegistryTests {
         #expect(taken.count == 2)
         #expect(registry.occupiedCount == 0)
         #expect(registry.indexedCount == 2)
-        registry.remove([taken[0]])
+        registry.remove([taken[0].listener])
         #expect(registry.indexedCount == 1)
         #expect(registry.add(Registration(Listener(owner), on: nil))?.isFirst == true)
         registry.remove(ObjectIdentifier(owner), on: nil, site)

@@ -73,19 +73,14 @@ struct ListenerTokenTests {
 
     @Test("ListenerToken: it outlives its channel, and may be used in the owner's deinit")
     func afterChannel() {
-        final class Member: Sendable {
-            let token = SharedLog<ListenerToken>()
-            let log: SharedLog<String>
-            init(_ log: SharedLog<String>) { self.log = log }
-            deinit {
-                token.all[0].remove()
-                log.add("gone")
-            }
-        }
+        let tokens = SharedLog<ListenerToken>()
         var channel: Channel<Int>? = Channel()
-        var member: Member? = Member(log)
-        member!.token.add(channel!.listen(member!) { _ in })
-        let token = member!.token.all[0]
+        var member: ReactingDelegate? = ReactingDelegate({ _, _ in }) { [log] _ in
+            tokens.all[0].remove()
+            log.add("gone")
+        }
+        let token = channel!.listen(member!) { _ in }
+        tokens.add(token)
         member = nil
         #expect(log.all == ["gone"])
         #expect(channel!.storage.registry.indexedCount == 0)

@@ -70,13 +70,13 @@ import Testing
         let delegates = MulticastDelegate<any WindowDelegate>()
         let windows = [Window(), Window()]
         delegates.add(windows[0], on: nil)
-        let token = delegates.add(windows[1], on: MainActor.self)
+        delegates.add(windows[1], on: MainActor.self)
         await Task.detached { delegates.notify(on: MainActor.self) { _ = $0.close() } }.value
         await drainMainActor()
         #expect(windows.map(\.lines) == [["close"], ["close"]])
         delegates.notify(on: MainActor.self) { _ = $0.close() }
         #expect(windows[0].lines.count == 1, "not before notify returns")
-        token.remove()
+        for window in windows { delegates.remove(window, on: MainActor.self) }
         await drainMainActor()
         #expect(windows.map(\.lines.count) == [2, 1], "M2")
     }

@@ -6,7 +6,7 @@ enum QuestionForm: CaseIterable {
     case all, any, first, reduceOver, reduceInto
     case allPromised, anyPromised, firstPromised, reduceDeferred
     case allAtOnce, anyAtOnce, firstAtOnce, collect
-    case allPromisedAtOnce, collectDeferred
+    case allPromisedAtOnce, anyPromisedAtOnce, firstPromisedAtOnce, collectDeferred
 
     /// Those that ask one delegate after the other.
     static let sequential = allCases[..<9]
@@ -48,6 +48,8 @@ enum QuestionForm: CaseIterable {
         case .firstAtOnce: delegates.first(asking: .concurrently, where: isNo).map { $0 == nil }
         case .collect: delegates.collect(isYes).map { !$0.contains(false) }
         case .allPromisedAtOnce: delegates.all(asking: .concurrently, yes)
+        case .anyPromisedAtOnce: delegates.any(asking: .concurrently, no).map { !$0 }
+        case .firstPromisedAtOnce: delegates.first(asking: .concurrently, where: no).map { $0 == nil }
         case .collectDeferred: delegates.collectDeferred(yes).map { !$0.contains(false) }
         }
     }

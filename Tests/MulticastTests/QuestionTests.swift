@@ -140,6 +140,29 @@ struct QuestionTests {
         withExtendedLifetime(answerers) {}
     }
 
+    @Test("U1: an answer's abandonment is reported if something is attached to it", arguments: [true, false])
+    func unawaited(isAttached: Bool) {
+        let (queue, reports, other) = (ManualDispatcher(), SharedLog<String>(), Panel())
+        panel.add([1, 1], on: queue)
+        other.add([1])
+        DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
+            var answers: [any Sendable] = []
+            func keep<T>(_ answer: Deferred<T>) { answers.append(isAttached ? answer.map { _ in } : answer) }
+            for order in [AskingOrder.sequentially, .concurrently] {
+                keep(panel.delegates.all(asking: order) { _ in true })
+                keep(panel.delegates.any(asking: order) { _ in true })
+                keep(panel.delegates.first(asking: order) { _ in true })
+                keep(other.delegates.all(asking: order) { _ in Deferred<Bool>() })
+            }
+            keep(panel.delegates.collect { _ in 1 })
+            keep(panel.delegates.reduce(over: 1) { number, _ in .next(number) })
+            keep(other.delegates.reduceDeferred(over: 1) { _, _ in Deferred<MulticastTurn<Int>>() })
+            queue.dropAll()
+            answers = []
+        }
+        #expect(reports.all.count == (isAttached ? 11 : 0), "\(reports.all)")
+    }
+
     @Test(
         "A1: a question outlives its MulticastDelegate as long as the dispatchers are retained",
         arguments: QuestionForm.allCases)

@@ -11,36 +11,45 @@ struct ReleaseTests {
 
     enum Kind: CaseIterable { case delegates, channel, closures }
 
+    /// What becomes of the object whose listeners the calls are for.
+    enum End: CaseIterable { case released, ended, endedAfterCalls }
+
     @Test(
-        "a dispatcher released with pending calls is deallocated, with their captures",
-        arguments: Kind.allCases)
-    func pendingCalls(kind: Kind) {
+        "F4: a dispatcher and what its calls capture are released, also if the listener was removed, ended or taken",
+        arguments: Kind.allCases, End.allCases)
+    func pendingCalls(kind: Kind, end: End) {
         weak var dispatcher: ManualDispatcher?
         weak var registry: ListenerRegistry?
+        var kept: [Any] = []
         do {
             let (held, owner, witness) = (ManualDispatcher(), LoggingDelegate("a", log), ReleaseProbe(log))
             dispatcher = held
             switch kind {
             case .delegates:
                 let delegates = MulticastDelegate<any HearingDelegate>()
-                registry = delegates.registry
+                kept = [owner, delegates.registry]
                 delegates.add(owner, on: held)
                 delegates.notify { _ in _ = witness }
+                if end != .released { delegates.removeAll() }
             case .channel:
                 let channel = Channel<ReleaseProbe>()
-                registry = channel.storage.registry
-                channel.listen(owner, on: held) { _ in }
+                kept = [owner, channel.storage.registry]
+                channel.listen(owner, on: held) { _ in _ = witness }
                 channel.post(witness)
+                if end != .released { channel.finish() }
             case .closures:
                 let askers = MulticastClosures<ReleaseProbe, any Error>()
-                registry = askers.registry
-                askers.add(owner, on: held, success: { _ in }, failure: { _ in })
+                kept = [owner, askers.registry]
+                askers.add(owner, on: held, success: { _ in _ = witness }, failure: { _ in })
                 askers.complete(with: .success(witness))
             }
-            #expect(held.count == 1)
+            registry = kept.last as? ListenerRegistry
+            if end == .released { kept = [] }
+            #expect(held.count == 1 && log.all.isEmpty)
+            if end == .endedAfterCalls { held.run() }
         }
         #expect(dispatcher == nil)
-        #expect(registry == nil)
+        #expect((registry == nil) == kept.isEmpty && registry?.indexedCount ?? 0 == 0)
         #expect(log.all == ["released"])
     }
 

@@ -72,7 +72,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
                 let first = consumer(of: entry, shared, fileID, line)
                 let made = Deferred<Value>(following: request)
                 resolver.follow(orCancel: made)
-                // Where the request waits for its own value, both failed with `.cycle`; the source has passed that on.
+                // Marks a failure of `made` as handled: where the request waits for its own value, `made` fails with
+                // `.cycle`, and so does `source`.
                 _ = made.currentResult
                 return first
             }
@@ -120,7 +121,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     private var allEntries: [Entry] { buckets.withLock { $0 }.values.flatMap { $0 } }
 
-    /// Adds a new entry unless its bucket has changed since it was looked at.
+    /// Adds a new entry unless its bucket has changed since it was read.
     private func insert(_ entry: Entry, ifUnchanged bucket: [Entry]) -> Bool {
         buckets.withLock { buckets in
             let present = buckets[entry.hash] ?? []
@@ -141,9 +142,9 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
 
     /// Returns a Deferred for one caller. It follows the request, so that a cycle through the cache is found (L5).
     ///
-    /// Its canceller completes nothing: what the Deferred follows then is cancelled with what else is cancelled at
-    /// the same time, before any of that ends (C7). The result of a request that completes itself thereby reaches no
-    /// caller.
+    /// Its canceller completes nothing. On the last cancel it makes the Deferred follow `keeper`, so that the request
+    /// is cancelled with all that the same call cancels, before any of that ends (C7). A value with which the request
+    /// completes itself then reaches no caller.
     private func consumer(
         of entry: Entry, _ shared: Deferred<Value>, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<Value> {

@@ -228,7 +228,8 @@ extension Deferred where Value: ReleasablePermit {
             if isAwaited, link.leadsToCancellingList { loop.jobs.last.append(end) } else { end(&loop) }
         }
         let site = DeferredDiagnostic.Location(.always, fileID, line)
-        // By way of one link more, the next holder's callback comes before those of this one, as Twisted's does.
+        // One link more, so that the next holder's callback runs before the callbacks attached to this one, as in
+        // Twisted.
         return Deferred<R.Value>(work.link.attach(release, site).attach(.adopt, site))
     }
 

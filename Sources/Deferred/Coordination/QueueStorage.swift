@@ -40,7 +40,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
         return delivery
     }
 
-    /// Returns what `result` makes of the next element, for a worker or another caller.
+    /// Returns a Deferred with the result of `result` for the next element.
     func next<R>(
         isWorker: Bool, _ fileID: StaticString, _ line: UInt, _ result: (Item) -> R
     ) -> Deferred<R> {
@@ -68,7 +68,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
         return deferred
     }
 
-    /// Waits for room for an element.
+    /// Adds an element when there is room, and returns a Deferred that is resolved then.
     func send(_ element: Element, _ fileID: StaticString, _ line: UInt) -> Deferred<Void> {
         let ticket = state.withLock { $0.elements.reserve() }
         let (deferred, resolver) = Deferred<Void>.withResolver(
@@ -121,8 +121,8 @@ final class QueueStorage<Element: Sendable>: Sendable {
     func perform(_ first: Effects) {
         var effects = first
         while true {
-            // One that is being cancelled removes its element, or finds that it was delivered. Which of the two
-            // threads it is up to is decided under the lock.
+            // A call of `send` that is being cancelled either withdraws its element or finds that it has entered. The
+            // lock decides which.
             if let (ticket, resolver) = effects.entered, !resolver.isCancelled,
                 state.withLock({ $0.entering.remove(ticket) != nil })
             {
@@ -138,7 +138,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
                     return received(on: Platform.currentThread)
                 }
             }
-            // It is cancelled, or about to be: the element is for another (C7, Q2).
+            // The getter was cancelled, or is about to be: the element goes to the next getter (C7, Q2).
             effects = state.withLock { $0.putBack(item, isWorkers: getter.isWorker) }
             if effects.delivery == nil { refuseWaiting() }
         }
@@ -222,7 +222,7 @@ extension QueueStorage {
             if let place = deliveries.lastIndex(of: thread) { deliveries.remove(at: place) }
         }
 
-        /// Removes and returns the next call that waits in vain, and why.
+        /// Removes and returns the next getter that can receive no element any more, and the error for it.
         mutating func nextRefused() -> (Getter, DeferredError)? {
             guard let end, elements.isEmpty, senders.isEmpty, !getters.isEmpty, !mayReturn else { return nil }
             return getters.popFirst().map { ($0.element, end) }

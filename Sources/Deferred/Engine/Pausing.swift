@@ -22,8 +22,7 @@ extension Link {
         coldState.pauses -= 1
         if Recording.isOn { Recording.note(self, .init(kind: .unpaused)) }
         if coldState.pauses > 0 { return unlock(word) }
-        // Not settled yet, so there is nobody to notify; or the drain loop has not noticed the pause and just
-        // continues.
+        // A pending link notifies nobody. A drain loop that has not noticed the pause continues.
         guard word & (Word.settled | Word.draining) == Word.settled, word & ~Word.flags != 0 else {
             return unlock(word & ~Word.paused)
         }
@@ -98,7 +97,7 @@ extension DrainLoop {
         word = Link.prepend(consumers, to: word) & ~Word.draining
         // From here on the link may be released with its last handle, so nothing in its list may point to it.
         Link.forEach(in: word) { $0.point(to: nil) }
-        // Nor can they see from now on that they are being cancelled.
+        // Without an upstream they can no longer find that the outcome is a cancellation, so they are marked here.
         if link.payload.isCancellation {
             Link.forEach(in: word) { consumer in
                 consumer.locked { if consumer.phase == .waiting { consumer.state.interrupt() } }

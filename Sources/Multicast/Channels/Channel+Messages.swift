@@ -3,9 +3,7 @@ extension Channel: AsyncSequence {
     /// consumed.
     ///
     /// For another buffering policy, use ``messages(for:priority:buffering:)``.
-    public func makeAsyncIterator() -> AsyncStream<Message>.Iterator {
-        messages().makeAsyncIterator()
-    }
+    public func makeAsyncIterator() -> AsyncStream<Message>.Iterator { messages().makeAsyncIterator() }
 
     /// Returns a sequence of the messages that are posted from now on (from this call, not from the first
     /// `await`).
@@ -16,9 +14,9 @@ extension Channel: AsyncSequence {
     /// ```
     ///
     /// A retained message comes first; see ``post(_:from:retained:)``. The sequence listens until it and its
-    /// iterators are released or the Task that iterates is cancelled. It ends at once when it is removed,
-    /// when the channel is finished (``finish()``) or has no handle left. When only its owner is deallocated,
-    /// it ends at the next post: let the owner remove itself in its `deinit` to end it earlier.
+    /// iterators are released or the Task that iterates is cancelled. Once it is removed, or the channel is finished
+    /// (``finish()``) or has no handle left, it ends after the messages that it has buffered. When only its owner is
+    /// deallocated, it ends at the next post: let the owner remove itself in its `deinit` to end it earlier.
     ///
     /// - Parameters:
     ///   - owner: The object that this sequence listens for: a post `from:` it is left out, and removing it

@@ -32,9 +32,7 @@ public struct Channel<Message: Sendable>: Sendable {
     }
 
     /// Creates a channel without a name, which only copies of this handle reach.
-    public init() {
-        storage = ChannelStorage(nil, Message.self, in: nil)
-    }
+    public init() { storage = ChannelStorage(nil, Message.self, in: nil) }
 
     /// The name; nil if it was made without one.
     public var name: String? { storage.name }
@@ -118,7 +116,7 @@ public struct Channel<Message: Sendable>: Sendable {
                 listener.receiveRetained(message, for: owner)
             }
         }
-        return ListenerToken(registration, in: storage.registry)
+        return ListenerToken(listener, in: storage.registry)
     }
 
     /// Removes an owner's listeners and ends its ``messages(for:priority:buffering:)``.

@@ -42,7 +42,7 @@ extension MulticastDelegate {
             of: self, nil, site, { _, delegate in try body(delegate).map(at: site) { .next($0) } }
         ) { answers in
             DeferredList(answers).values(fileID: site.fileID, line: site.line)
-                .map(at: site) { $0.compactMap { $0 } }
+                .answer(at: site) { try $0.get().compactMap { $0 } }
         }
     }
 }

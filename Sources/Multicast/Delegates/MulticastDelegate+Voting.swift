@@ -97,7 +97,7 @@ extension MulticastDelegate where Delegate: Sendable {
     private func find(
         _ order: AskingOrder, _ site: CallSite, _ vote: @escaping @Sendable (Delegate) throws -> Reply<Bool>
     ) -> Deferred<Delegate?> {
-        choose(order, site) { _, delegate in
+        choose(order, site, or: nil) { _, delegate in
             try vote(delegate).map(at: site) { $0 ? .stop(delegate) : .next(nil) }
         }
     }
@@ -109,34 +109,37 @@ extension MulticastDelegate {
         by decisive: Bool, _ order: AskingOrder, _ site: CallSite,
         _ vote: @escaping @Sendable (Delegate) throws -> Reply<Bool>
     ) -> Deferred<Bool> {
-        choose(order, site) { _, delegate in
-            try vote(delegate).map(at: site) { $0 == decisive ? .stop(decisive) : .next(nil) }
+        choose(order, site, or: !decisive) { _, delegate in
+            try vote(delegate).map(at: site) { $0 == decisive ? .stop(decisive) : .next(!decisive) }
         }
-        .map(at: site) { $0 ?? !decisive }
     }
 
-    /// Asks until a delegate makes a choice, which is the result; nil if none does.
+    /// Asks until a delegate makes a choice and stops the question, and returns a Deferred with the choice, or with
+    /// `none` if no delegate makes one.
     private func choose<Choice: Sendable>(
-        _ order: AskingOrder, _ site: CallSite, _ body: @escaping Question<Delegate, Choice?>.Body
-    ) -> Deferred<Choice?> {
-        if order == .sequentially { return Question.ask(self, nil, site, body) }
+        _ order: AskingOrder, _ site: CallSite, or none: Choice,
+        _ body: @escaping Question<Delegate, Choice>.Body
+    ) -> Deferred<Choice> {
+        if order == .sequentially { return Question.ask(self, none, site, body) }
         // The first choice or error is the result. In the list a choice is an error, too, so that the first one ends it
         // and cancels the others.
-        return Question.each(of: self, nil, site, body) { answers in
-            let undecided = answers.map { answer in
-                answer.map(at: site) { choice in if let choice { throw Decided(choice: choice) } }
+        let deciding: Question<Delegate, Choice>.Body = { none, delegate in
+            try body(none, delegate).map(at: site) { turn in
+                if case .stop(let choice) = turn { throw Decided(choice: choice) }
+                return turn
             }
-            let none = DeferredList(undecided, consumeErrors: true, cancelsRemaining: true)
+        }
+        return Question.each(of: self, none, site, deciding) { answers in
+            let undecided = DeferredList(answers, consumeErrors: true, cancelsRemaining: true)
                 .values(fileID: site.fileID, line: site.line)
             // `Decided` is for the step below alone: if that is cancelled at the moment when it arrives, nothing
             // handles it.
-            for answer in undecided { answer.disownFailure() }
-            none.disownFailure()
-            return none.mapResult(
-                { none -> Choice? in
-                    do { _ = try none.get() } catch let decided as Decided<Choice> { return decided.choice }
-                    return nil
-                }, fileID: site.fileID, line: site.line)
+            for answer in answers { answer.disownFailure() }
+            undecided.disownFailure()
+            return undecided.answer(at: site) { undecided in
+                do { _ = try undecided.get() } catch let decided as Decided<Choice> { return decided.choice }
+                return none
+            }
         }
     }
 }

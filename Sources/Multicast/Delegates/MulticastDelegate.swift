@@ -1,7 +1,7 @@
 public import Deferred
 
-// Sound as `@unchecked Sendable`: the only state is the registry and a constant, which are Sendable; that nothing
-// follows from `Delegate` is argued below and at `Listener`.
+// Sound as `@unchecked Sendable`: the registry and `place` are constants of Sendable types. A `Delegate` is not stored
+// as such; `Listener` argues why it may be passed to another thread.
 
 /// Delegates that are notified and asked together, each on the dispatcher that it was added with.
 ///
@@ -65,7 +65,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         let object = Self.object(of: delegate, fileID: fileID, line: line)
         let registration = Registration(DelegateListener(delegate, object), on: dispatcher)
         registry.add(registration)
-        return ListenerToken(registration, in: registry)
+        return ListenerToken(registration.listener, in: registry)
     }
 
     /// Removes a delegate, however often it was added. Does nothing if it was not added.
@@ -88,6 +88,14 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         _ delegate: Delegate, on _: MainActor.Type, fileID: StaticString = #fileID, line: UInt = #line
     ) -> ListenerToken {
         add(delegate, on: MainActorDispatcher(), fileID: fileID, line: line)
+    }
+
+    /// Removes a delegate where it was added to be called on the main actor. Otherwise behaves as
+    /// ``remove(_:on:fileID:line:)``.
+    public func remove(
+        _ delegate: Delegate, on _: MainActor.Type, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        remove(delegate, on: MainActorDispatcher(), fileID: fileID, line: line)
     }
 
     /// Removes every delegate.
@@ -141,8 +149,8 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
         return present.map { Registration($0.listener, on: place) }
     }
 
-    /// That it is an object is the one thing that `Delegate` can't be asked for at compile time: an
-    /// existential of a class-bound protocol doesn't satisfy `AnyObject` as a constraint.
+    /// Returns the delegate as an object, and stops the program if it is none. No constraint can require that: an
+    /// existential of a class-bound protocol does not satisfy `AnyObject`.
     private static func object(of delegate: Delegate, fileID: StaticString, line: UInt) -> AnyObject {
         let object = delegate as AnyObject
         if DelegateListener.isPlainReference(delegate, to: object) { return object }
@@ -180,7 +188,8 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
 final class DelegateListener<Delegate>: Listener, @unchecked Sendable {
     fileprivate let unowned: UnsafeMutablePointer<Delegate>
 
-    /// Whether a delegate whose dynamic type is a class is nothing but a reference to `object`.
+    /// Whether a delegate whose dynamic type is a class is nothing but a reference to `object`. Sound: the bytes are
+    /// read only if the dynamic type is a class, so that there is at least a pointer.
     static func isPlainReference(_ delegate: Delegate, to object: AnyObject) -> Bool {
         type(of: object) == type(of: delegate as Any)
             && withUnsafeBytes(of: delegate) { bytes in

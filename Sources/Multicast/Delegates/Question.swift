@@ -40,7 +40,7 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         _ body: @escaping Body
     ) -> Deferred<Answer> {
         let (result, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        let registrations = delegates.registrations.map(DispatcherReference.replacingDispatcher)
+        let registrations = delegates.registrations.map(\.referringWeakly)
         Question(registrations, in: delegates.registry, consume initial, site, body)
             .ask(completing: resolver)
         return result
@@ -105,7 +105,11 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         switch try body(answer.take()!, delegate) {
         case .now(let turn): return note(turn) == .end ? .resolved(.end) : nil
         case .later(let promise):
-            let wait = promise.map(at: site) { [self] turn in note(turn) }
+            let wait = promise.mapResult(
+                { [self] turn -> NextStep in
+                    if case .failure(DeferredError.abandoned) = turn { return .abandoned }
+                    return note(try turn.get())
+                }, fileID: site.fileID, line: site.line)
             if case .success(.continue) = wait.currentResult { return nil }
             return wait
         }
@@ -126,20 +130,27 @@ enum Reply<Answer: Sendable>: Sendable {
     case later(Deferred<Answer>)
 
     func map<U: Sendable>(
-        at site: CallSite, _ transform: @escaping @Sendable (Answer) -> U
-    ) -> Reply<U> {
+        at site: CallSite, _ transform: @escaping @Sendable (Answer) throws -> U
+    ) throws -> Reply<U> {
         switch self {
-        case .now(let answer): .now(transform(answer))
-        case .later(let promise): .later(promise.map(at: site, transform))
+        case .now(let answer): .now(try transform(answer))
+        case .later(let promise): .later(promise.map(transform, fileID: site.fileID, line: site.line))
         }
     }
 }
 
 extension Deferred {
-    /// As `map`, with the location of a caller for diagnostics.
-    func map<U: Sendable>(
-        at site: CallSite, _ callback: @escaping @Sendable (Value) throws -> U
+    /// As `mapResult`, for the last step of a question. Its abandonment is reported only if something is attached to
+    /// the Deferred that this returns (U1).
+    func answer<U: Sendable>(
+        at site: CallSite, _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> U
     ) -> Deferred<U> {
-        map(callback, fileID: site.fileID, line: site.line)
+        let (answer, resolver) = Deferred<U>.withResolver(fileID: site.fileID, line: site.line)
+        let last = mapResult { result in
+            if case .failure(DeferredError.abandoned) = result { resolver.disownFailure() }
+            return try callback(result)
+        }
+        resolver.follow(orCancel: last)
+        return answer
     }
 }

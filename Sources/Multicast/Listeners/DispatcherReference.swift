@@ -1,28 +1,28 @@
 internal import Deferred
 import Dispatch
 
-/// A weak reference to a dispatcher of a question.
+/// A weak reference to a dispatcher: of a question, or of a listener that its registry calls no more.
 ///
 /// Work that is submitted retains the question, which refers to the dispatchers of the delegates that are still to be
 /// asked. A dispatcher that retains its work would therefore retain itself, and neither would ever be released. With
 /// weak references, a dispatcher that is released with its work in it releases the question, which then fails with
-/// `DeferredError.abandoned`. The registry retains its delegates' dispatchers.
+/// `DeferredError.abandoned`. The registry retains its delegates' dispatchers. It does not retain those of listeners
+/// that were taken or that ended, whose last work may be in such a dispatcher.
 struct DispatcherReference: Dispatcher {
-    private weak var object: (any Dispatcher & AnyObject)?
-
-    /// Returns `registration` with such a reference, or as it is: there is no weak reference to a dispatcher that is a
-    /// value. A `DispatchQueue` is retained: it runs its work even when it has no other reference, and off Darwin the
-    /// object is one of several wrappers.
-    static func replacingDispatcher(of registration: Registration) -> Registration {
-        guard let dispatcher = registration.dispatcher, type(of: dispatcher) is AnyClass,
-            !(dispatcher is DispatchQueue)
-        else { return registration }
-        let object = dispatcher as? any Dispatcher & AnyObject
-        return Registration(registration.listener, on: DispatcherReference(object: object))
-    }
+    fileprivate weak var object: (any Dispatcher & AnyObject)?
 
     /// Submits work; if the dispatcher has been released, releases it.
     func dispatch(_ work: @escaping @Sendable () -> Void) { object?.dispatch(work) }
+}
+
+extension Registration {
+    /// This registration with a weak reference to its dispatcher, or as it is: there is no weak reference to a
+    /// dispatcher that is a value. A `DispatchQueue` is retained: it runs its work even when it has no other reference,
+    /// and off Darwin the object is one of several wrappers.
+    var referringWeakly: Registration {
+        guard let own = dispatcher, type(of: own) is AnyClass, !(own is DispatchQueue) else { return self }
+        return Registration(listener, on: DispatcherReference(object: own as? any Dispatcher & AnyObject))
+    }
 }
 
 /// Returns whether two dispatchers are the same: objects by identity, values by `==`.
@@ -30,6 +30,7 @@ struct DispatcherReference: Dispatcher {
 /// Values without `==` can't be distinguished. A removal that silently does nothing, or removes too much,
 /// would be worse than one that stops the program, with a message that names the caller.
 func isSameDispatcher(_ first: any Dispatcher, _ second: any Dispatcher, _ site: CallSite) -> Bool {
+    if let reference = first as? DispatcherReference { return reference.object === second as AnyObject }
     guard type(of: first) == type(of: second) else { return false }
     if type(of: first) is AnyClass {
         return first as AnyObject === second as AnyObject || isSameQueue(first, second)
@@ -42,9 +43,7 @@ func isSameDispatcher(_ first: any Dispatcher, _ second: any Dispatcher, _ site:
     return isEqual(value, second)
 }
 
-private func isEqual<Value: Equatable>(_ value: Value, _ other: Any) -> Bool {
-    value == other as? Value
-}
+private func isEqual<Value: Equatable>(_ value: Value, _ other: Any) -> Bool { value == other as? Value }
 
 #if canImport(ObjectiveC)
 private func isSameQueue(_ first: any Dispatcher, _ second: any Dispatcher) -> Bool { false }

@@ -7,10 +7,10 @@ import Synchronization
 /// Neither this class nor the registry is generic over messages or delegates. Generic code, which is not
 /// specialised inside this module, was measured to add and remove listeners at a sixth of the speed.
 ///
-/// Sound as `@unchecked Sendable`: everything here is constant or atomic, and what subclasses add is a
-/// constant of a Sendable type. The object need not be Sendable: this class only counts references to
-/// it, which is thread-safe, and passes it only to code that was added to run on its dispatcher, or on the
-/// poster's thread.
+/// Sound as `@unchecked Sendable`: everything here is constant or atomic, but the two places, which belong to the
+/// registry and are touched only under its lock; and what subclasses add is a constant of a Sendable type. The object
+/// need not be Sendable: this class only counts references to it, which is thread-safe, and passes it only to code
+/// that was added to run on its dispatcher, or on the poster's thread.
 class Listener: @unchecked Sendable {
     /// The object's identity, by which its listeners can be found even from inside its `deinit`, where weak
     /// references to it are nil already.
@@ -20,6 +20,10 @@ class Listener: @unchecked Sendable {
     /// it, and its `deinit` may need that lock.
     final private(set) weak var owner: AnyObject?
     private final let removed = Atomic(false)
+
+    /// Where the registry keeps its registration.
+    final var slot = 0
+    final var placeInIndex = 0
 
     init(_ object: AnyObject) {
         identity = ObjectIdentifier(object)
@@ -65,21 +69,16 @@ class Listener: @unchecked Sendable {
 /// A listener with its dispatcher and its priority.
 ///
 /// Apart from the listener, so that work that waits on a dispatcher and retains the listener does not retain
-/// the dispatcher: a dispatcher that is released with work in it is then deallocated, and its work with it.
-///
-/// Sound as `@unchecked Sendable`: everything is constant but the two places, which belong to the
-/// registry and are touched only under its lock.
-final class Registration: @unchecked Sendable {
+/// the dispatcher: a dispatcher that is released with work in it is then deallocated, and its work with it. For that
+/// reason, the registry refers weakly to the dispatchers of the listeners that were taken or that ended: it outlives
+/// the last call that those can get, and the work of that call may be what a dispatcher retains.
+final class Registration: Sendable {
     let listener: Listener
     let dispatcher: (any Dispatcher)?
     /// Whether there is a dispatcher. A test of `dispatcher` itself copies it, a third of the cost of a call
     /// without one.
     let isDispatched: Bool
     let priority: Int
-
-    /// Where the registry keeps it.
-    var slot = 0
-    var placeInIndex = 0
 
     init(_ listener: Listener, on dispatcher: (any Dispatcher)?, priority: Int = 0) {
         self.listener = listener

@@ -66,34 +66,34 @@ final class ListenerRegistry: Sendable {
             return own.map { isSameDispatcher($0, dispatcher, site) } ?? false
         }
         let (registered, ended) = state.withLock { ($0.registrations(of: identity), $0.ended ?? []) }
-        remove(registered.filter { isMeant($0.dispatcher) })
+        remove(registered.filter { isMeant($0.dispatcher) }.map(\.listener))
         for (former, own) in ended {
             if let former = former.object, former.identity == identity, isMeant(own) { former.markRemoved() }
         }
     }
 
-    /// Removes registrations. They are released after the lock, by the caller or by this function.
-    func remove(_ registrations: [Registration]) {
-        let removed = registrations.filter { $0.listener.markRemoved() }
-        if !removed.isEmpty { state.withLock { $0.unlink(removed) } }
-        for registration in removed { registration.listener.didEnd() }
+    /// Removes listeners. Their registrations are released after the lock.
+    func remove(_ listeners: [Listener]) {
+        let removed = listeners.filter { $0.markRemoved() }
+        if !removed.isEmpty { _ = state.withLock { $0.unlink(removed) } }
+        for listener in removed { listener.didEnd() }
     }
 
     /// Removes every listener, also those that were taken and those that ended.
     func removeAll() {
         let all = state.withLock { $0.removeAll() }
-        remove(all.index.values.flatMap { $0 })
+        remove(all.index.values.joined().map(\.listener))
         for former in all.ended ?? [] { former.listener.object?.markRemoved() }
     }
 
     /// Removes the registrations of a deallocated object, found by one of its listeners.
     func removeGone(_ listener: Listener) {
         let registered = state.withLock { $0.registrations(of: listener.identity) }
-        remove(registered.filter { $0.listener.owner == nil })
+        remove(registered.map(\.listener).filter { $0.owner == nil })
     }
 
     /// Removes the registrations of all deallocated objects.
-    func sweep() { remove(snapshot().filter { $0.listener.owner == nil }) }
+    func sweep() { remove(snapshot().map(\.listener).filter { $0.owner == nil }) }
 
     /// Returns whether there is a listener whose object exists. Removes the others that it finds first, so that
     /// it finds each of them once.

@@ -5,7 +5,7 @@ internal import Deferred
 ///
 /// `slots` has the listeners of the next post. `index` has all listeners that may still be called, by the
 /// identity of their object: those in slots, and those taken out of them that were not called yet. A
-/// registration knows its place in both, so that adding and removing take constant time. When half of the slots
+/// listener knows its place in both, so that adding and removing take constant time. When half of the slots
 /// are empty, they are compacted. Where there are priorities, a post that follows a change sorts them, in one
 /// pass where they are sorted already except for a tail.
 struct ListenerSlots {
@@ -20,8 +20,9 @@ struct ListenerSlots {
     private var isAwaited = false
     /// What later listeners receive when they are added.
     var retained: (any AnyObject & Sendable)?
-    /// The listeners that ended with their channel; nil until it is finished. It retains neither them nor their
-    /// closures; a delivery that was submitted before does, and can still be prevented.
+    /// The listeners that ended with their channel; nil until it is finished. It retains neither them, nor their
+    /// closures, nor their dispatchers where ``DispatcherReference`` can refer to those weakly; a delivery that was
+    /// submitted before retains its listener, and can still be prevented.
     var ended: [(listener: WeakReference<Listener>, dispatcher: (any Dispatcher)?)]?
     private var sweepAt = Self.smallestSweep
     private static var smallestSweep: Int { 64 }
@@ -50,9 +51,9 @@ struct ListenerSlots {
         if retained != nil { registration.listener.expectRetained() }
         sorted = nil
         if registration.priority != 0 { hasPriorities = true }
-        registration.slot = slots.count
+        registration.listener.slot = slots.count
         slots.append(registration)
-        registration.placeInIndex = index[registration.listener.identity]?.count ?? 0
+        registration.listener.placeInIndex = index[registration.listener.identity]?.count ?? 0
         index[registration.listener.identity, default: []].append(registration)
         occupied += 1
         let isSweepDue = occupied >= sweepAt
@@ -67,7 +68,7 @@ struct ListenerSlots {
         if hasPriorities || isSparse {
             slots.removeAll { $0 == nil }
             slots.sort { $0!.priority > $1!.priority }
-            for (slot, registration) in slots.enumerated() { registration!.slot = slot }
+            for (slot, registration) in slots.enumerated() { registration!.listener.slot = slot }
         }
         let registrations = slots.compactMap { $0 }
         sorted = registrations
@@ -81,9 +82,13 @@ struct ListenerSlots {
         return snapshot()
     }
 
-    /// Takes the listeners of a post out of their slots, and leaves them in the index.
+    /// Takes the listeners of a post out of their slots, and leaves them in the index, which no longer retains their
+    /// dispatchers.
     mutating func take() -> [Registration] {
         let taken = snapshot()
+        for former in taken {
+            index[former.listener.identity]![former.listener.placeInIndex] = former.referringWeakly
+        }
         index = removeAll().index
         return taken
     }
@@ -91,7 +96,7 @@ struct ListenerSlots {
     /// Removes all listeners and what is retained, and adds none from now on. Returns what it removed.
     mutating func finish() -> ListenerSlots {
         let before = removeAll()
-        let present = before.slots.compactMap { $0 }
+        let present = before.slots.compactMap { $0?.referringWeakly }
         ended = before.ended ?? present.map { (WeakReference($0.listener), $0.dispatcher) }
         retained = nil
         return before
@@ -108,28 +113,31 @@ struct ListenerSlots {
         index[identity]?.withUnsafeBufferPointer { Array($0) } ?? []
     }
 
-    /// Removes registrations from slots and index. The caller retains them until after the lock.
-    mutating func unlink(_ registrations: [Registration]) {
-        for registration in registrations {
-            if slots.indices.contains(registration.slot), slots[registration.slot] === registration {
+    /// Removes listeners from slots and index. Returns their registrations, to be released after the lock.
+    mutating func unlink(_ listeners: [Listener]) -> [Registration] {
+        var unlinked: [Registration] = []
+        for listener in listeners {
+            if slots.indices.contains(listener.slot), slots[listener.slot]?.listener === listener {
                 sorted = nil
-                slots[registration.slot] = nil
+                slots[listener.slot] = nil
                 occupied -= 1
             }
-            let place = registration.placeInIndex
-            guard let entry = index.index(forKey: registration.listener.identity),
-                index.values[entry].indices.contains(place), index.values[entry][place] === registration
+            let place = listener.placeInIndex
+            guard let entry = index.index(forKey: listener.identity),
+                index.values[entry].indices.contains(place), index.values[entry][place].listener === listener
             else { continue }
+            unlinked.append(index.values[entry][place])
             // The last registration of the same object takes its place; their order has no meaning.
             let last = index.values[entry].removeLast()
             if index.values[entry].isEmpty {
                 index.remove(at: entry)
-            } else if last !== registration {
+            } else if last.listener !== listener {
                 index.values[entry][place] = last
-                last.placeInIndex = place
+                last.listener.placeInIndex = place
             }
         }
         sweepAt = max(Self.smallestSweep, min(sweepAt, 2 * occupied))
         if isSparse { _ = snapshot() }
+        return unlinked
     }
 }

@@ -15,12 +15,10 @@ internal import Deferred
 /// nor the dispatcher. Copies of a token identify the same listener.
 public struct ListenerToken: Sendable {
     private let listener: WeakReference<Listener>
-    private let registration: WeakReference<Registration>
     private let registry: WeakReference<ListenerRegistry>
 
-    init(_ registration: Registration, in registry: ListenerRegistry) {
-        listener = WeakReference(registration.listener)
-        self.registration = WeakReference(registration)
+    init(_ listener: Listener, in registry: ListenerRegistry) {
+        self.listener = WeakReference(listener)
         self.registry = WeakReference(registry)
     }
 
@@ -28,12 +26,9 @@ public struct ListenerToken: Sendable {
     ///
     /// May be called from any thread, also from inside the listener and from its owner's `deinit`.
     public func remove() {
-        if let registration = registration.object, let registry = registry.object {
-            registry.remove([registration])
-        } else {
-            // Finished or released, the registry has released it. Only queued deliveries retain the listener.
-            listener.object?.markRemoved()
-        }
+        guard let listener = listener.object else { return }
+        // Where the registry was finished or released, only queued deliveries retain the listener.
+        if let registry = registry.object { registry.remove([listener]) } else { listener.markRemoved() }
     }
 
     /// Whether the listener can receive messages: it was not removed, its owner exists, and its channel was not

@@ -3,20 +3,21 @@ import Synchronization
 
 /// A lock that many readers or one writer can have at a time, and that starves neither kind.
 ///
-/// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while a writer
-/// holds it or waits for it. So a reader that adds one and finds it negative must wait for that writer, and a reader
-/// that subtracts one and finds it negative must report its departure to the writer. A writer first takes `writers`,
-/// so there is one mark at most; then it sets the mark and learns in the same step how many readers it has to wait
-/// for. Those count themselves off in `departuresAwaited`, which may go below zero before the writer adds their
-/// number; at zero all have left. A writer that has to sleep before that adds `sleepMark`, and the reader whose
-/// departure leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers came meanwhile, and
-/// all of them are let in before another writer can set it.
+/// The invariant: `arrivals` counts the readers that hold the lock or wait for it, less `writerMark` while the writer
+/// that has `writers` holds the lock or waits for readers to leave. So a reader that adds one and finds it negative
+/// must wait for that writer, and a reader that subtracts one and finds it negative must report its departure to the
+/// writer. A writer first takes `writers`, so there is one mark at most; then it sets the mark and learns in the same
+/// step how many readers it has to wait for. Those count themselves off in `departuresAwaited`, which may go below zero
+/// before the writer adds their number; at zero all have left. A writer that has to sleep before that adds `sleepMark`,
+/// and the reader whose departure leaves no more than the mark wakes it. Lifting `writerMark` shows how many readers
+/// came meanwhile, and all of them are let in before another writer can set it.
 ///
-/// That prevents starvation both ways: no reader that comes later overtakes a waiting writer, and at most one
-/// writer overtakes a reader that has been counted.
+/// That prevents starvation both ways: a reader that comes after a writer has set the mark enters after that writer,
+/// and all readers that were counted while a writer had the lock enter before the next writer, even if that one waited
+/// already.
 ///
 /// A thread that has to wait spins for some microseconds before it sleeps: sleeping and being woken takes
-/// longer than most reads and writes. Without it, reads of 2 us were measured to run no faster than one by
+/// longer than most reads and writes. Without spinning, reads of 2 us were measured to run no faster than one by
 /// one as soon as there was a write among a hundred. The semaphores only put threads to
 /// sleep. What one holder wrote is visible to the next through the atomics, read again after each wait;
 /// ThreadSanitizer sees those, and does not see semaphores on every platform.
@@ -48,10 +49,8 @@ final class ReadersWriterLock: Sendable {
 
     func unlockAfterReading() {
         guard arrivals.wrappingSubtract(1, ordering: .releasing).newValue < 0 else { return }
-        if departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == Self.sleepMark
-        {
-            writerMayEnter.signal()
-        }
+        let rest = departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+        if rest == Self.sleepMark { writerMayEnter.signal() }
     }
 
     func lockForWriting() {

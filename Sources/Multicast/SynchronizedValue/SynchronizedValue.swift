@@ -12,8 +12,8 @@
 /// ```
 ///
 /// Closures run at once, on the calling thread, inside the lock. Readers run side by side; a writer runs
-/// alone. Readers do not overtake a writer that waits, and when it is done, all readers that came meanwhile
-/// run before the next writer: neither side starves.
+/// alone. Readers do not overtake the writer that is next, and when it is done, all readers that came meanwhile
+/// run before the one after it: neither side starves.
 ///
 /// ## What may be done inside
 /// - Read the same value again inside `read`: that never waits.
@@ -36,9 +36,7 @@ public final class SynchronizedValue<Value: Sendable>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline var storage: Value
 
     /// Creates a readers-writer value that starts as `initial`.
-    public init(_ initial: Value) {
-        storage = initial
-    }
+    public init(_ initial: Value) { storage = initial }
 
     /// Calls `body` with the value, at once, on this thread, while other readers may be doing the same.
     ///

@@ -73,9 +73,8 @@ extension PlantedFault {
             60, "the last reader does not wake the writer", in: "Multicast",
             foundBy: "readersWriter",
             change(
-                "departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == Self.sleepMark",
-                "departuresAwaited.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == Self.sleepMark, !il_is_planted(60)"
-            )),
+                "if rest == Self.sleepMark { writerMayEnter.signal() }",
+                "if rest == Self.sleepMark, !il_is_planted(60) { writerMayEnter.signal() }")),
         PlantedFault(
             61, "a writer does not wait for the readers that are inside", in: "Multicast",
             foundBy: "readersWriter",
@@ -92,16 +91,16 @@ extension PlantedFault {
             63, "a removal loses a delegate that is added meanwhile", in: "Multicast",
             foundBy: "delegates",
             change(
-                "if !removed.isEmpty { state.withLock { $0.unlink(removed) } }",
+                "if !removed.isEmpty { _ = state.withLock { $0.unlink(removed) } }",
                 """
                 if il_is_planted(63), !removed.isEmpty {
                             let copy = state.withLock { $0 }
                             var changed = copy
-                            changed.unlink(removed)
+                            _ = changed.unlink(removed)
                             state.withLock { $0 = changed }
                             return
                         }
-                        if !removed.isEmpty { state.withLock { $0.unlink(removed) } }
+                        if !removed.isEmpty { _ = state.withLock { $0.unlink(removed) } }
                 """)),
     ]
 }

@@ -21,7 +21,8 @@ extension PlantedFault {
             foundBy: "canceller-resolves-elsewhere",
             change(
                 "if completer == .canceller { coldState?.cancellerThread = loop.thread }",
-                "if completer == .canceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }")),
+                "if completer == .canceller && !il_is_planted(72) { coldState?.cancellerThread = loop.thread }"
+            )),
         PlantedFault(
             73, "work retains the dispatcher that it was submitted to",
             foundBy: "released",
