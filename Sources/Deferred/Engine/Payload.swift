@@ -102,9 +102,8 @@ extension Link.Payload {
         case .existential: deinitialize((any Sendable).self)
         case .failure: deinitialize((any Error).self)
         case .hook: deinitialize(Hook.self)
-        case .step:
-            releaseContext(bits.1)
-            releaseContext(bits.3)
+        // The user's closure has another type. Of any type, it is released with its context.
+        case .step: deinitialize((StoredStep, StoredRunner).self)
         default: Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
         }
     }
@@ -171,13 +170,6 @@ extension Link.Payload {
             let runner = last.assumingMemoryBound(to: StoredRunner.self).move()
             return runner.run(memory, input)
         }
-    }
-
-    /// Releases the context of a closure that is stored in two words; some have none.
-    @inline(__always)
-    private static func releaseContext(_ word: UInt) {
-        guard let address = UnsafeRawPointer(bitPattern: word) else { return }
-        Unmanaged<AnyObject>.fromOpaque(address).release()
     }
 
     /// Runs `step` on `dispatcher`, which is not nil.

@@ -56,14 +56,6 @@ extension Atomic where Value: Equatable {
     }
 
     @inline(__always)
-    func compareExchange(
-        expected: Value, desired: Value, successOrdering: AtomicUpdateOrdering,
-        failureOrdering: AtomicLoadOrdering
-    ) -> (exchanged: Bool, original: Value) {
-        compareExchange(expected: expected, desired: desired, ordering: successOrdering)
-    }
-
-    @inline(__always)
     func weakCompareExchange(
         expected: Value, desired: Value, ordering: AtomicUpdateOrdering
     ) -> (exchanged: Bool, original: Value) {
@@ -110,18 +102,6 @@ extension Atomic where Value: FixedWidthInteger {
     @inline(__always)
     func bitwiseOr(_ bits: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update { $0 | bits }
-    }
-
-    @discardableResult
-    @inline(__always)
-    func bitwiseAnd(_ bits: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
-        update { $0 & bits }
-    }
-
-    @discardableResult
-    @inline(__always)
-    func bitwiseXor(_ bits: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
-        update { $0 ^ bits }
     }
 }
 

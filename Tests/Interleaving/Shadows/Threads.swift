@@ -46,11 +46,6 @@ func pthread_mutex_lock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> CInt 
     return 0
 }
 
-/// Waits, as `pthread_mutex_lock` does: it is called to spin for a while before that.
-func pthread_mutex_trylock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> CInt {
-    pthread_mutex_lock(mutex)
-}
-
 @discardableResult
 func pthread_mutex_unlock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> CInt {
     let locked = cell(of: mutex).pointee
