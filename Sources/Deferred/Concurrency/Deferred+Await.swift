@@ -5,7 +5,8 @@ extension Deferred {
     ///
     /// The Task is a consumer of this Deferred, and so handles its failure. If the Task is cancelled while it
     /// waits, this throws `CancellationError` at once, and cancels what this Deferred waits for if nothing else
-    /// consumes that (as ``cancel()`` on a position of its own does).
+    /// consumes that (as ``cancel()`` on a position of its own does). An outcome that is there, and not paused, is
+    /// returned to a cancelled Task, too.
     @inlinable
     public nonisolated(nonsending) var value: Value {
         get async throws { try await result.get() }
