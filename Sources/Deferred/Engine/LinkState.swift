@@ -209,9 +209,7 @@ struct LinkState: Equatable, Sendable {
 
     /// Whether a source that is being settled was cancelled without an answer of its canceller: what it
     /// followed is cancelled as well (C7).
-    var cancelsFollowed: Bool {
-        marks.isDisjoint(with: [.cancellerRuns, .shielded]) && marks.contains(.cancelled)
-    }
+    var cancelsFollowed: Bool { marks.intersection([.cancelled, .cancellerRuns, .shielded]) == .cancelled }
 
     // MARK: The table
 

@@ -130,24 +130,22 @@ extension Link.Payload {
     /// Stores a closure of a user's and the step that calls it.
     ///
     /// The closure itself is in the payload, and `run`, which captures nothing, is compiled for its types: a
-    /// step needs no context beside the closure's own.
-    ///
-    /// Sound: the bits have room for two closures, of two words each.
+    /// step needs no context beside the closure's own. Storing copies the words of both closures and retains
+    /// their contexts once; that is sound, as a copy of a closure is just that.
     @inlinable
     @inline(__always)
     static func step<Closure: StoredClosure>(
         _ closure: Closure,
         _ run: @escaping @Sendable (borrowing Closure, borrowing Link.Payload) -> Link.Payload
     ) -> Link.Payload {
-        var bits: Bits = (0, 0, 0, 0)
-        withUnsafeMutablePointer(to: &bits) {
-            let memory = UnsafeMutableRawPointer($0)
-            memory.initializeMemory(as: Closure.self, to: closure)
-            (memory + MemoryLayout<StoredRunner>.size).initializeMemory(
-                as: StoredRunner.self,
-                to: StoredRunner { run($0.assumingMemoryBound(to: Closure.self).move(), $1) })
+        let runner = StoredRunner { run($0.assumingMemoryBound(to: Closure.self).move(), $1) }
+        return withExtendedLifetime((closure, runner)) {
+            let first = unsafeBitCast(closure, to: (UInt, UInt).self)
+            let second = unsafeBitCast(runner, to: (UInt, UInt).self)
+            retainContext(first.1)
+            retainContext(second.1)
+            return Link.Payload(.step, (first.0, first.1, second.0, second.1))
         }
-        return Link.Payload(.step, bits)
     }
 
     /// Stores a closure that is a step itself.
@@ -170,6 +168,14 @@ extension Link.Payload {
             let runner = last.assumingMemoryBound(to: StoredRunner.self).move()
             return runner.run(memory, input)
         }
+    }
+
+    /// Retains the context of a closure that is stored in two words; some have none.
+    @inlinable
+    @inline(__always)
+    static func retainContext(_ word: UInt) {
+        guard let address = UnsafeRawPointer(bitPattern: word) else { return }
+        _ = Unmanaged<AnyObject>.fromOpaque(address).retain()
     }
 
     /// Runs `step` on `dispatcher`, which is not nil.
