@@ -180,13 +180,17 @@ struct RetryTests {
 
     @Test("C4: a cancel cancels the Task of the attempt in progress, and no other is made")
     func asynchronousCancel() async throws {
+        let ended = Deferred<Void>()
         let result = Deferred.asyncRetry(delay: .none, on: clock) { [clock, log] in
             log.add("attempt")
+            defer { ended.resolve() }
             try await clock.sleep(for: .seconds(1))
         }
         try await clock.whenScheduled().value
         result.cancel()
         #expect(try failureResult(of: result) is CancellationError)
+        // The Task ends on a thread of its own.
+        try await ended.value
         #expect(clock.scheduled.isEmpty)
         clock.advance(by: .seconds(1))
         #expect(log.all == ["attempt"])
