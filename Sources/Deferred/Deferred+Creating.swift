@@ -8,7 +8,7 @@ extension Deferred {
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
         let site = DeferredDiagnostic.Location(.source, fileID, line)
-        self.init(Link(.source, .none, site, completedByHandles: true))
+        self.init(Link.source(site))
     }
 
     /// Creates a pending Deferred with a closure that stops the work which would complete it.
@@ -59,7 +59,7 @@ extension Deferred {
         catching body: () throws -> Value, fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let site = DeferredDiagnostic.Location(.settled, fileID, line)
-        self.init(Link(.settled, .catching(body), site))
+        self.init(Link.settled(.catching(body), site))
     }
 
     /// Creates a settled Deferred with `result`.
@@ -67,7 +67,7 @@ extension Deferred {
     public init(
         _ result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(Link(.settled, .init(result), DeferredDiagnostic.Location(.settled, fileID, line)))
+        self.init(Link.settled(.init(result), DeferredDiagnostic.Location(.settled, fileID, line)))
     }
 
     /// Creates a settled Deferred with `result`, which has a typed error.
@@ -75,7 +75,7 @@ extension Deferred {
     public init(
         _ result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(Link(.settled, .init(result), DeferredDiagnostic.Location(.settled, fileID, line)))
+        self.init(Link.settled(.init(result), DeferredDiagnostic.Location(.settled, fileID, line)))
     }
 
     /// Returns the Deferred that `body`, which runs at once on this thread, returns; or a failed one with what
@@ -139,23 +139,25 @@ extension Deferred {
 
     /// Returns a Deferred that is resolved with `value`.
     @inlinable
+    @inline(__always)
     public static func resolved(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line)
         -> Deferred
     {
-        Deferred(Link(.settled, .value(value), DeferredDiagnostic.Location(.settled, fileID, line)))
+        Deferred(Link.settled(.value(value), DeferredDiagnostic.Location(.settled, fileID, line)))
     }
 
     /// Returns a Deferred that is rejected with `error`.
     public static func rejected(
         _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred {
-        Deferred(Link(.settled, .failure(error), DeferredDiagnostic.Location(.settled, fileID, line)))
+        Deferred(Link.settled(.failure(error), DeferredDiagnostic.Location(.settled, fileID, line)))
     }
 }
 
 extension Deferred where Value == Void {
     /// Returns a resolved Deferred.
     @inlinable
+    @inline(__always)
     public static func resolved(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred {
         resolved((), fileID: fileID, line: line)
     }

@@ -160,10 +160,13 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         }
         for (list, _) in requests { list.add(link, site, in: &loop) }
         // Attached after the lists: the next input starts when they have been notified.
-        link.observe { [self] loop in
+        let hook = Link.Payload.hook { [self] loop, _ in
             state.withLock { $0.free += 1 }
             startInputs(in: &loop)
         }
+        let observer = Link(.waiting, hook, site.of(.hidden))
+        observer.onlyObserves = true
+        link.attach(observer)
         // The list may have been cancelled while the input was being made.
         if state.withLock({ $0.isCancelled }) { link.cancel() }
     }

@@ -2,7 +2,7 @@ import Foundation
 public import Testing
 
 /// Runs tests that compute for long, or block their thread, on two threads of their own, and ends the process if one
-/// takes longer than five minutes.
+/// takes longer than ten minutes.
 ///
 /// Other tests run on Swift's few threads, one for each processor; a test that blocks those delays the programs,
 /// servers and timers of other tests until they time out. A trait `.timeLimit` could not end a test that blocks its
@@ -11,7 +11,7 @@ public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// On a suite it applies to each of the suite's tests.
     public let isRecursive = true
 
-    private static let seconds = 300.0
+    private static let seconds = 600.0
 
     /// Runs a test case on two threads that no other test has meanwhile.
     public func provideScope(

@@ -1,5 +1,20 @@
-/// Attaching consumers, and reading the outcome.
+/// Creating sources, attaching consumers, and reading the outcome.
 extension Link {
+    /// Creates a source that its handles may complete. Not inlined, like `settled`: calling it takes less code than
+    /// the allocation.
+    @usableFromInline
+    @inline(never)
+    static func source(_ site: DeferredDiagnostic.Location) -> Link {
+        Link(.source, .none, site, completedByHandles: true)
+    }
+
+    /// Creates a link that has its outcome.
+    @usableFromInline
+    @inline(never)
+    static func settled(_ outcome: consuming Payload, _ site: DeferredDiagnostic.Location) -> Link {
+        Link(.settled, outcome, site)
+    }
+
     /// Attaches a new link with the step in `payload`, and runs that before this returns if this link is idle
     /// and settled (F3).
     @usableFromInline
@@ -7,13 +22,6 @@ extension Link {
         let consumer = Link(.waiting, payload, site)
         attach(consumer)
         return consumer
-    }
-
-    /// Runs `body` when this link is drained, after what was attached before, without consuming it.
-    func observe(_ body: @escaping @Sendable (_ loop: inout DrainLoop) -> Void) {
-        let observer = Link(.waiting, .hook { loop, _ in body(&loop) }, made.of(.hidden))
-        observer.onlyObserves = true
-        attach(observer)
     }
 
     /// Attaches a new link, to which only the caller has a reference.
@@ -34,12 +42,14 @@ extension Link {
     /// draining the list (F3). Returns false if it is not idle, or if a recording needs a link to show.
     @usableFromInline
     func beginStepInPlace() -> Bool {
-        guard !Recording.isOn, Link.isIdle(word.load(ordering: .relaxed)) else { return false }
-        let word = lock()
-        let isIdle = Link.isIdle(word)
-        if isIdle { activeThread = Platform.currentThread }
-        unlock(isIdle ? word | Word.draining : word)
-        return isIdle
+        let idle = word.load(ordering: .relaxed) & ~Word.locked
+        guard !Recording.isOn, Link.isIdle(idle),
+            word.compareExchange(expected: idle, desired: idle | Word.locked, ordering: .acquiring).exchanged
+        else { return false }
+        activeThread = Platform.currentThread
+        state.handle()
+        unlock(idle | Word.draining)
+        return true
     }
 
     /// Ends a step that has run in place (`beginStepInPlace`) with its result, and notifies the consumers
@@ -49,17 +59,19 @@ extension Link {
         let consumer: Link
         if answer.kind == .wait {
             let inner = answer.takeReference(as: Link.self)
-            if Link.isIdle(inner.word.load(ordering: .acquiring)) {
-                consumer = Link(.settled, inner.peekedOutcome(), site)
-            } else {
-                // Nothing can wait for a link that does not exist yet: there is no cycle to look for.
-                consumer = inner.attach(.adopt, site)
-            }
+            // Nothing can wait for a link that does not exist yet: there is no cycle to look for.
+            consumer =
+                inner.peekIfIdle() ? Link(.settled, inner.payload.copy(), site) : inner.attach(.adopt, site)
         } else {
             consumer = Link(.settled, answer, site)
         }
+        // Most often nothing was attached.
+        let draining = Word.settled | Word.draining
+        if word.compareExchange(expected: draining, desired: Word.settled, ordering: .releasing).exchanged {
+            return consumer
+        }
         let consumers = takeListOrBecomeIdle(true)
-        if !consumers.isEmpty { DrainLoop.with { $0.drainRetained(self, consumers) } }
+        if !consumers.isEmpty { DrainLoop.with { $0.drain(self, consumers, after: 0, isOwned: false) } }
         return consumer
     }
 
@@ -80,12 +92,6 @@ extension Link {
     @usableFromInline
     func peekIfIdle() -> Bool {
         Link.isIdle(word.load(ordering: .acquiring)) && peek()
-    }
-
-    /// Returns a copy of the outcome of a settled link, for a link that adopts it.
-    func peekedOutcome() -> Payload {
-        _ = peek()
-        return payload.copy()
     }
 
     // MARK: Reporting

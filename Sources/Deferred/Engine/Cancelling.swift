@@ -51,8 +51,7 @@ extension DrainLoop {
 
     /// Moves up from the root until the error has entered the chain or the request has been left in a link.
     /// Begins again at the root if another thread has changed the chain.
-    private mutating func climb(_ request: CancelRequest) {
-        var request = request
+    private mutating func climb(_ request: consuming CancelRequest) {
         var link = request.root
         /// How often it has come back to its root.
         var returns = 0

@@ -3,7 +3,7 @@ internal import Synchronization
 /// The bits of a link's word. The rest of it is the address of the last link in the list (objects are aligned
 /// to 16).
 enum Word {
-    /// The spin lock: `Atomic.lockLowestBit()`.
+    /// The spin lock: `Atomic.lockLowestBit()`, and `beginStepInPlace`.
     static let locked: UInt = 1
     /// The link has its outcome.
     static let settled: UInt = 2
@@ -185,38 +185,9 @@ struct ConsumerQueue {
     }
 }
 
-// MARK: - Reachability
+// MARK: - Detaching
 
-/// Whether a thread that has a reference to a link is the only one that can reach it, and so needs no lock.
 extension Link {
-    /// Whether the caller's reference is the only one. Sound: that reference keeps the link while it is read.
-    var isUniquelyReferenced: Bool { Unmanaged.passUnretained(self).isUniquelyReferenced }
-
-    /// Whether nothing but the caller, which owns one reference, can reach this link: `word`, which the
-    /// caller knows from having made the link `draining` or from having taken it out of a list, has an empty
-    /// list.
-    ///
-    /// There are three ways to a link, and none is left:
-    /// - A reference. The caller's is the only one, and new ones are made from existing ones.
-    /// - The list that it stands in. The caller has taken it out.
-    /// - ``Upstream``, the unowned pointer of a consumer. It is set only while the consumer is in this link's
-    ///   list, or while the thread that took it out of the list retains this link; the list is empty, and the
-    ///   reference the only one.
-    ///
-    /// The threads that released the other references changed the link, if they did, under its lock before
-    /// that. Releasing a reference is a releasing decrement, and the fence makes the count that was read an
-    /// acquiring one: the caller sees those changes. (ThreadSanitizer knows neither of the two; it sees the
-    /// same order by the load of the word, which the last unlock stored.)
-    @inline(__always)
-    func isUnreachable(with word: UInt) -> Bool {
-        // The word is the likelier to differ, and the cheaper to read.
-        guard self.word.load(ordering: .relaxed) == word, isUniquelyReferenced else { return false }
-        atomicMemoryFence(ordering: .acquiring)
-        return self.word.load(ordering: .acquiring) == word
-    }
-
-    // MARK: Detaching
-
     /// What became of a consumer that is cancelled.
     enum Removal {
         /// Not removed, as it is the only one. The link is still locked; this is its word.

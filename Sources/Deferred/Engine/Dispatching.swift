@@ -151,7 +151,7 @@ extension DrainLoop {
     mutating func submit(
         _ step: consuming DispatchedStep, of link: consuming Link, with input: consuming Link.Payload
     ) {
-        retainScope(with: link)
+        if scope != nil { retainScope(with: link) }
         step.submit(Unmanaged.passRetained(consume link), input, on: thread)
         if isKnownUniquelyReferenced(&step) { step.endWork(isReleased: true) }
         step.submittingThread.store(0, ordering: .relaxed)

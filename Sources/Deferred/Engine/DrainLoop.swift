@@ -4,6 +4,8 @@
 /// The queue establishes the order: everything attached to one link is notified before anything further
 /// downstream (F4). A callback that completes another Deferred runs a drain loop of its own, which ends
 /// before `resolve` returns (F2).
+///
+/// Sound: `next` has one reference to its link; what takes it out takes that over.
 struct DrainLoop: ~Copyable {
     enum Job {
         /// Notify the consumers of a settled link, which this loop has made `draining`.
@@ -14,13 +16,12 @@ struct DrainLoop: ~Copyable {
 
     /// The thread that it runs on.
     let thread = Platform.currentThread
-    /// The scope of the current job; see ``FinalizerScope``.
-    var scope: FinalizerScope?
-    /// The first job in the queue. A linear chain never has more than one job, which is then neither an
-    /// enum nor in an array. Set only while `others` is empty and there is no scope.
-    var next: (link: Link, consumers: ConsumerQueue)?
-    /// Further jobs; created with the first of them.
-    private(set) var others: Jobs?
+    private var scopeReference: ColdReference<FinalizerScope>
+    /// The first job in the queue, with a reference to its link. A linear chain never has more than one job,
+    /// which is then neither an enum nor in an array. Set only while `others` is empty and there is no scope;
+    /// `run` leaves none.
+    private var next: (link: Unmanaged<Link>, consumers: ConsumerQueue)?
+    private var jobsReference = ColdReference<Jobs>(nil)
     /// The cancel that is in progress on this loop; see `Cancelling.swift`.
     var cancelInProgress = CancelInProgress.none
 
@@ -47,6 +48,7 @@ struct DrainLoop: ~Copyable {
 
         var count: Int { jobs.count - start }
 
+        @inline(never)
         func append(_ job: consuming Job) { jobs.append(job) }
 
         func removeFirst() -> Job? {
@@ -71,9 +73,16 @@ struct DrainLoop: ~Copyable {
         }
     }
 
-    init(_ scope: consuming FinalizerScope? = nil) {
-        self.scope = consume scope
+    init(_ scope: FinalizerScope? = nil) { scopeReference = ColdReference(scope) }
+
+    /// The scope of the current job; see ``FinalizerScope``.
+    var scope: FinalizerScope? {
+        @inline(__always) get { scopeReference.object }
+        @inline(__always) set { scopeReference = ColdReference(newValue) }
     }
+
+    /// Further jobs; created with the first of them.
+    var others: Jobs? { @inline(__always) get { jobsReference.object } }
 
     /// Calls `body` with a new loop, and runs what it enqueues there and what follows from that.
     @inline(__always)
@@ -90,7 +99,7 @@ struct DrainLoop: ~Copyable {
     @inline(__always)
     mutating func enqueueDrain(_ link: consuming Link, _ consumers: ConsumerQueue, _ scope: FinalizerScope?) {
         if next == nil && scope == nil && (others?.count ?? 0) == 0 {
-            next = (link, consumers)
+            next = (Unmanaged.passRetained(consume link), consumers)
         } else {
             jobs.append(.drain(link, consumers, scope))
         }
@@ -100,8 +109,10 @@ struct DrainLoop: ~Copyable {
     var jobs: Jobs {
         @inline(never) mutating get {
             let jobs = others ?? Jobs()
-            others = jobs
-            if let (link, consumers) = next.take() { jobs.append(.drain(link, consumers, nil)) }
+            if others == nil { jobsReference = ColdReference(jobs) }
+            if let (link, consumers) = next.take() {
+                jobs.append(.drain(link.takeRetainedValue(), consumers, nil))
+            }
             return jobs
         }
     }
@@ -115,7 +126,7 @@ struct DrainLoop: ~Copyable {
     /// Runs all jobs, and those that they enqueue.
     @inline(__always)
     mutating func run() {
-        if scope != nil { scope = nil }
+        scope = nil
         if next != nil || others != nil { runJobs() }
     }
 
@@ -124,7 +135,7 @@ struct DrainLoop: ~Copyable {
     private mutating func runJobs() {
         while true {
             if let (link, consumers) = next.take() {
-                drain(link, consumers, 0, isOwned: true)
+                drain(link.takeRetainedValue(), consumers, after: 0, isOwned: true)
                 continue
             }
             guard let job = others?.removeFirst() else {
@@ -135,7 +146,7 @@ struct DrainLoop: ~Copyable {
             switch consume job {
             case .drain(let link, let consumers, let scope):
                 self.scope = consume scope
-                drain(link, consumers, queued, isOwned: true)
+                drain(link, consumers, after: queued, isOwned: true)
             case .cancel(let links, let released):
                 begin(links.lazy.map { CancelRequest($0) })
                 withExtendedLifetime(released) {}
@@ -145,14 +156,15 @@ struct DrainLoop: ~Copyable {
 
     // MARK: Draining
 
-    /// Notifies `consumers`, and those attached in the meantime, of the outcome of `link`.
+    /// Notifies `consumers`, and those attached in the meantime, of the outcome of `link`, which this thread has
+    /// made `draining`.
     ///
     /// - Parameters:
     ///   - mark: The number of jobs in the queue before those that follow from this.
     ///   - isOwned: Whether the caller owns the only reference to `link` that this thread has.
-    @inline(__always)
+    @inline(never)
     mutating func drain(
-        _ link: borrowing Link, _ consumers: consuming ConsumerQueue, _ mark: Int, isOwned: Bool
+        _ link: borrowing Link, _ consumers: consuming ConsumerQueue, after mark: Int, isOwned: Bool
     ) {
         assert(link.word.load(ordering: .relaxed) & Word.draining != 0)
         var wasPassedOn = false
@@ -160,7 +172,7 @@ struct DrainLoop: ~Copyable {
             while !consumers.isEmpty {
                 // A link that no handle could unpause counts as unpaused (P1). Its consumers are notified
                 // here, and not by its `deinit`, which would recur (F6).
-                if link.isPaused, !(isOwned && link.isUniquelyReferenced),
+                if link.isPaused, !(isOwned && Unmanaged.passUnretained(link).isUniquelyReferenced),
                     suspend(link, &consumers, wasPassedOn, mark)
                 {
                     scope = nil
@@ -169,22 +181,9 @@ struct DrainLoop: ~Copyable {
                 guard let consumer = consumers.removeFirst() else { break }
                 if deliver(link.payload, to: consumer) { wasPassedOn = true }
             }
-            // No thread can attach to a link to which there is no other reference.
-            if isOwned && link.isUnreachable(with: Word.settled | Word.draining) {
-                if wasPassedOn { link.state.handle() }
-                break
-            }
             consumers = link.takeListOrBecomeIdle(wasPassedOn)
         } while !consumers.isEmpty
-        if scope != nil { scope = nil }
-    }
-
-    /// Notifies `consumers` of the outcome of a link that the caller retains, which this thread has made
-    /// `draining`; then those attached in the meantime.
-    mutating func drainRetained(_ link: borrowing Link, _ consumers: consuming ConsumerQueue) {
-        let current = scope
-        drain(link, consumers, queued, isOwned: false)
-        scope = current
+        scope = nil
     }
 
     /// Appends a consumer to the list of a locked, settled link, and unlocks that; notifies the consumer at
@@ -195,6 +194,8 @@ struct DrainLoop: ~Copyable {
         link.activeThread = thread
         let consumers = ConsumerQueue(takenFrom: added)
         link.unlock(word | Word.draining)
-        drainRetained(link, consumers)
+        let current = scope
+        drain(link, consumers, after: queued, isOwned: false)
+        scope = current
     }
 }

@@ -36,11 +36,9 @@ internal import Synchronization
 /// would add 50 to 75 % to every workload (a link of a chain: 896 instructions, 1,568 with them).
 ///
 /// Sound as `@unchecked Sendable`: every stored property is immutable, atomic, or accessed under the lock
-/// that its comment names. There are three exceptions. `payload` never changes once `settled` has been
+/// that its comment names. There are two exceptions. `payload` never changes once `settled` has been
 /// published, and is then read without the lock by threads that have read that flag with acquiring ordering.
-/// A thread that has the only reference to a link, which is in no list, accesses it without the lock
-/// (`isUnreachable`, and `deinit`). A new link is accessed without the lock until another thread can reach
-/// it.
+/// A link is accessed without the lock before another thread can reach it, and in its `deinit`.
 @usableFromInline
 final class Link: @unchecked Sendable {
     /// The lock, the flags and the list of consumers; see ``Word``.
@@ -50,15 +48,16 @@ final class Link: @unchecked Sendable {
     /// where.
     @exclusivity(unchecked) private var nextOrLine = LinkOrNumber(nil)
 
-    /// What this link waits for; of a source that was completed explicitly, the file where.
-    @exclusivity(unchecked) private var upstreamOrFile = UpstreamOrFile(.none)
+    /// What this link waits for, under this link's lock; of a source that was completed explicitly, the file
+    /// where.
+    @exclusivity(unchecked) var upstream = Upstream.none
 
     /// State that few links need. Set once, under this link's lock.
-    @exclusivity(unchecked) var coldState: ColdState?
+    @exclusivity(unchecked) private var coldReference = ColdReference<ColdState>(nil)
 
     /// The reference that the rights to complete this source share. Set before others know of the link, or
     /// under its lock; never cleared.
-    @exclusivity(unchecked) var sourceReference: SourceReference?
+    @exclusivity(unchecked) private var rightsReference = ColdReference<SourceReference>(nil)
 
     /// Where the link was created.
     let file: UnsafePointer<UInt8>
@@ -79,7 +78,6 @@ final class Link: @unchecked Sendable {
     /// Where the link was created; the highest bit is set if its handles may complete it.
     let lineAndOwner: UInt32
 
-    @usableFromInline
     init(
         _ phase: Phase, _ payload: consuming Payload, _ site: DeferredDiagnostic.Location,
         completedByHandles: Bool = false
@@ -138,7 +136,6 @@ final class Link: @unchecked Sendable {
 }
 
 extension Link {
-    @usableFromInline
     typealias Phase = LinkState.Phase
 
     /// Receives the outcome that a link waited for, and returns a value, a failure, or a link to wait for.
@@ -147,6 +144,16 @@ extension Link {
 
     /// Under the lock.
     var phase: Phase { state.phase }
+
+    var coldState: ColdState? {
+        @inline(__always) get { coldReference.object }
+        set { coldReference = ColdReference(newValue) }
+    }
+
+    var sourceReference: SourceReference? {
+        @inline(__always) get { rightsReference.object }
+        set { rightsReference = ColdReference(newValue) }
+    }
 
     /// The next link in the list that this one is in; that of the last is the first. Under the lock of the
     /// list's link, or owned by the drain loop that has taken the list.
@@ -167,12 +174,6 @@ extension Link {
     var activeThread: UInt {
         @inline(__always) get { previousOrThread.number ?? 0 }
         @inline(__always) set { previousOrThread = LinkOrNumber(number: newValue) }
-    }
-
-    /// What this link waits for. Under this link's lock.
-    var upstream: Upstream {
-        @inline(__always) get { upstreamOrFile.upstream }
-        @inline(__always) set { upstreamOrFile = UpstreamOrFile(newValue) }
     }
 
     /// What this link waits for, retained. Takes the lock.
@@ -201,14 +202,14 @@ extension Link {
     var completionSite: DeferredDiagnostic.Location? {
         get {
             nextOrLine.number.flatMap { line in
-                upstreamOrFile.file.map { .init(file: $0, storedLine: UInt32(truncatingIfNeeded: line >> 1)) }
+                upstream.file.map { .init(file: $0, storedLine: UInt32(truncatingIfNeeded: line >> 1)) }
             }
         }
         set {
             guard let newValue else { return }
             assert(next == nil && upstream.isNone)
             nextOrLine = LinkOrNumber(number: UInt(newValue.storedLine) << 1)
-            upstreamOrFile = UpstreamOrFile(file: newValue.file)
+            upstream = Upstream(file: newValue.file)
         }
     }
 }
@@ -235,20 +236,6 @@ private struct LinkOrNumber {
     var number: UInt? { bits & 1 == 0 ? nil : bits & ~1 }
 }
 
-/// What a link waits for or, if it was completed explicitly, the name of the file where. Whether its
-/// `nextOrLine` has a line says which: what was completed never waits again.
-private struct UpstreamOrFile {
-    private let bits: UInt
-
-    init(_ upstream: Upstream) { bits = upstream.bits }
-
-    init(file: UnsafePointer<UInt8>) { bits = UInt(bitPattern: file) }
-
-    var upstream: Upstream { Upstream(bits: bits) }
-
-    var file: UnsafePointer<UInt8>? { UnsafePointer(bitPattern: bits) }
-}
-
 /// An unowned pointer from a link to what it waits for, accessed under the link's lock.
 ///
 /// It is set while the link is in, or about to be put into, the list of an upstream that something else
@@ -264,12 +251,19 @@ private struct UpstreamOrFile {
 /// is a source that its handles own: it may be in its `deinit`, which has nothing left to retain. That
 /// `deinit` changes the pointer under this lock before the memory is freed (`point(to:)`); until then the
 /// memory is valid, and a weak reference formed to an object in its `deinit` is `nil`.
+///
+/// In a source that was completed explicitly, the name of the file where stands in its place. Whether `nextOrLine`
+/// has a line says which it is: what was completed never waits again.
 struct Upstream {
-    fileprivate let bits: UInt
+    private let bits: UInt
 
     static var none: Upstream { Upstream(bits: 0) }
 
-    fileprivate init(bits: UInt) { self.bits = bits }
+    private init(bits: UInt) { self.bits = bits }
+
+    fileprivate init(file: UnsafePointer<UInt8>) { bits = UInt(bitPattern: file) }
+
+    fileprivate var file: UnsafePointer<UInt8>? { UnsafePointer(bitPattern: bits) }
 
     @inline(__always)
     init(_ link: Link) {

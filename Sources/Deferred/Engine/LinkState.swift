@@ -5,9 +5,7 @@
 /// is from now on, and returns what there is to do. The caller has the link's lock; it unlocks, and does
 /// that. `targets` says what each event leads to in each phase. A test compares it with
 /// Documentation/Engine.md, and with what the transitions do.
-@usableFromInline
 struct LinkState: Equatable, Sendable {
-    @usableFromInline
     enum Phase: UInt8, CaseIterable, Sendable {
         /// Completed explicitly, by a list, or by the links that it follows.
         case source

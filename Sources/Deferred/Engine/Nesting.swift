@@ -8,7 +8,7 @@ extension DrainLoop {
     mutating func wait(_ link: consuming Link, for inner: Link) {
         if inner === link { return settle(link, failingWith: .cycle) }
         if Recording.isOn { Recording.note(link, .waits, inner) }
-        if Link.isIdle(inner.word.load(ordering: .acquiring)) { return conclude(link, inner.peekedOutcome()) }
+        if inner.peekIfIdle() { return conclude(link, inner.payload.copy()) }
 
         // A cancel that comes up to it would not see that it has been put into another list: it becomes a
         // source.

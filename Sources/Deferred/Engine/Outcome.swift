@@ -138,25 +138,27 @@ extension Link.Payload {
         if let error { .failure(error) } else { .success(value()) }
     }
 
-    /// Returns another payload with the same outcome.
+    /// Returns another payload with the same outcome. (Inlined, as most callers know the kind.)
     @inlinable
     @inline(__always)
     func copy() -> Link.Payload {
-        kind == .bitwiseValue ? Link.Payload(kind, bits) : copyCounted()
+        switch kind {
+        case .none, .bitwiseValue: break
+        case .object, .boxed, .failure:
+            _ = Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).retain()
+        default: return Link.Payload.copyExistential(kind, bits)
+        }
+        return Link.Payload(kind, bits)
     }
 
-    /// As `copy()`, for an outcome that contains references.
     @usableFromInline
-    func copyCounted() -> Link.Payload {
-        var copy = bits
-        switch kind {
-        case .object, .boxed: copy = Self.bits(with: content(as: AnyObject.self), as: AnyObject.self)
-        case .existential: copy = Self.bits(with: content(as: (any Sendable).self), as: (any Sendable).self)
-        case .failure: copy.0 = Self.bits(with: content(as: (any Error).self), as: (any Error).self).0
-        case .none, .bitwiseValue: break
-        default: preconditionFailure("a pending step runs once and is not copied")
+    @inline(never)
+    static func copyExistential(_ kind: Kind, _ bits: Bits) -> Link.Payload {
+        precondition(kind == .existential, "a pending step runs once and is not copied")
+        let value = withUnsafePointer(to: bits) {
+            UnsafeRawPointer($0).assumingMemoryBound(to: (any Sendable).self).pointee
         }
-        return Link.Payload(kind, copy)
+        return Link.Payload(kind, Self.bits(with: value, as: (any Sendable).self))
     }
 
     /// Returns the outcome that `body` returns or throws.

@@ -53,7 +53,7 @@ extension Link {
         }
         // They retain scopes, which end with the jobs.
         suspendedJobs = []
-        loop.drain(self, consumers, 0, isOwned: false)
+        loop.drain(self, consumers, after: 0, isOwned: false)
         loop.run()
     }
 

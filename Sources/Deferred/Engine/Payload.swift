@@ -90,21 +90,27 @@ extension Link.Payload {
     }
 
     /// Releases what a payload with these bits retains, of a kind that retains something.
+    ///
+    /// Sound: an `any Error` is one reference. On Apple platforms it may be an Objective-C object, as an
+    /// `AnyObject` may. A closure's context never is.
     @usableFromInline
+    @inline(never)
     static func release(_ kind: Kind, _ bits: Bits) {
-        func deinitialize<Stored>(_ type: Stored.Type) {
-            var bits = bits
-            withUnsafeMutablePointer(to: &bits) {
-                _ = UnsafeMutableRawPointer($0).assumingMemoryBound(to: type).deinitialize(count: 1)
-            }
-        }
         switch kind {
-        case .existential: deinitialize((any Sendable).self)
-        case .failure: deinitialize((any Error).self)
-        case .hook: deinitialize(Hook.self)
-        // The user's closure has another type. Of any type, it is released with its context.
-        case .step: deinitialize((StoredStep, StoredRunner).self)
+        case .existential: releaseExistential(bits)
+        case .step, .hook:
+            context(of: bits.1)?.release()
+            context(of: bits.3)?.release()
         default: Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).release()
+        }
+    }
+
+    @inline(never)
+    private static func releaseExistential(_ bits: Bits) {
+        var bits = bits
+        withUnsafeMutablePointer(to: &bits) {
+            let memory = UnsafeMutableRawPointer($0).assumingMemoryBound(to: (any Sendable).self)
+            _ = memory.deinitialize(count: 1)
         }
     }
 }
@@ -140,11 +146,10 @@ extension Link.Payload {
     ) -> Link.Payload {
         let runner = StoredRunner { run($0.assumingMemoryBound(to: Closure.self).move(), $1) }
         return withExtendedLifetime((closure, runner)) {
-            let first = unsafeBitCast(closure, to: (UInt, UInt).self)
-            let second = unsafeBitCast(runner, to: (UInt, UInt).self)
-            retainContext(first.1)
-            retainContext(second.1)
-            return Link.Payload(.step, (first.0, first.1, second.0, second.1))
+            let bits = unsafeBitCast($0, to: Bits.self)
+            _ = context(of: bits.1)?.retain()
+            _ = context(of: bits.3)?.retain()
+            return Link.Payload(.step, bits)
         }
     }
 
@@ -157,26 +162,33 @@ extension Link.Payload {
     /// Runs a step, which releases its closure.
     ///
     /// Sound: the runner is in the last two words, and takes the closure out of the first two as the type
-    /// that was stored there together with it. Each is taken out once.
+    /// that was stored there together with it. Each is taken out once. A specialised runner has no context
+    /// (the fourth word is 0); it is called with one known to be absent, which saves a retain and a release.
     @inline(__always)
     consuming func run(_ input: borrowing Link.Payload) -> Link.Payload {
         var bits = bits
         discard self
         return withUnsafeMutablePointer(to: &bits) {
             let memory = UnsafeMutableRawPointer($0)
+            if $0.pointee.3 == 0 {
+                return unsafeBitCast(($0.pointee.2, 0 as UInt), to: StoredRunner.self).run(memory, input)
+            }
             let last = memory + MemoryLayout<StoredRunner>.size
-            let runner = last.assumingMemoryBound(to: StoredRunner.self).move()
-            return runner.run(memory, input)
+            return last.assumingMemoryBound(to: StoredRunner.self).move().run(memory, input)
         }
     }
 
-    /// Retains the context of a closure that is stored in two words; some have none.
+    /// The context of a closure that is stored in two words; some have none. (Retained and released as a Swift
+    /// object: it is not of a class, as an `AnyObject` is.)
     @inlinable
     @inline(__always)
-    static func retainContext(_ word: UInt) {
-        guard let address = UnsafeRawPointer(bitPattern: word) else { return }
-        _ = Unmanaged<AnyObject>.fromOpaque(address).retain()
+    static func context(of word: UInt) -> Unmanaged<ClosureContext>? {
+        UnsafeRawPointer(bitPattern: word).map { Unmanaged.fromOpaque($0) }
     }
+
+    /// Stands for the type of contexts, which has no name.
+    @usableFromInline
+    final class ClosureContext {}
 
     /// Runs `step` on `dispatcher`, which is not nil.
     ///

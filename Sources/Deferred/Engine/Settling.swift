@@ -30,7 +30,7 @@ extension Link {
             // less.)
             let consumers = settle(word, outcome, on: loop.thread)
             if consumers.isEmpty { return true }
-            loop.drainRetained(self, consumers)
+            loop.drain(self, consumers, after: 0, isOwned: false)
         } else {
             if completer == .canceller { coldState?.cancellerThread = loop.thread }
             loop.finish(self, word, outcome)
@@ -89,11 +89,8 @@ extension DrainLoop {
     @inline(__always)
     mutating func deliver(_ outcome: borrowing Link.Payload, to taken: Unmanaged<Link>) -> Bool {
         // Sound: the list's reference, which this thread owns. It is forwarded and never copied, since a link
-        // with no other reference needs no lock, and may be bypassed (L6).
+        // with no other reference may be bypassed (L6).
         let consumer = taken.takeRetainedValue()
-        if consumer.isUnreachable(with: 0), consumer.hasOnlyStep {
-            return runUnreachable(consume consumer, with: outcome)
-        }
         let word = consumer.lock()
         guard consumer.phase == .waiting else {
             consumer.unlock(word)
@@ -106,24 +103,6 @@ extension DrainLoop {
             return isConsumer
         }
         return perform(consume consumer, word, with: outcome) && isConsumer
-    }
-
-    /// Runs the step of an unreachable link, which needs no lock.
-    @inline(__always)
-    private mutating func runUnreachable(
-        _ link: consuming Link, with outcome: borrowing Link.Payload
-    ) -> Bool {
-        let isConsumer = !link.onlyObserves
-        _ = link.begin(on: thread)
-        let result = link.exchangePayload(with: .none).run(outcome)
-        if result.kind == .wait {
-            conclude(consume link, result)
-        } else {
-            link.payload = result
-            link.state = link.state.settled()
-            link.word.store(Word.settled, ordering: .relaxed)
-        }
-        return isConsumer
     }
 
     /// Does with the outcome that a link waited for what the link has to. It is locked, and `running` on this
@@ -328,13 +307,6 @@ extension Link {
         let (isInterrupted, isProtected) = state.takeInterruption()
         let isEnded = isProtected && coldState?.cancelMark?.close() ?? false
         return isInterrupted || isEnded
-    }
-
-    /// Whether an unreachable link has a step to run, and nothing but the outcome matters when it is settled.
-    @inline(__always)
-    fileprivate var hasOnlyStep: Bool {
-        phase == .waiting && payload.kind == .step && coldState == nil && state.marks.isEmpty
-            && !Recording.isOn
     }
 
     /// Settles a locked link at the end of a chain, that of a list or of a Task that awaits, and returns its

@@ -100,7 +100,7 @@ extension Rules {
             case .detach: "a cancel, if something else consumes what the link waits for (`endWalk`)"
             case .follow: "`follow`; from `running` a detached link that waits for a nested one"
             case .abandon: "the release of the last reference that could complete it (`Abandonment`)"
-            case .settle: "`settle` (from `complete` and `finish`), `settleAtEnd`, `runUnreachable`"
+            case .settle: "`settle` (from `complete` and `finish`), `settleAtEnd`"
             }
         }
 

@@ -32,11 +32,10 @@ extension PlantedFault {
                             finish(link, word, result)
                 """)),
         PlantedFault(
-            8, "a callback runs beside the drain loop: idle is not read under the lock",
-            foundBy: "pauses",
+            8, "a callback runs beside the drain loop, or in a pause", foundBy: "pauses",
             change(
-                "let isIdle = Link.isIdle(word)\n",
-                "let isIdle = il_is_planted(8) || Link.isIdle(word)\n")),
+                "guard !Recording.isOn, Link.isIdle(idle),",
+                "guard !Recording.isOn, il_is_planted(8) && idle & Word.settled != 0 || Link.isIdle(idle),")),
         PlantedFault(
             19, "a callback is attached by what was seen before the lock was taken",
             foundBy: "cancellers",
@@ -58,9 +57,22 @@ extension PlantedFault {
         PlantedFault(
             26, "a list that grew while it was drained is dropped", foundBy: "shields",
             change(
-                "        } while !consumers.isEmpty\n        if scope",
-                "            if il_is_planted(26) { break }\n        } while !consumers.isEmpty\n        if scope"
+                "        } while !consumers.isEmpty\n        scope = nil",
+                "            if il_is_planted(26) { break }\n        } while !consumers.isEmpty\n        scope = nil"
             )),
+        PlantedFault(
+            93, "a list that grew, or a pause that began, during a step in place is dropped",
+            foundBy: "pauses",
+            change(
+                "        let draining = Word.settled | Word.draining\n",
+                """
+                        if il_is_planted(93) {
+                            word.store(Word.settled, ordering: .releasing)
+                            return consumer
+                        }
+                        let draining = Word.settled | Word.draining
+
+                """)),
         PlantedFault(
             10, "a pause that has ended meanwhile suspends the drain loop", foundBy: "pauses",
             change(

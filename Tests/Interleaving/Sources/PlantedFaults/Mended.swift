@@ -115,8 +115,10 @@ extension PlantedFault {
             91, "a failure of work that was cancelled is reported where it was passed on",
             foundBy: "unhandled",
             change(
-                "        return Link.Payload(kind, copy)\n    }\n",
-                "        if il_is_planted(91), kind == .failure { copy.1 = 0 }\n        return Link.Payload(kind, copy)\n    }\n"
-            )),
+                "guard let error = outcome.error, !outcome.isOfCancelledWork, !(error is",
+                """
+                guard let error = outcome.error,
+                            !outcome.isOfCancelledWork || il_is_planted(91) && !state.marks.contains(.cancelled), !(error is
+                """)),
     ]
 }
