@@ -57,22 +57,14 @@ extension PlantedFault {
         PlantedFault(
             26, "a list that grew while it was drained is dropped", foundBy: "shields",
             change(
-                "        } while !consumers.isEmpty\n        scope = nil",
-                "            if il_is_planted(26) { break }\n        } while !consumers.isEmpty\n        scope = nil"
-            )),
+                "} while !consumers.isEmpty\n        scope",
+                "    if il_is_planted(26) { break }\n        } while !consumers.isEmpty\n        scope")),
         PlantedFault(
             93, "a list that grew, or a pause that began, during a step in place is dropped",
             foundBy: "pauses",
             change(
-                "        let draining = Word.settled | Word.draining\n",
-                """
-                        if il_is_planted(93) {
-                            word.store(Word.settled, ordering: .releasing)
-                            return consumer
-                        }
-                        let draining = Word.settled | Word.draining
-
-                """)),
+                "expected: draining,",
+                "expected: il_is_planted(93) ? word.load(ordering: .relaxed) & ~Word.locked : draining,")),
         PlantedFault(
             10, "a pause that has ended meanwhile suspends the drain loop", foundBy: "pauses",
             change(

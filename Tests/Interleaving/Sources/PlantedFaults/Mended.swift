@@ -115,10 +115,7 @@ extension PlantedFault {
             91, "a failure of work that was cancelled is reported where it was passed on",
             foundBy: "unhandled",
             change(
-                "guard let error = outcome.error, !outcome.isOfCancelledWork, !(error is",
-                """
-                guard let error = outcome.error,
-                            !outcome.isOfCancelledWork || il_is_planted(91) && !state.marks.contains(.cancelled), !(error is
-                """)),
+                "!outcome.isOfCancelledWork, ",
+                "!outcome.isOfCancelledWork || il_is_planted(91) && !state.marks.contains(.cancelled), ")),
     ]
 }

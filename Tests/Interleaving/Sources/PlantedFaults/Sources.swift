@@ -49,9 +49,8 @@ extension PlantedFault {
             48, "a list is settled before all its inputs are attached",
             foundBy: "listing",
             change(
-                "return (true, state.decision != nil && !state.isAttaching, replaced)",
-                "return (true, state.decision != nil && (!state.isAttaching || il_is_planted(48)), replaced)")
-        ),
+                "state.decision != nil && !state.isAttaching,",
+                "state.decision != nil && (!state.isAttaching || il_is_planted(48)),")),
         PlantedFault(
             49, "two threads start inputs of a limited list at once", foundBy: "kept",
             change(
