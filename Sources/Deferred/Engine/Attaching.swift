@@ -34,7 +34,7 @@ extension Link {
             return
         }
         // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
-        if word & Word.draining != 0 { consumer.upstream = Upstream(self) }
+        if !Link.isIdle(word) { consumer.upstream = settledUpstream(word) }
         DrainLoop.with { $0.append(consumer, to: self, word) }
     }
 

@@ -84,8 +84,8 @@ final class SourceReference: Sendable {
     /// source's lock. Under that lock.
     func noteSettled(_ source: Link, completedAt site: DeferredDiagnostic.Location?) -> Link? {
         let late = LateResult(
-            made: source.made, completionSite: site, wasCancelled: source.state.marks.contains(.cancelled),
-            dropsNext: source.state.marks.contains(.dropsLateResult))
+            made: source.made, completionSite: site, wasCancelled: source.state.marks.contains(.wasCancelled),
+            dropsNext: source.state.marks.contains(.wasCancelled))
         return state.withLock { state in
             guard case .pending(let link) = state else { return nil }
             state = .settled(late)
