@@ -146,7 +146,7 @@ struct DataSourceManagerTests {
         #expect(await kept.reduce(into: []) { $0.append($1) } == [false])
     }
 
-    @Test("stop() cancels everything, fires when all has finished, and nothing more is taken")
+    @Test("stop() cancels everything, resolves when all has finished, and nothing more is taken")
     func stop() async {
         let manager = DataSourceManager(limit: 2)
         let sources = held(5)
