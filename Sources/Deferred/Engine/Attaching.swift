@@ -111,8 +111,8 @@ extension Link {
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 
-    func reportNotFireable(_ site: DeferredDiagnostic.Location) {
-        DeferredDiagnostics.report(.notFireable(made: made, at: site))
+    func reportNotCompletable(_ site: DeferredDiagnostic.Location) {
+        DeferredDiagnostics.report(.notCompletable(made: made, at: site))
     }
 
     // MARK: Awaiting from a Task

@@ -13,7 +13,7 @@ extension Link {
         _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, by completer: Completer = .handle
     ) -> Bool {
         guard isCompletedByHandles || completer != .handle else {
-            reportNotFireable(site)
+            reportNotCompletable(site)
             return false
         }
         let recorded = Recording.isOn ? Recording.begin(.completing(at: site), of: self) : nil
@@ -48,7 +48,7 @@ extension Link {
         unlock(word)
         if let reference { return reference.reportLate(site) }
         if !isDropped {
-            DeferredDiagnostics.report(.alreadyFired(made: made, firedFirst: first, again: site))
+            DeferredDiagnostics.report(.alreadySettled(made: made, settledFirst: first, again: site))
         }
     }
 

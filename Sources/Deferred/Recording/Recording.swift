@@ -13,7 +13,7 @@ package enum Recording {
     /// the library.
     package protocol Recorder: AnyObject, Sendable {
         func record(_ event: Event, of subject: Subject)
-        /// Adds the description of a failure that was recorded as `fired`. Not called under a lock.
+        /// Adds the description of a failure that was recorded as `settled`. Not called under a lock.
         func describeFailure(of subject: Subject, _ text: String)
     }
 
@@ -21,7 +21,7 @@ package enum Recording {
     /// that recordings show.
     package struct Event: Sendable {
         package enum Kind: String, Sendable {
-            case made, attached, began, ended, dispatched, waits, follows, bypassed, fired, paused, unpaused
+            case made, attached, began, ended, dispatched, waits, follows, bypassed, settled, paused, unpaused
         }
 
         package var kind: Kind
@@ -43,7 +43,7 @@ package enum Recording {
         static var cancelling: Activity { Activity(name: "cancel") }
         static var unpausing: Activity { Activity(name: "unpause") }
         static func completing(at place: DeferredDiagnostic.Location) -> Activity {
-            Activity(name: "fire", place: place)
+            Activity(name: "complete", place: place)
         }
     }
 
@@ -157,7 +157,7 @@ extension Recording {
             case is CancellationError: .cancelled
             default: .failure
             }
-        note(link, Event(kind: .fired, outcome: result))
+        note(link, Event(kind: .settled, outcome: result))
     }
 
     /// Describes a failure that `settled(_:_:)` has recorded. Not called under a lock: an error's description is the
