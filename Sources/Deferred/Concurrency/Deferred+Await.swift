@@ -57,7 +57,7 @@ extension Deferred {
     public func wait(
         timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Value {
-        Abandonment.finishWaiting()
+        NestedWork.finishWaiting()
         if !link.isPaused, let result = currentResult { return try result.get() }
         let site = DeferredDiagnostic.Location(.blocking, fileID, line)
         // Replaced before the semaphore is signalled.

@@ -13,7 +13,7 @@ struct QueueRules {
     @Test("Q2: an element that its worker did not receive returns to the head, also if full or finished")
     func elementReturns() throws {
         let queue = DeferredQueue<Int>(size: 1)
-        var lost = (0..<2).map { _ in queue.storage.delivery(#fileID, #line) }
+        var lost = (0..<2).map { _ in Deferred<Int>(queue.storage.next(isWorker: true, #fileID, #line)) }
         for number in 1...3 { try queue.put(number) }
         queue.finish()
         #expect(queue.elements == [3])
@@ -26,7 +26,7 @@ struct QueueRules {
     @Test("Q2: an element that its worker did not receive is delivered to another that waits")
     func elementForAnother() throws {
         let queue = DeferredQueue<Int>()
-        var lost: Deferred? = queue.storage.delivery(#fileID, #line)
+        var lost: Deferred<Int>? = Deferred<Int>(queue.storage.next(isWorker: true, #fileID, #line))
         try queue.put(1)
         let waiting = queue.get()
         #expect(lost?.isSettled == true)
