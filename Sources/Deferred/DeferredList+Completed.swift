@@ -32,7 +32,8 @@ extension DeferredList {
         ) { _, _ in .value(()) }
         continuation.onTermination = { _ in
             backlog.wasLeft.store(true, ordering: .relaxed)
-            if let inputs { inputs.startInputs() } else { observer?.leaveEarly() }
+            inputs?.startInputs()
+            observer?.leaveEarly()
         }
         all.finally { _ in continuation.finish() }
         return Completions(stream: stream, all: all) {

@@ -194,7 +194,8 @@ final class LimitedInputs<Value: Sendable>: Sendable {
                 return state.running.removeValue(forKey: key)
             }
             startInputs(in: &loop)
-            withExtendedLifetime(ended) {}
+            // If no list waits for it any more, nothing does: its abandonment is not reported (U1).
+            if let ended, ended.payload.error as? DeferredError == .abandoned { ended.disownFailure() }
         }
         let observer = Link(.waiting, hook, site.of(.hidden))
         observer.set(Link.Flags.onlyObserves)

@@ -209,10 +209,15 @@ final class QueueElement: ReturnableValue, @unchecked Sendable {
 
     deinit {
         guard let storage, !wasReceived else { return }
-        let returned = QueueElement(value.copy())
-        returned.ticket = ticket
-        returned.sender = sender
-        NestedWork.run(.closure { [isWorkers] in storage.takeBack(returned, isWorkers: isWorkers) })
+        let content = ReturnableValue(value.copy())
+        NestedWork.run(
+            .closure { [ticket, sender, isWorkers] in
+                // Made here, so that it is released here if it does not stay in the queue.
+                let returned = QueueElement(content.value.copy())
+                returned.ticket = ticket
+                returned.sender = sender
+                storage.takeBack(returned, isWorkers: isWorkers)
+            })
     }
 }
 

@@ -126,7 +126,7 @@ extension DrainLoop {
             return false
         case .detached, .detachedFromPaused:
             // Nothing else consumes what is paused: it is cancelled for its part.
-            if case .detachedFromPaused = removal { enqueue(CancelRequest(upstream)) }
+            if case .detachedFromPaused = removal { enqueue(CancelRequest(copy upstream)) }
             let thread = thread
             // Not if another thread has its step.
             let isFirst = link.locked {
@@ -135,8 +135,9 @@ extension DrainLoop {
                 link.upstream = .none
                 return true
             }
-            // What finalizers wait for (Z1), if a pause has suspended it.
+            // What finalizers wait for (Z1), if a pause has suspended it. A failure would have been this link's.
             let scope = isFirst ? upstream.scopeOfSuspended() : nil
+            if isFirst, !link.onlyObserves, upstream.isSettled { upstream.disownFailure() }
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
             if isFirst { jobs.detached.append((link, scope)) }

@@ -162,10 +162,7 @@ final class ListObserver: Sendable {
         }
         _ = consume replaced
         if decides { decide(in: &loop) }
-        // A list with a limit has a link of its own for each input. Once the list is settled, nothing waits
-        // for it: its abandonment is not reported (U1).
-        let isUnawaited = addsInputs && observer.payload.error as? DeferredError == .abandoned
-        return isInTime || consumesErrors || isUnawaited
+        return isInTime || consumesErrors
     }
 
     /// Whether the list's value is made of inputs that settled earlier.
@@ -237,8 +234,12 @@ final class ListObserver: Sendable {
 
     /// Decides a list that passes its inputs on, and that nobody reads any more.
     func leaveEarly() {
-        state.withLock { if $0.isUndecided, !$0.isAttaching { $0.decision = .all } }
-        DrainLoop.with { decide(in: &$0) }
+        let decides = state.withLock { state in
+            guard state.isUndecided else { return false }
+            state.decision = .all
+            return !state.isAttaching
+        }
+        if decides { DrainLoop.with { decide(in: &$0) } }
     }
 
     // MARK: Adding inputs one by one

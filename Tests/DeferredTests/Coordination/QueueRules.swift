@@ -169,8 +169,10 @@ struct QueueRules {
         #expect(sent.map(\.isSettled) == [true, false])
         #expect(try successResult(of: queue.get()) == 2)
         let waiting = queue.get()
-        try successResult(of: queue.send(4))
+        let last = queue.send(4)
+        #expect(!last.isSettled, "nobody has received it (V2)")
         #expect(try successResult(of: waiting) == 4)
+        #expect(last.isSettled)
         #expect(queue.count == 0 && queue.sendingCount == 0 && queue.waitingCount == 0)
     }
 
