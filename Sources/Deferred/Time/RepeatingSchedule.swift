@@ -7,8 +7,9 @@
 final class RepeatingSchedule: Sendable {
     private struct State {
         var interval: Duration
-        /// The latest time that `reset` has read. A thread that read an earlier one, and comes later, uses this.
         var start: Duration
+        /// The latest time that a thread has read. One that has read an earlier time, and comes later, uses this.
+        var present: Duration
         /// The number of intervals that had passed at the last run; -1 before a first run at once.
         var last: Int128
         /// From the moment when a run is to begin until it has ended: it is not yet known when the next one is due.
@@ -28,6 +29,12 @@ final class RepeatingSchedule: Sendable {
         /// How many intervals have passed since the start; none of a length of zero.
         func passed(at time: Duration) -> Int128 {
             interval > .zero ? (time - start).attoseconds / interval.attoseconds : 0
+        }
+
+        /// Returns the present time, as far as the threads together know it, where one has read `time`.
+        mutating func observe(_ time: Duration) -> Duration {
+            present = max(present, time)
+            return present
         }
 
         /// After a run, has the next one be due at the end of the first interval that has not passed. Never of the one
@@ -56,9 +63,10 @@ final class RepeatingSchedule: Sendable {
     ) {
         self.timer = timer.retainedByWork
         self.place = place
+        let now = timer.elapsed
         state = SpinLocked(
             State(
-                interval: interval, start: timer.elapsed, last: startsNow ? -1 : 0,
+                interval: interval, start: now, present: now, last: startsNow ? -1 : 0,
                 isRunning: startsNow, due: startsNow ? 0 : 1))
     }
 
@@ -99,7 +107,7 @@ final class RepeatingSchedule: Sendable {
         let now = timer.elapsed
         // In one critical section, so that a change on another thread comes either before it, or finds the timer.
         let delay = state.withLock { state in
-            let now = max(now, state.start)
+            let now = state.observe(now)
             state.endRun(at: now)
             state.set = (wait, state.dueTime)
             return state.dueTime - now
@@ -113,7 +121,7 @@ final class RepeatingSchedule: Sendable {
         change { state, now in
             if let newInterval { state.interval = max(newInterval, .zero) }
             // A run that is about to begin does not count intervals since the old start.
-            (state.start, state.last, state.due) = (max(state.start, now), 0, state.isRunning ? 0 : 1)
+            (state.start, state.last, state.due) = (now, 0, state.isRunning ? 0 : 1)
         }
     }
 
@@ -124,7 +132,7 @@ final class RepeatingSchedule: Sendable {
     private func change(_ change: (_ state: inout State, _ now: Duration) -> Void) {
         let now = timer.elapsed
         let expiresTooLate = state.withLock { state -> Deferred<Void>? in
-            change(&state, now)
+            change(&state, state.observe(now))
             guard let set = state.set, set.expires > state.dueTime else { return nil }
             state.set = nil
             return set.wait
@@ -134,16 +142,16 @@ final class RepeatingSchedule: Sendable {
 
     private func isDueNow() -> Bool {
         let now = timer.elapsed
-        return state.withLock { $0.startsRun(dueBy: now) }
+        return state.withLock { $0.startsRun(dueBy: $0.observe(now)) }
     }
 
     /// Records a run, and returns the number of intervals since the last one; nil if no further run is to begin.
     private func beginRun(at time: Duration) -> Int? {
         state.withLock { state in
             if state.isStopped { return nil }
-            let present = max(state.due, state.passed(at: time))
-            let count = present - state.last
-            state.last = present
+            let passed = max(state.due, state.passed(at: state.observe(time)))
+            let count = passed - state.last
+            state.last = passed
             return Int(clamping: max(count, 1))
         }
     }

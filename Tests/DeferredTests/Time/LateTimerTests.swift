@@ -57,6 +57,19 @@ struct LateTimerTests {
         work.cancel()
     }
 
+    @Test("Q-f: a reset that has read the time before a run, and is noted after it, does not repeat the run")
+    func resetAcrossRun() {
+        let dispatcher = ObservedClock(clock: clock)
+        let work = RepeatingWork(every: .seconds(10), timer: dispatcher, startsNow: false) { note(1) }
+        dispatcher.at(dispatcher.afterElapsed) { clock.advance(by: .seconds(10)) }
+        work.reset()
+        clock.advance(by: .seconds(9))
+        #expect(log.all == ["1 at 10"])
+        clock.advance(by: .seconds(1))
+        #expect(log.all == ["1 at 10", "1 at 20"])
+        work.cancel()
+    }
+
     @Test("what falls due during a run is skipped, also where the work was postponed during the run")
     func skippedDuringRun() {
         let long = Deferred<Void>()
