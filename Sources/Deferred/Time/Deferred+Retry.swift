@@ -20,7 +20,7 @@ extension Deferred {
     /// - Parameters:
     ///   - attempts: The largest number of attempts, the first included; at least 1.
     ///   - limit: The total time. No further attempt is made that would start later than this after the first one;
-    ///     the last attempt may take longer. No limit if nil.
+    ///     the last attempt may take longer, and one whose timer expires late is made then. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
     ///   - timer: Measures the time, and runs all attempts but the first, which runs at once, on this thread.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
@@ -74,7 +74,7 @@ extension Deferred {
     ///
     /// - Parameters:
     ///   - attempts: The largest number of attempts, the first included; at least 1.
-    ///   - limit: The total time after which no further attempt starts. No limit if nil.
+    ///   - limit: The total time. No further attempt is made that would start later. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
     ///   - timer: Measures the time, and starts the Tasks of all attempts but the first.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
