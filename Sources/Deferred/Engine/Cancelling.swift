@@ -118,7 +118,8 @@ extension DrainLoop {
     ///
     /// - Parameter steps: How many links it has left upwards.
     private mutating func endWalk(
-        _ request: inout CancelRequest, at link: Link, below upstream: consuming Link, _ removal: Link.Removal,
+        _ request: inout CancelRequest, at link: Link, below upstream: consuming Link,
+        _ removal: Link.Removal,
         after steps: Int
     ) -> Bool {
         switch removal {

@@ -130,7 +130,8 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
         var (made, number) = (made, number)
         while true {
             guard made.link.peekIfIdle() else {
-                return made.attach(nil, DeferredDiagnostic.Location(.orElse, #fileID, #line)) { [number] input in
+                return made.attach(nil, DeferredDiagnostic.Location(.orElse, #fileID, #line)) {
+                    [number] input in
                     // The last failure passes unchanged: that of cancelled work is not reported (U1).
                     guard let error = input.error else { return input.copy() }
                     return switch next(after: number, error) {

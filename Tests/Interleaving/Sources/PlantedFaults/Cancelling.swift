@@ -7,11 +7,8 @@ extension PlantedFault {
             change(
                 "            || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves })",
                 """
-                            || { () -> Bool in
-                                let found = Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves })
-                                if il_is_planted(4) { unlock(word); word = lock() }
-                                return found
-                            }()
+                            || { let found = Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves }); \
+                if il_is_planted(4) { unlock(word); word = lock() }; return found }()
                 """)),
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "nested",

@@ -32,7 +32,8 @@ extension PlantedFault {
             foundBy: "getting",
             change(
                 "            if !getter.isWorker { endDelivery",
-                "            if il_is_planted(55) { element.receive() }\n            if !getter.isWorker { endDelivery")),
+                "            if il_is_planted(55) { element.receive() }\n            if !getter.isWorker { endDelivery"
+            )),
         PlantedFault(
             56, "a timer that was stopped while it was set still expires",
             foundBy: "timeLimits",

@@ -95,7 +95,8 @@ extension PlantedFault {
             28, "unpause() drops the follow-up work that the pause suspended",
             foundBy: "pausing",
             change(
-                "if !suspended.isEmpty { loop.prepend", "if !suspended.isEmpty, !il_is_planted(28) { loop.prepend")
+                "if !suspended.isEmpty { loop.prepend",
+                "if !suspended.isEmpty, !il_is_planted(28) { loop.prepend")
         ),
         PlantedFault(
             29, "consumers suspended by a pause keep their pointer to a link that may be deallocated",

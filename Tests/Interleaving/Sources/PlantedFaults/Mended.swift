@@ -118,7 +118,8 @@ extension PlantedFault {
                 "!outcome.isOfCancelledWork, ",
                 "!outcome.isOfCancelledWork || il_is_planted(91) && !state.marks.contains(.cancelled), ")),
         PlantedFault(
-            94, "a cancel that was answered does not end below what follows", foundBy: "answered-cancel-resolve",
+            94, "a cancel that was answered does not end below what follows",
+            foundBy: "answered-cancel-resolve",
             change("if link.isPassed, !inner", "if link.isPassed, !il_is_planted(94), !inner")),
         PlantedFault(
             95, "a cancel is dropped while the error of the one before is on its way",
@@ -136,8 +137,11 @@ extension PlantedFault {
             97, "a cycle is broken beside a cancel, and the cancel is lost", foundBy: "cancel-beside-cycle",
             change("let isCancelled = isCyclic && ", "let isCancelled = isCyclic && !il_is_planted(97) && ")),
         PlantedFault(
-            98, "a cancel that meets a pause which is taking hold waits for its end", foundBy: "pause-inside-cancel",
-            change("if link.mayHaveInterruptedConsumers {", "if link.mayHaveInterruptedConsumers, !il_is_planted(98) {"),
+            98, "a cancel that meets a pause which is taking hold waits for its end",
+            foundBy: "pause-inside-cancel",
+            change(
+                "if link.mayHaveInterruptedConsumers {",
+                "if link.mayHaveInterruptedConsumers, !il_is_planted(98) {"),
             change(
                 "guard upstream.locked({ upstream.isSuspended }) else",
                 "guard !il_is_planted(98), upstream.locked({ upstream.isSuspended }) else")),
@@ -146,6 +150,8 @@ extension PlantedFault {
             change("if wasReceived || isReceived.exchange", "if il_is_planted(99) || isReceived.exchange")),
         PlantedFault(
             100, "a list that is decided leaves its observers", foundBy: "list-decided-cancel",
-            change("                loop.detachPending(observer)\n", "                if !il_is_planted(100) { loop.detachPending(observer) }\n")),
+            change(
+                "                loop.detachPending(observer)\n",
+                "                if !il_is_planted(100) { loop.detachPending(observer) }\n")),
     ]
 }
