@@ -338,6 +338,8 @@ struct Upstream {
 final class ColdState: @unchecked Sendable {
     /// Runs when the source is cancelled, at most once; released when it is settled.
     var canceller: (@Sendable (CompletionRight) -> Void)?
+    /// Whether the canceller runs on the main actor.
+    var cancellerIsOnMainActor = false
     /// Returns whether the work that the canceller stops has yet to begin. A closure of the library's, called
     /// without a lock.
     var isWaiting: (@Sendable () -> Bool)?
