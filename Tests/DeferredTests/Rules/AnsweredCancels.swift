@@ -70,7 +70,8 @@ struct AnsweredCancelTests {
     }
 
     @Test(
-        "C5: a cancel after one that was answered is a new cancel", arguments: Answer.allCases, Below.allCases)
+        "C5: a cancel after one that was answered is a new cancel", arguments: Answer.allCases, Below.allCases
+    )
     func secondCancel(_ answer: Answer, _ below: Below) throws {
         let (source, inner) = answer.source()
         let end = below.attach(to: source)
@@ -94,7 +95,9 @@ struct AnsweredCancelTests {
         #expect(isCancelled(end))
     }
 
-    @Test("C5: after an answered cancel, an explicit completion reaches the consumer", arguments: Answer.allCases)
+    @Test(
+        "C5: after an answered cancel, an explicit completion reaches the consumer",
+        arguments: Answer.allCases)
     func completedAfterwards(_ answer: Answer) throws {
         let (source, inner) = answer.source()
         let followed = Deferred<Int>()
