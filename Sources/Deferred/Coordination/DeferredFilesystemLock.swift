@@ -87,7 +87,8 @@ public final class DeferredFilesystemLock: Sendable {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
         run(
-            timeout: timeout, { Deferred<Void>.following(on: MainActor.self, fileID, line, body) }, fileID: fileID,
+            timeout: timeout, { Deferred<Void>.following(on: MainActor.self, fileID, line, body) },
+            fileID: fileID,
             line: line)
     }
 
@@ -99,7 +100,8 @@ public final class DeferredFilesystemLock: Sendable {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
         run(
-            timeout: timeout, { Deferred<Void>.catching(on: MainActor.self, fileID, line, body) }, fileID: fileID,
+            timeout: timeout, { Deferred<Void>.catching(on: MainActor.self, fileID, line, body) },
+            fileID: fileID,
             line: line)
     }
 

@@ -15,7 +15,9 @@ import Testing
     /// What a canceller makes of its Deferred.
     enum Answer: CaseIterable { case none, value, error }
 
-    private func source(_ answer: Answer = .none) -> (deferred: Deferred<Int>, resolver: Deferred<Int>.Resolver) {
+    private func source(_ answer: Answer = .none) -> (
+        deferred: Deferred<Int>, resolver: Deferred<Int>.Resolver
+    ) {
         Deferred<Int>.withResolver(
             on: MainActor.self,
             canceller: { resolver in
@@ -60,7 +62,8 @@ import Testing
         #expect(resolver.isSettled)
     }
 
-    @Test("C1: a cancel elsewhere submits it; the Deferred is pending until it has run, and its outcome counts")
+    @Test(
+        "C1: a cancel elsewhere submits it; the Deferred is pending until it has run, and its outcome counts")
     func elsewhere() async {
         for answer in Answer.allCases {
             let (deferred, resolver) = source(answer)
@@ -127,7 +130,9 @@ import Testing
         Rules.keep(resolver)
     }
 
-    @Test("A1, C1: it runs though the last handle and resolver were released, and its Deferred is not abandoned")
+    @Test(
+        "A1, C1: it runs though the last handle and resolver were released, and its Deferred is not abandoned"
+    )
     func released() async {
         let log = Rules.Log()
         do {
@@ -180,7 +185,8 @@ import Testing
         #expect(Rules.outcome(abandoned) == "abandoned")
     }
 
-    @Test("C5: such a body does not run if the Deferred is cancelled first; later a cancel fails the Deferred")
+    @Test(
+        "C5: such a body does not run if the Deferred is cancelled first; later a cancel fails the Deferred")
     func cancelledBody() async {
         let early = Deferred<Int>(on: MainActor.self) { _ in model.runs += 1 }
         early.cancel()

@@ -75,7 +75,8 @@ import Testing
 
     @Test("retry: every attempt is on the main actor, the first not before the call returns")
     func retry() async {
-        let numbered = Deferred.retry(attempts: 3, delay: .none, on: MainActor.self, timer: clock) { attempt in
+        let numbered = Deferred.retry(attempts: 3, delay: .none, on: MainActor.self, timer: clock) {
+            attempt in
             model.runs.append("\(attempt)")
             return attempt < 3 ? .rejected(Rules.Boom(attempt)) : .resolved(attempt)
         }
@@ -107,7 +108,9 @@ import Testing
         #expect(Rules.outcome(page) == "cancelled")
     }
 
-    @Test("locks and semaphores keep the permit until the body on the main actor, and what it returned, has ended")
+    @Test(
+        "locks and semaphores keep the permit until the body on the main actor, and what it returned, has ended"
+    )
     func permits() async {
         let semaphore = DeferredSemaphore(1)
         let work = Deferred<Int>()
@@ -134,7 +137,9 @@ import Testing
         #expect(!lock.isLocked)
     }
 
-    @Test("Q1: a body that is cancelled while it waits for the main actor does not run, and its permit is released")
+    @Test(
+        "Q1: a body that is cancelled while it waits for the main actor does not run, and its permit is released"
+    )
     func cancelledPermit() async {
         let semaphore = DeferredSemaphore(1)
         let work = semaphore.syncRun(on: MainActor.self) { model.runs.append("run") }
@@ -159,7 +164,8 @@ import Testing
         try successResult(of: second)
     }
 
-    @Test("Q6: a call of DeferredLatest that is replaced before the main actor has begun its body does not run")
+    @Test(
+        "Q6: a call of DeferredLatest that is replaced before the main actor has begun its body does not run")
     func latest() async {
         let latest = DeferredLatest()
         let first = latest.syncRun(on: MainActor.self) { model.runs.append("first") }
