@@ -30,6 +30,8 @@ import Testing
 
     /// What stores a closure and has no such form: by the beginning of its signature, and why.
     private static let exceptions = [
+        ("func resolve", "`onUndelivered` runs where the last reference to the value is released"),
+        ("static func resolved", "`onUndelivered` runs where the last reference to the value is released"),
         ("func dispatch", "a dispatcher is a place itself"),
         ("func deferred", "a queue is a place itself"),
         ("static func exponential", "a source of random numbers"),

@@ -125,6 +125,17 @@ struct MainActorByDefaultTests {
         #expect(window.lines == ["body", "one", "two", "attempt", "attempt 1", "late", "later"])
     }
 
+    @Test("the request of a cache runs in the call, and may use what is isolated")
+    func request() async throws {
+        let cache = DeferredCache<Int, String>()
+        let text = cache.value(for: 1) {
+            window.show("request")
+            return .resolved("text")
+        }
+        #expect(window.lines == ["request"])
+        #expect(try await text.value == "text")
+    }
+
     @Test("permits and the latest call; an errback that a cancellation passes")
     func permits() async throws {
         let (lock, semaphore, latest) = (DeferredLock(), DeferredSemaphore(1), DeferredLatest())

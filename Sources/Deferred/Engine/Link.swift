@@ -338,8 +338,6 @@ struct Upstream {
 final class ColdState: @unchecked Sendable {
     /// Runs when the source is cancelled, at most once; released when it is settled.
     var canceller: (@Sendable (CompletionRight) -> Void)?
-    /// Whether the canceller runs on the main actor.
-    var cancellerIsOnMainActor = false
     /// Returns whether the work that the canceller stops has yet to begin. A closure of the library's, called
     /// without a lock.
     var isWaiting: (@Sendable () -> Bool)?
@@ -351,6 +349,8 @@ final class ColdState: @unchecked Sendable {
     var requests: [CancelRequest] = []
     /// How many cancels have come up to this source and have yet to protect the followers.
     var beginningCancels: Int32 = 0
+    /// Whether the canceller runs on the main actor. (Here, where it takes no room of its own.)
+    var cancellerIsOnMainActor = false
     /// Says whether a cancel with this link as its root is open.
     var cancelMark: CancelMark?
     /// The links by which a source follows others.
