@@ -129,15 +129,17 @@ extension DrainLoop {
             if case .detachedFromPaused = removal { enqueue(CancelRequest(copy upstream)) }
             let thread = thread
             // Not if another thread has its step.
+            var wouldHandle = false
             let isFirst = link.locked {
                 guard link.state.detach() else { return false }
+                wouldHandle = !link.onlyObserves && link.payload.kind != .observer
                 link.activeThread = thread
                 link.upstream = .none
                 return true
             }
             // What finalizers wait for (Z1), if a pause has suspended it. A failure would have been this link's.
             let scope = isFirst ? upstream.scopeOfSuspended() : nil
-            if isFirst, !link.onlyObserves, upstream.isSettled { upstream.disownFailure() }
+            if wouldHandle, upstream.isSettled { upstream.disownFailure() }
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
             if isFirst { jobs.detached.append((link, scope)) }
@@ -276,6 +278,7 @@ extension DrainLoop {
     private mutating func cancelInputs(of list: ListObserver) {
         let afterLeaving = list.stop()
         let inputs = list.takeObservers().filter { !$0.isSettled }
+        list.consumeLaterErrors(of: inputs)
         let isOfSeveral = cancelInProgress == .ofSeveral
         if isOfSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
         let leave: @Sendable (inout DrainLoop) -> Void = {
