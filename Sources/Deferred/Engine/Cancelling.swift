@@ -301,8 +301,15 @@ extension DrainLoop {
 
     /// Runs a source's canceller, once, unless it was completed meanwhile. Fails the source if that did not
     /// complete it.
+    ///
+    /// One of the main actor runs there: at once if this is the main actor, otherwise later. Until then the source is
+    /// pending, as while a canceller runs on another thread.
     private mutating func runCanceller(of source: Link) {
         let word = source.lock()
+        if source.coldState?.cancellerIsOnMainActor ?? false, !MainActorDispatcher.isCurrent {
+            source.unlock(word)
+            return MainActorDispatcher().dispatch { DrainLoop.with { $0.runCanceller(of: source) } }
+        }
         guard source.phase == .source, let coldState = source.coldState,
             let canceller = coldState.canceller.take()
         else { return source.unlock(word) }
