@@ -160,6 +160,8 @@ extension DrainLoop {
         case .settled:
             // The root has closed a cycle, and failed.
             if upstream === request.root { return true }
+            // Settled in a cycle that was broken, it may be what the root has received the error of.
+            guard request.root.waits(for: link, within: steps) else { return false }
             let word = link.lock()
             let isSame = link.upstream.isNone || link.upstream.isSame(as: upstream)
             guard link.phase == .waiting, isSame else {

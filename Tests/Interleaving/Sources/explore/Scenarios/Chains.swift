@@ -44,7 +44,7 @@ func defineChainsScenarios() {
         return Program({ c.cancel() }, { other.resolve(1) }) {
             log.add(show(c.currentResult))
             d.resolve(5)
-            hold(inner, o)
+            hold(inner, o, other)
             return expect(log.text == "pending" && show(c.currentResult) == "5", show(c.currentResult))
         }
     }
@@ -54,7 +54,7 @@ func defineChainsScenarios() {
         let c = d.map { $0 }
         return Program({ c.cancel() }, { c.cancel() }) {
             c.cancel()
-            hold(o)
+            hold(o, inner, d)
             return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
         }
     }
@@ -67,7 +67,7 @@ func defineChainsScenarios() {
                 return inner
             })
         return Program({ c.cancel() }, { other.resolve(1) }) {
-            hold(o)
+            hold(o, d)
             return expect(show(inner.currentResult) == "cancelled", show(inner.currentResult))
         }
     }
