@@ -46,7 +46,7 @@ struct CacheCycleTests {
         try expectFree(0..<count)
     }
 
-    @Test("R6: a caller of any key in the cycle keeps all of it, and is not cancelled with others")
+    @Test("Q7: a caller of any key in the cycle keeps all of it, and is not cancelled with others")
     func callersOfOtherKeys() async throws {
         let first = askInRing(0, of: 2)
         try await isClosed.value
@@ -60,7 +60,7 @@ struct CacheCycleTests {
         try expectFree(0..<2)
     }
 
-    @Test("R6: likewise where the request is a nested Deferred whose Task awaits the value")
+    @Test("Q7: likewise where the request is a nested Deferred whose Task awaits the value")
     func nestedTask() async throws {
         let asked = cache.value(for: 0) {
             Deferred.resolved().then {
@@ -80,7 +80,7 @@ struct CacheCycleTests {
         try expectFree(0..<1)
     }
 
-    @Test("R6: likewise through two caches of different types")
+    @Test("Q7: likewise through two caches of different types")
     func twoCaches() async throws {
         let names = DeferredCache<String, String>()
         let asked = cache.asyncValue(for: 0) {

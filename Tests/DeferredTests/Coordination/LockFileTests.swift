@@ -32,7 +32,7 @@ final class LockFileTests {
     }
 
     @Test(
-        "R12: whatever a killed process or a power failure left, the lock is acquired",
+        "whatever a killed process or a power failure left, the lock is acquired",
         arguments: [
             ("", nil),
             // The older format, and what its processes left when they were killed before they truncated the file.
@@ -68,7 +68,7 @@ final class LockFileTests {
         #expect(bytes == Array(contents.utf8))
     }
 
-    @Test("R13: a process that released the lock is no predecessor, where its file could not be removed")
+    @Test("a process that released the lock is no predecessor, where its file could not be removed")
     func moved() throws {
         let lock = DeferredFilesystemLock(path: path)
         let permit = try lock.tryAcquire()
@@ -80,7 +80,7 @@ final class LockFileTests {
         next.release()
     }
 
-    @Test("R13: nor where the folder cannot be written")
+    @Test("nor where the folder cannot be written")
     func readOnlyFolder() async throws {
         try write([])
         chmod(path, 0o666)
@@ -135,7 +135,7 @@ final class LockFileTests {
         "\0\0\0\0\0\0\0\0\0\0\0\0", "02147483647\n\0\0\0\0\0\0\0\0\0\0\0\0",
     ].map { Array($0.utf8) }
 
-    @Test("R12: killed at any moment, again and again, processes leave a number that is right")
+    @Test("killed at any moment, again and again, processes leave a number that is right")
     func everyMoment() throws {
         var (seen, rest) = (Set(beginnings), beginnings)
         while let before = rest.popLast() {
@@ -157,7 +157,7 @@ final class LockFileTests {
         }
     }
 
-    @Test("R12: at each of these moments, the next process acquires the lock of the file on the disk")
+    @Test("at each of these moments, the next process acquires the lock of the file on the disk")
     func everyMomentOnDisk() throws {
         for before in beginnings {
             for (bytes, owner) in try moments(before, 1_999_999_999) {
@@ -168,7 +168,7 @@ final class LockFileTests {
     }
 
     #if os(Linux)
-    @Test("R12: a process that is killed while it writes, by the limit of a file's size")
+    @Test("a process that is killed while it writes, by the limit of a file's size")
     func killedWhileWriting() async throws {
         for (before, limit, owner) in [("", 5, nil), ("4711\n", 17, 4711), ("00000004711\n", 23, 4711)]
             as [(String, Int, Int32?)]
@@ -192,7 +192,7 @@ final class LockFileTests {
     }
 
     @Test(
-        "R12: where the file cannot be written to its end, acquiring fails, and the file names whom it named before"
+        "where the file cannot be written to its end, acquiring fails, and the file names whom it named before"
     )
     func fullDisk() async throws {
         for (before, limit) in [("", 5), ("4711\n", 17)] {

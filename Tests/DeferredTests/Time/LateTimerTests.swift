@@ -12,7 +12,7 @@ struct LateTimerTests {
 
     private func note(_ count: Int) { log.add("\(count) at \(clock.elapsed.components.seconds)") }
 
-    @Test("R9: a run that was postponed, and is overdue when the timer expires, is made then")
+    @Test("Q5: a run that was postponed, and is overdue when the timer expires, is made then")
     func overdueAfterReset() {
         let late = LateDispatcher(clock: clock)
         let work = RepeatingWork(every: .seconds(10), timer: late, startsNow: false, withCount: { note($0) })
@@ -28,7 +28,7 @@ struct LateTimerTests {
         work.cancel()
     }
 
-    @Test("R9: a run that becomes overdue while its timer is set anew is made at once")
+    @Test("Q5: a run that becomes overdue while its timer is set anew is made at once")
     func overdueWhileSet() {
         let dispatcher = ObservedClock(clock: clock)
         let work = RepeatingWork(
@@ -44,7 +44,7 @@ struct LateTimerTests {
         work.cancel()
     }
 
-    @Test("R9: a first run that becomes overdue while the work is created is made at once")
+    @Test("Q5: a first run that becomes overdue while the work is created is made at once")
     func overdueFirst() {
         let dispatcher = ObservedClock(clock: clock)
         dispatcher.at(dispatcher.afterElapsed) { clock.advance(by: .seconds(25)) }
@@ -89,7 +89,7 @@ struct LateTimerTests {
         work.cancel()
     }
 
-    @Test("R9: an IdleTimer that was postponed, and is overdue when its timer expires, expires then")
+    @Test("Q5: an IdleTimer that was postponed, and is overdue when its timer expires, expires then")
     func overdueIdleTimer() throws {
         let late = LateDispatcher(clock: clock)
         let idle = IdleTimer(after: .seconds(10), timer: late)

@@ -131,8 +131,16 @@ extension PlantedFault {
             96, "a cancel ends though its root no longer waits for what it has detached",
             foundBy: "cancel-beside-cycle",
             change(
-                "guard request.root.waits(for: link, within: steps) else",
-                "guard il_is_planted(96) || request.root.waits(for: link, within: steps) else")),
+                "guard request.root.waits(for: link, within: steps) else { return false }\n            request.end()",
+                "guard il_is_planted(96) || request.root.waits(for: link, within: steps) else { return false }\n            request.end()"
+            )),
+        PlantedFault(
+            101, "a cancel ends that has come round in a cycle which was broken",
+            foundBy: "cancel-beside-cycle",
+            change(
+                "guard request.root.waits(for: link, within: steps) else { return false }\n            let word",
+                "guard il_is_planted(101) || request.root.waits(for: link, within: steps) else { return false }\n            let word"
+            )),
         PlantedFault(
             97, "a cycle is broken beside a cancel, and the cancel is lost", foundBy: "cancel-beside-cycle",
             change("let isCancelled = isCyclic && ", "let isCancelled = isCyclic && !il_is_planted(97) && ")),
