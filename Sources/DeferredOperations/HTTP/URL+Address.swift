@@ -3,22 +3,44 @@ package import Foundation
 extension URL {
     /// This URL as Foundation can send it.
     ///
-    /// swift-corelibs-foundation does not know the scheme `HTTP`, and refuses an IPv6 address, because libcurl's host
-    /// has brackets and that of `URL` has none. Percent-encoded, they belong to the host for both, and libcurl still
-    /// recognises the address.
+    /// swift-corelibs-foundation does not know the scheme `HTTP`. It refuses an address that libcurl writes in another
+    /// way than `URL`: so that is written as libcurl does. Of IPv6, libcurl's host has brackets and that of `URL` has none:
+    /// percent-encoded, they belong to the host for both, and libcurl still recognises the address.
     var asSent: URL {
         #if canImport(FoundationNetworking)
-        if ["http", "https"].contains(scheme), host?.contains(":") != true { return self }
+        let address = host?.asAddress
+        if ["http", "https"].contains(scheme), address == nil { return self }
         guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
         components.scheme = components.scheme?.lowercased()
-        if let host = components.encodedHost, host.hasPrefix("["), host.hasSuffix("]") {
+        if let address {
             components.encodedHost =
-                "%5B" + host.dropFirst().dropLast().replacing(":", with: "%3A") + "%5D"
+                address.contains(":") ? "%5B" + address.replacing(":", with: "%3A") + "%5D" : address
         }
         return components.url ?? self
         #else
         return self
         #endif
+    }
+}
+
+extension String {
+    /// This host as libcurl writes it, if that is an address of IPv6, or one of IPv4 in another form: with fewer than four
+    /// numbers, or with octal or hexadecimal ones. Nil for a name, for what is written so already, and for an address with
+    /// a zone.
+    fileprivate var asAddress: String? {
+        func written(_ family: CInt, _ bytes: UnsafeRawPointer) -> String? {
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+                inet_ntop(family, bytes, text.baseAddress, socklen_t(text.count)).map { String(cString: $0) }
+            }
+        }
+        if contains(":") {
+            var address = in6_addr()
+            return inet_pton(AF_INET6, self, &address) == 1 ? written(AF_INET6, &address) : nil
+        }
+        guard let first = utf8.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first else { return nil }
+        var address = in_addr()
+        guard inet_aton(self, &address) != 0, let text = written(AF_INET, &address) else { return nil }
+        return text == self ? nil : text
     }
 }
 
@@ -127,6 +149,7 @@ extension URLRequest {
         if bodies > 0, httpMethod == "GET" { throw .invalidRequest(url, reason: "a GET has no body") }
         if bodies > 1 { throw .invalidRequest(url, reason: "more than one body") }
         try options.uploadFile?.checkUpload(to: url)
+        try request.checkFraming(options)
         for case let limit? in [options.silenceTimeout, options.totalTimeout] where limit <= .zero {
             throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")
         }

@@ -106,6 +106,10 @@ final class Transfer: @unchecked Sendable {
             // It is removed when the transfer ends.
             let file = try PartFile.temporary("upload")
             guard inRound(0, { $0.form = file }) != nil else { throw CancellationError() }
+            #if canImport(FoundationNetworking)
+            // It is sent by its descriptor: nothing is left of it if the process is killed.
+            file.remove()
+            #endif
             try form.write(to: file, for: url) { !isCurrent(0) }
             return nil
         }
@@ -204,7 +208,7 @@ final class Transfer: @unchecked Sendable {
             reportProgress(&core)
             if try core.sink.receive(data) { run(.full, &core) }
         case .stage(let data): try core.stage.append(data)
-        case .send(let request): send(request, nil, core.machine.round)
+        case .send(let request): send(request, core.machine.round)
         case .openBody(let request): openBody(of: request, &core)
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
         case .suspend: if let task = core.task { session.control.async { task.suspend() } }
@@ -266,51 +270,63 @@ final class Transfer: @unchecked Sendable {
     /// Makes, opens and checks a body that is a stream or a file, and sends the request. On the transfer's queue: a
     /// stream may be of a class of the user's, and a file may have gone since the first request.
     private func openBody(of request: URLRequest, _ core: inout Core) {
-        let (round, options) = (core.machine.round, core.machine.options)
-        let make = request.mayHaveBody ? options.makeBodyStream : nil
-        let file = request.mayHaveBody ? core.form?.subject ?? options.uploadFile : nil
+        let (round, addBody) = (core.machine.round, bodyMaker(core))
         queue.async { [self] in
             do {
-                try file?.checkUpload(to: request.errorURL)
-                var request = request
-                if let make { request.httpBodyStream = try make() }
+                let request = try addBody(request)
                 let sentBefore = self.core.withLock { $0.sentStreams }
                 try request.openBodyStream(unlessIn: sentBefore)
-                send(request, file, round)
+                send(request, round)
             } catch {
                 handle(.returned(.failure(error)), of: round)
             }
         }
     }
 
-    /// Makes the task and starts it, on the session's queue.
-    private func send(_ request: URLRequest, _ file: URL?, _ round: Int) {
-        session.control.async { [self] in
+    /// Returns a closure that gives a request its body: a file, a stream that is made anew, or its own stream.
+    private func bodyMaker(_ core: borrowing Core) -> @Sendable (URLRequest) throws -> URLRequest {
+        let (options, hasForm) = (core.machine.options, core.form != nil)
+        let form = core.form.flatMap { UploadFile($0) }
+        return { request in
             var request = request
-            request.timeoutInterval = TransferSession.foundationTimeout
-            request.url = request.url?.asSent
-            let session = session.session
-            let task: URLSessionTask =
-                file.map { session.uploadTask(with: request, fromFile: $0) }
-                ?? session.dataTask(with: request)
+            guard request.mayHaveBody else { return request }
+            if hasForm, form == nil {
+                throw DataSourceError.invalidRequest(request.errorURL, reason: FileSystem.lastFault)
+            }
+            if let make = options.makeBodyStream { request.httpBodyStream = try make() }
+            let file = try form ?? options.uploadFile?.openUpload(to: request.errorURL)
+            return try request.framed(file, options)
+        }
+    }
+
+    /// Makes the task and starts it, on the session's queue.
+    private func send(_ request: URLRequest, _ round: Int) {
+        session.control.async { [self] in
+            let task = session.task(for: request)
             let isWanted: Void? = inRound(round) { core in
                 core.task = task
                 core.sentStreams.append(request.httpBodyStream)
                 core.metrics.requestCount += 1
             }
             guard isWanted != nil else { return task.cancel() }
-            self.session.router.add(self, round, for: task)
+            session.router.add(self, round, for: task)
             task.resume()
         }
     }
 
     /// Makes another stream for the present request, because Foundation itself repeats it: the server has closed a
-    /// connection that was kept from an earlier request. Any other body Foundation does not repeat, nor does it end the
-    /// task.
+    /// connection that was kept from an earlier request. A body that cannot be made again Foundation does not repeat,
+    /// nor does it end the task.
     func makeBodyStream(of round: Int, _ use: @escaping @Sendable (InputStream?) -> Void) {
-        let (make, url) = core.withLock { ($0.machine.options.makeBodyStream, $0.machine.url) }
+        let made = inRound(round) { core in
+            let options = core.machine.options
+            let isMade = options.makeBodyStream != nil || options.uploadFile != nil || core.form != nil
+            return (isMade ? bodyMaker(core) : nil, core.machine.request, core.machine.url)
+        }
+        guard let (addBody, request, url) = made else { return use(nil) }
         queue.async { [self] in
-            let stream = try? make?()
+            let stream = (try? addBody?(request))?.httpBodyStream
+            inRound(round) { if let stream { $0.sentStreams.append(stream) } }
             let lost = DataSourceError.connectionLost(
                 url, reason: "closed without an answer, and kept before")
             if stream == nil { handle(.completed(lost), of: round) }

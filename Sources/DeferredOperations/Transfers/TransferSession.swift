@@ -79,6 +79,34 @@ public final class TransferSession: Sendable {
         session.finishTasksAndInvalidate()
     }
 
+    /// Returns a task that sends a request as it is.
+    func task(for request: URLRequest) -> URLSessionTask {
+        var request = request
+        request.timeoutInterval = Self.foundationTimeout
+        request.url = request.url?.asSent
+        guard let body = request.httpBodyStream as? BodyStream else { return session.dataTask(with: request) }
+        #if canImport(FoundationNetworking)
+        // libcurl sends a stream in chunks, also if there is a `Content-Length`, unless there is a header of this name.
+        // One without a value it leaves out. Foundation adds a type of its own to a POST of a stream.
+        request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+        if case .file = body.source, request.value(forHTTPHeaderField: "Content-Type") == nil {
+            request.setValue(" ", forHTTPHeaderField: "Content-Type")
+        }
+        return session.dataTask(with: request)
+        #else
+        // A stream of a class of its own cannot be sent there, nor does it have to: a file is no danger, and a length
+        // that is wrong is found.
+        request.httpBodyStream = nil
+        switch body.source {
+        case .file(let file):
+            return session.uploadTask(with: request, fromFile: URL(fileURLWithPath: file.path))
+        case .stream(let stream):
+            request.httpBodyStream = stream
+            return session.dataTask(with: request)
+        }
+        #endif
+    }
+
     #if canImport(FoundationNetworking)
     /// One queue serves all sessions of a process, so that a delay is one of all of them.
     private static let delayedCalls = Locked(0)

@@ -347,6 +347,7 @@ struct TransferStateMachine: ~Copyable {
                 throw DataSourceError.invalidRedirect(url, location: next.errorURL.absoluteString)
             }
             try next.checkedAddress()
+            try next.checkFraming(options)
             if decision == .redirect { try follow(next) } else { send(next) }
         default: try succeed()
         }
