@@ -37,17 +37,30 @@ extension String {
             var address = in6_addr()
             return inet_pton(AF_INET6, self, &address) == 1 ? written(AF_INET6, &address) : nil
         }
-        guard let first = utf8.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first else { return nil }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard let first = utf8.first, digits ~= first, !isPlainIPv4 else { return nil }
         var address = in_addr()
         guard inet_aton(self, &address) != 0, let text = written(AF_INET, &address) else { return nil }
         return text == self ? nil : text
     }
+
+    /// Whether this is four decimal numbers of up to three digits, none of which could be octal. `inet_ntop` takes 5,000
+    /// instructions to say the same.
+    private var isPlainIPv4: Bool {
+        let numbers = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return numbers.count == 4
+            && numbers.allSatisfy { number in
+                1...3 ~= number.count && (number.count == 1 || number.first != UInt8(ascii: "0"))
+                    && number.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            }
+    }
 }
 
 extension HTTPURLResponse {
-    /// This answer, known by the URL that was asked for if another was sent in its stead, and without its password.
+    /// This answer, known by the URL that was asked for, without its password (O9), if the transport reports another: one
+    /// in a form that it can send.
     func from(_ asked: URL?) -> HTTPURLResponse {
-        guard let asked = asked?.withoutUserInfo, asked != url, url?.withoutUserInfo == asked.asSent else {
+        guard let asked = asked?.withoutUserInfo, asked.absoluteString != url?.absoluteString else {
             return self
         }
         return HTTPURLResponse(

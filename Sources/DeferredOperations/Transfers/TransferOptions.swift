@@ -306,7 +306,15 @@ public struct TransferMetrics: Sendable {
     /// already.
     public var received: Int64
 
+    /// When the connection of the (last) request was there; nil if the transport does not know it, as Foundation on Linux.
+    public var connected: ContinuousClock.Instant? { Self.instant(connectedAt) }
+    /// Whether that connection was kept from an earlier request; nil if the transport does not know it.
+    public var isConnectionReused: Bool?
+    /// The protocol of the (last) request, as ALPN names it (`h2`, `http/1.1`); nil if the transport does not know it.
+    public var protocolName: String?
+
     var requestedAt: Duration?
+    var connectedAt: Duration?
     var startedAt: Duration?
     var respondedAt: Duration?
     var firstByteAt: Duration?
@@ -330,6 +338,13 @@ public struct TransferMetrics: Sendable {
         endedAt = ended.map { Self.origin.duration(to: $0) }
         self.requestCount = requestCount
         self.received = received
+    }
+
+    /// Takes what the transport knows of the connection.
+    mutating func add(_ metrics: TransportMetrics) {
+        connectedAt = metrics.connected.map { Self.origin.duration(to: $0) } ?? connectedAt
+        isConnectionReused = metrics.isReused ?? isConnectionReused
+        protocolName = metrics.protocolName ?? protocolName
     }
 
     /// How long it waited for its queue, from ``requested`` to ``started``.

@@ -24,10 +24,10 @@ extension URLRequest {
     /// Opens the stream of the body, if it is one, where Foundation does not notice that it can't be opened (O8).
     ///
     /// swift-corelibs-foundation would send an empty body. To open a stream again, as it does, has no effect.
-    func openBodyStream(unlessIn sent: [InputStream?]) throws(DataSourceError) {
+    func openBodyStream(unlessIn sent: [InputStream]) throws(DataSourceError) {
         guard let stream = httpBodyStream else { return }
         let original = stream.original
-        guard !sent.contains(where: { $0?.original === original }), original.streamStatus == .notOpen else {
+        guard !sent.contains(where: { $0.original === original }), original.streamStatus == .notOpen else {
             throw .cannotResendBody(errorURL)
         }
         #if canImport(FoundationNetworking)
@@ -52,13 +52,10 @@ extension URLRequest {
         }
         guard let text = value(forHTTPHeaderField: "Content-Length") else { return options.bodyByteCount }
         guard let count = ContentRange.position(text), count == options.bodyByteCount ?? count else {
-            throw .invalidRequest(errorURL, reason: "a Content-Length of \(text), \(differing(from: options))")
+            let words = options.bodyByteCount.map { "where bodyByteCount is \($0)" } ?? "which is no length"
+            throw .invalidRequest(errorURL, reason: "a Content-Length of \(text), \(words)")
         }
         return count
-    }
-
-    private func differing(from options: TransferOptions) -> String {
-        options.bodyByteCount.map { "where bodyByteCount is \($0)" } ?? "which is no length"
     }
 
     /// Checks that what the caller says about the length of the body does not contradict it, as far as that is known
@@ -79,7 +76,7 @@ extension URLRequest {
             errorURL, reason: "a length of \(stated) bytes is stated, and the body has \(actual)")
     }
 
-    /// Returns this request with the stream that is its body, and with the length of that, if it is known.
+    /// Returns this request with the stream that is its body, and knows its length, if that is stated.
     ///
     /// - Parameter file: Sent as the body; nil for the stream that the request has.
     func framed(_ file: UploadFile?, _ options: TransferOptions) throws(DataSourceError) -> URLRequest {
@@ -92,10 +89,14 @@ extension URLRequest {
         } else if let stated, let stream = httpBodyStream {
             request.httpBodyStream = BodyStream(.stream(stream), byteCount: stated)
         }
-        if let count = file?.byteCount ?? stated {
-            request.setValue("\(count)", forHTTPHeaderField: "Content-Length")
-        }
         return request
+    }
+
+    /// Removes the body, and the length that the caller has stated: how it is framed is for the transport to write.
+    mutating func removeBody() {
+        httpBody = nil
+        httpBodyStream = nil
+        setValue(nil, forHTTPHeaderField: "Content-Length")
     }
 }
 
