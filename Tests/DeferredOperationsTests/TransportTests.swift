@@ -192,6 +192,26 @@ struct TransportTests {
         }
     }
 
+    @Test("O16: a transfer that waits has nothing to do but to notice its time limits", arguments: [0, 1, 2])
+    func waiting(_ limits: Int) async {
+        let (clock, sent) = (ManualClock(), Observations<Void>())
+        var request = URLRequest(url: Self.url)
+        request.timeoutInterval = .infinity
+        let options = TransferOptions(
+            silenceTimeout: limits > 0 ? .seconds(80) : nil, totalTimeout: limits > 1 ? .seconds(100) : nil,
+            timer: clock)
+        let stub = StubTransport { _ in .init([Self.ok, .call { _ in sent.note(()) }]) }
+        let transfer = URLDataSource(request, options: options, session: TransferSession(transport: stub))
+            .request(on: queue)
+        await sent.wait(for: 1)
+        for _ in 0..<7 {
+            #expect(clock.scheduled.count == limits)
+            clock.advance(by: .seconds(10))
+        }
+        transfer.cancel()
+        #expect(clock.scheduled.isEmpty)
+    }
+
     /// Releases the exchange at once.
     private struct Forgetful: Transport {
         struct NoTask: TransportTask { func cancel() {} }
