@@ -64,7 +64,7 @@ struct Chatroom {
         guest = nil
         try await settle()
         Transcript.say(
-            "room", "has \(room.members.count) members: \(room.members.snapshot().map(\.delegate.name))")
+            "room", "has \(room.members.count) members: \(room.members.elements.map(\.delegate.name))")
 
         try await scene("May the room close? The first no keeps it open, and no other member is asked.")
         Transcript.say("room", try await room.proposeClosing().value ? "closes" : "stays open")
@@ -76,13 +76,13 @@ struct Chatroom {
     }
 
     private func scene(_ text: String) async throws {
-        try await Deferred.after(pause, on: .main).value
+        try await Deferred.after(pause, timer: .main).value
         Transcript.title(text)
-        try await Deferred.after(pause, on: .main).value
+        try await Deferred.after(pause, timer: .main).value
     }
 
     /// Waits until the queues have run the work of the scene.
     private func settle() async throws {
-        try await Deferred.after(max(pause, .milliseconds(50)), on: .main).value
+        try await Deferred.after(max(pause, .milliseconds(50)), timer: .main).value
     }
 }

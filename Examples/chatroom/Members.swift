@@ -30,7 +30,7 @@ final class Person: Member {
             return !wants
         }
         Transcript.say(name, "thinks about closing")
-        return .after(pause, on: .main, value: answer).map { [name] answer in
+        return .after(pause, timer: .main, value: answer).map { [name] answer in
             Transcript.say(name, answer ? "votes yes" : "votes no")
             return answer
         }

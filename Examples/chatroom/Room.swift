@@ -19,22 +19,22 @@ protocol Member: AnyObject, Sendable {
 }
 
 /// A room with each of the module's types: members are notified and asked through a `MulticastDelegate`, lines
-/// are posted on a `Channel`, the history is a `SynchronizedValue`, and members who ask for the topic share one
-/// answer by `MulticastClosures`.
+/// are posted on a `BroadcastChannel`, the history is a `SynchronizedValue`, and members who ask for the topic share
+/// one answer by `MulticastClosures`.
 final class Room: Sendable {
     struct UnknownCommand: Error {
         let command: String
     }
 
     let members = MulticastDelegate<any Member>()
-    let lines: Channel<Line>
+    let lines: BroadcastChannel<Line>
     let history = SynchronizedValue<[Line]>([])
 
     private let topicAskers = MulticastClosures<String, any Error>()
     private let library = Transcript.queue("library")
 
     init(_ name: String) {
-        lines = Channel(name)
+        lines = BroadcastChannel(name)
         // Higher than any member's: the history has a line before anybody sees it.
         lines.listen(self, priority: 100) { room, line in room.history.write { $0.append(line) } }
     }

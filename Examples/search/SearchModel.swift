@@ -14,7 +14,7 @@ final class SearchModel {
     private(set) var isSearching = false
 
     private let find: @Sendable (String) -> Deferred<[String]>
-    private let clock: any DelayedDispatcher
+    private let timer: any DelayedDispatcher
     private let latest: DeferredLatest
     /// What this screen waits for. It is cancelled with the model.
     private let bag = CancelBag()
@@ -22,15 +22,15 @@ final class SearchModel {
     /// Creates a model.
     ///
     /// - Parameters:
-    ///   - clock: Keeps the time: the pause before a search, and the limit of each attempt. A test passes its own.
+    ///   - timer: Measures the time: the pause before a search, and the limit of each attempt. A test passes its own.
     ///   - find: Begins a search. It may be cancelled.
     init(
-        on clock: any DelayedDispatcher = DispatchQueue.global(),
+        timer: any DelayedDispatcher = DispatchQueue.global(),
         find: @escaping @Sendable (String) -> Deferred<[String]>
     ) {
         self.find = find
-        self.clock = clock
-        latest = DeferredLatest(debounce: .milliseconds(300), on: clock)
+        self.timer = timer
+        latest = DeferredLatest(debounce: .milliseconds(300), timer: timer)
     }
 
     private func textChanged() {
@@ -43,10 +43,10 @@ final class SearchModel {
             results = []
             return
         }
-        let (text, find, clock) = (text, find, clock)
+        let (text, find, timer) = (text, find, timer)
         latest.run {
-            Deferred.retry(attempts: 2, delay: .none, on: clock) {
-                find(text).timeout(.seconds(5), on: clock)
+            Deferred.retry(attempts: 2, delay: .none, timer: timer) {
+                find(text).timeout(.seconds(5), timer: timer)
             }
         }
         .done(on: MainActor.self) { [weak self] results in

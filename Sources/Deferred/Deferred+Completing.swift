@@ -1,12 +1,12 @@
 /// Explicit completion, of a Deferred from `init()` or `init(canceller:)`. On any other Deferred these functions
-/// return false, and the attempt is reported as ``DeferredDiagnostic/notFireable(made:at:)``.
+/// return false, and the attempt is reported as ``DeferredDiagnostic/notCompletable(made:at:)``.
 extension Deferred {
     /// Completes the Deferred with a value, and returns whether this call completed it.
     ///
     /// Callbacks run before this returns, on this thread, unless they name a dispatcher or the Deferred is paused.
     /// If the Deferred was settled before, nothing changes, and the call is reported as
-    /// ``DeferredDiagnostic/alreadyFired(made:firedFirst:again:)``. The first result that arrives after a cancellation
-    /// is dropped without a report.
+    /// ``DeferredDiagnostic/alreadySettled(made:settledFirst:again:)``. The first result that arrives after a
+    /// cancellation is dropped without a report.
     @discardableResult
     @inlinable
     public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
@@ -38,22 +38,13 @@ extension Deferred {
         link.complete(.init(result), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
-    /// Completes this Deferred with the outcome of `other`. An earlier explicit completion wins. See
-    /// ``Resolver/follow(_:)``.
+    /// Completes this Deferred with the outcome of `other` (Twisted's `chainDeferred` and HLDeferred's `notify:`, the
+    /// other way round). An earlier explicit completion wins. See ``Resolver/follow(_:)``.
     public func follow(_ other: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line) {
         guard link.isCompletedByHandles else {
-            return link.reportNotFireable(DeferredDiagnostic.Location(fileID: fileID, line: line))
+            return link.reportNotCompletable(DeferredDiagnostic.Location(fileID: fileID, line: line))
         }
         link.follow(other.link)
-    }
-
-    /// Completes the Deferred of `other` with the outcome of this one (Twisted's `chainDeferred`, HLDeferred's
-    /// `notify:`).
-    ///
-    /// Does the same as `other.follow(self)`: cancelling the other Deferred cancels this one if nothing else consumes
-    /// it. To continue the chain as well, attach to this same handle.
-    public func chain(to other: Resolver<Value>) {
-        other.follow(self)
     }
 }
 

@@ -21,7 +21,7 @@ extension Deferred {
     ///   otherwise the Deferred fails with `CancellationError`. It is released when the Deferred is settled.
     @_disfavoredOverload
     public init(
-        canceller: @escaping @Sendable (Resolver<Value>) -> Void, fileID: StaticString = #fileID,
+        canceller: @escaping @Sendable (Resolver) -> Void, fileID: StaticString = #fileID,
         line: UInt = #line
     ) {
         self.init(fileID: fileID, line: line)
@@ -42,7 +42,7 @@ extension Deferred {
     ///   completed the resolver before. When the last copy of the resolver is released unused, the Deferred fails with
     ///   ``DeferredError/abandoned``.
     public init(
-        _ body: (Resolver<Value>) throws -> Void, fileID: StaticString = #fileID, line: UInt = #line
+        _ body: (Resolver) throws -> Void, fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let (deferred, resolver) = Deferred.withResolver(fileID: fileID, line: line)
         self = deferred
@@ -102,15 +102,15 @@ extension Deferred {
     ///   completion handler at once, what that reports is the outcome, unless the canceller rejects with
     ///   `CancellationError` before that call.
     public static func withResolver(
-        canceller: (@Sendable (Resolver<Value>) -> Void)? = nil, fileID: StaticString = #fileID,
+        canceller: (@Sendable (Resolver) -> Void)? = nil, fileID: StaticString = #fileID,
         line: UInt = #line
-    ) -> (deferred: Deferred<Value>, resolver: Resolver<Value>) {
+    ) -> (deferred: Deferred<Value>, resolver: Resolver) {
         withResolver(DeferredDiagnostic.Location(.resolver, fileID, line), canceller: canceller)
     }
 
     static func withResolver(
-        _ site: DeferredDiagnostic.Location, canceller: (@Sendable (Resolver<Value>) -> Void)?
-    ) -> (deferred: Deferred<Value>, resolver: Resolver<Value>) {
+        _ site: DeferredDiagnostic.Location, canceller: (@Sendable (Resolver) -> Void)?
+    ) -> (deferred: Deferred<Value>, resolver: Resolver) {
         let link = Link(.source, .none, site)
         if let canceller {
             link.setCanceller { canceller(Resolver($0)) }

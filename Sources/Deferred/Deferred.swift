@@ -65,7 +65,7 @@ extension Deferred {
     /// Returns whether this Deferred is settled: resolved or rejected. Unlike ``currentResult``, reading this handles
     /// no failure.
     @inlinable
-    public var hasFired: Bool { link.isSettled }
+    public var isSettled: Bool { link.isSettled }
 
     /// Returns the outcome, or `nil` while this Deferred is pending. A failure that is read here counts as handled.
     @inlinable

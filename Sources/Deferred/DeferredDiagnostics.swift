@@ -3,19 +3,19 @@ public enum DeferredDiagnostic: Sendable {
     /// A failure that nothing handled: no errback, no `await`, no reading of `currentResult`, until the last handle was
     /// released.
     case unhandledFailure(any Error, made: Location)
-    /// A second completion of a Deferred, which was ignored. `firedFirst` is the location of the first, if that was a
+    /// A second completion of a Deferred, which was ignored. `settledFirst` is the location of the first, if that was a
     /// `resolve`, `reject` or `complete` of the same handle or resolver.
-    case alreadyFired(made: Location, firedFirst: Location?, again: Location)
+    case alreadySettled(made: Location, settledFirst: Location?, again: Location)
     /// A `resolve`, `reject`, `complete` or `follow` on a Deferred that cannot be completed explicitly, which was
     /// ignored.
-    case notFireable(made: Location, at: Location)
+    case notCompletable(made: Location, at: Location)
     /// An `unpause()` without a matching `pause()`, which was ignored.
     case unbalancedUnpause(made: Location, at: Location)
 
     /// A location in the source.
     public struct Location {
         @usableFromInline package let file: UnsafePointer<UInt8>
-        /// The line, and above it how a Deferred was made there (`OriginBits`). The highest bit is a link's
+        /// The line, and above it how a Deferred was made there (`Origin`). The highest bit is a link's
         /// own; see `Link.lineAndOwner`.
         @usableFromInline let storedLine: UInt32
 
@@ -66,11 +66,11 @@ extension DeferredDiagnostic: CustomStringConvertible {
         switch self {
         case .unhandledFailure(let error, let made):
             "unhandled failure of the Deferred made at \(made): \(error)"
-        case .alreadyFired(let made, let firedFirst?, let again):
-            "completion at \(again) ignored: the Deferred made at \(made) was completed before, at \(firedFirst)"
-        case .alreadyFired(let made, nil, let again):
+        case .alreadySettled(let made, let settledFirst?, let again):
+            "completion at \(again) ignored: the Deferred made at \(made) was completed before, at \(settledFirst)"
+        case .alreadySettled(let made, nil, let again):
             "completion at \(again) ignored: the Deferred made at \(made) was already settled"
-        case .notFireable(let made, let at):
+        case .notCompletable(let made, let at):
             "completion at \(at) ignored: the Deferred made at \(made) is completed by its chain or its Resolver"
         case .unbalancedUnpause(let made, let at):
             "unpause() at \(at) ignored: the Deferred made at \(made) is not paused"

@@ -2,8 +2,8 @@
 ///
 /// A cancelled Deferred fails with Swift's `CancellationError`. Errors that callbacks throw are passed on unchanged.
 public enum DeferredError: Error, Hashable, Sendable {
-    /// Nothing is left that could complete the Deferred: every handle and every ``Resolver`` that could was released,
-    /// or a dispatcher released a callback without running it.
+    /// Nothing is left that could complete the Deferred: every handle and every ``Deferred/Resolver`` that could was
+    /// released, or a dispatcher released a callback without running it.
     case abandoned
     /// A callback returned a Deferred that waits, perhaps through others, for that same callback's result.
     case cycle

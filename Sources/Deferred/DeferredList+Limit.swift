@@ -165,7 +165,7 @@ final class LimitedInputs<Value: Sendable>: Sendable {
             startInputs(in: &loop)
         }
         let observer = Link(.waiting, hook, site.of(.hidden))
-        observer.onlyObserves = true
+        observer.set(Link.Flags.onlyObserves)
         link.attach(observer)
         // The list may have been cancelled while the input was being made.
         if state.withLock({ $0.isCancelled }) { link.cancel() }

@@ -30,24 +30,24 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - deferreds: The inputs; results are in their order.
-    ///   - consumeErrors: Counts errors that arrive after the list is settled as handled. Without, they are reported
+    ///   - consumesErrors: Counts errors that arrive after the list is settled as handled. Without, they are reported
     ///     unless something else handles them.
     ///   - cancelsRemaining: Once the list is settled and its own callbacks have run, cancels the inputs still
     ///     pending, as far as nothing else consumes them. A pause of the list's Deferred does not delay that.
-    ///   - wrapErrors: Wraps each input's error in a ``DeferredInputFailure``, which has the input's index. (A
+    ///   - wrapsErrors: Wraps each input's error in a ``DeferredInputFailure``, which has the input's index. (A
     ///     `CancellationError` is not wrapped.)
     @inlinable
     public init(
-        _ deferreds: some Sequence<Deferred<Value>>, consumeErrors: Bool = false,
-        cancelsRemaining: Bool = false, wrapErrors: Bool = false,
+        _ deferreds: some Sequence<Deferred<Value>>, consumesErrors: Bool = false,
+        cancelsRemaining: Bool = false, wrapsErrors: Bool = false,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
         var links: [Link] = []
         links.reserveCapacity(deferreds.underestimatedCount)
         for deferred in deferreds {
-            links.append(wrapErrors ? deferred.wrappingError(links.count).link : deferred.link)
+            links.append(wrapsErrors ? deferred.wrappingError(links.count).link : deferred.link)
         }
-        self.init(links, consumeErrors, cancelsRemaining, fileID, line)
+        self.init(links, consumesErrors, cancelsRemaining, fileID, line)
     }
 
     @usableFromInline
@@ -80,14 +80,14 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///   - inputs: The elements that `body` is called with, in order.
     ///   - limit: How many inputs may be in progress, at least 1. Every result of a list with a lower limit fails
     ///     with ``DeferredError/invalidArgument(_:)``.
-    ///   - consumeErrors: As for the list of Deferreds.
+    ///   - consumesErrors: As for the list of Deferreds.
     ///   - cancelsRemaining: As for the list of Deferreds.
-    ///   - wrapErrors: As for the list of Deferreds.
+    ///   - wrapsErrors: As for the list of Deferreds.
     ///   - body: Makes the Deferred for an element. Runs on the thread that asks for the first result, and then on
     ///     the thread that settles an input. One call at a time.
     public init<S: Sequence>(
-        _ inputs: sending S, limit: Int, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
-        wrapErrors: Bool = false, _ body: @escaping @Sendable (S.Element) -> Deferred<Value>,
+        _ inputs: sending S, limit: Int, consumesErrors: Bool = false, cancelsRemaining: Bool = false,
+        wrapsErrors: Bool = false, _ body: @escaping @Sendable (S.Element) -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) where S.Element: Sendable {
         self.fileID = fileID
@@ -97,25 +97,25 @@ public struct DeferredList<Value: Sendable>: Sendable {
         } else {
             let site = DeferredDiagnostic.Location(.list, fileID, line)
             let limited =
-                wrapErrors
+                wrapsErrors
                 ? LimitedInputs(zip(0..., inputs), limit, site) { body($0.1).wrappingError($0.0) }
                 : LimitedInputs(inputs, limit, site, body)
             source = .limited(LimitedListHandle(limited))
         }
-        consumesErrors = consumeErrors
+        self.consumesErrors = consumesErrors
         self.cancelsRemaining = cancelsRemaining
     }
 
     /// Creates a list whose `body` runs on the main actor. Otherwise behaves as the form without `on:`.
     public init<S: Sequence>(
-        _ inputs: sending S, limit: Int, on _: MainActor.Type, consumeErrors: Bool = false,
-        cancelsRemaining: Bool = false, wrapErrors: Bool = false,
+        _ inputs: sending S, limit: Int, on _: MainActor.Type, consumesErrors: Bool = false,
+        cancelsRemaining: Bool = false, wrapsErrors: Bool = false,
         _ body: @escaping @MainActor @Sendable (S.Element) -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) where S.Element: Sendable {
         self.init(
-            inputs, limit: limit, consumeErrors: consumeErrors, cancelsRemaining: cancelsRemaining,
-            wrapErrors: wrapErrors,
+            inputs, limit: limit, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,
+            wrapsErrors: wrapsErrors,
             { Deferred<S.Element>.resolved($0).then(on: MainActor.self, body) }, fileID: fileID, line: line)
     }
 
@@ -133,7 +133,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     /// Waits for all inputs, and returns their values in input order; or fails with the first error, unchanged, as
     /// soon as an input fails (Twisted's `gatherResults`). An empty list resolves it with `[]` at once.
     ///
-    /// The error does not say which input failed: create the list with `wrapErrors`, or make that part of the error,
+    /// The error does not say which input failed: create the list with `wrapsErrors`, or make that part of the error,
     /// with `mapError` on the input.
     @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
@@ -185,7 +185,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     }
 }
 
-/// The error of an input of a ``DeferredList`` that was created with `wrapErrors`.
+/// The error of an input of a ``DeferredList`` that was created with `wrapsErrors`.
 public struct DeferredInputFailure: Error, CustomStringConvertible {
     /// The input's index in the list.
     public let index: Int

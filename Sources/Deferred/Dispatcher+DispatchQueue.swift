@@ -104,9 +104,9 @@ extension DispatchQueue {
 
     /// Submits `work` with the resolver of the Deferred that it returns, unless that is cancelled before.
     private func start<Value: Sendable>(
-        _ fileID: StaticString, _ line: UInt, _ work: @escaping @Sendable (Resolver<Value>) -> Void
+        _ fileID: StaticString, _ line: UInt, _ work: @escaping @Sendable (Deferred<Value>.Resolver) -> Void
     ) -> Deferred<Value> {
-        let submitted = SpinLocked<(@Sendable (Resolver<Value>) -> Void)?>(work)
+        let submitted = SpinLocked<(@Sendable (Deferred<Value>.Resolver) -> Void)?>(work)
         let (deferred, resolver) = Deferred<Value>.withResolver(
             canceller: { _ in _ = submitted.withLock { $0.take() } }, fileID: fileID, line: line)
         async {

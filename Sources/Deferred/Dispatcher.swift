@@ -23,9 +23,9 @@ public protocol Dispatcher: Sendable {
     func dispatch(_ work: @escaping @Sendable () -> Void)
 }
 
-/// A dispatcher that can also run work after a delay.
+/// A dispatcher that can also run work after a delay: what a parameter `timer:` takes.
 ///
-/// Swift's own `Clock` can only sleep asynchronously. A dispatcher that keeps the time itself can be advanced
+/// Swift's own `Clock` can only sleep asynchronously. A dispatcher that measures time itself can be advanced
 /// explicitly in a test (`ManualClock` in `DeferredTesting`).
 public protocol DelayedDispatcher: Dispatcher {
     /// Runs `work` once `delay` has passed, unless the returned ``DelayedWork`` is cancelled first.

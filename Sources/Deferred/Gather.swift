@@ -11,19 +11,19 @@
 ///
 /// - Parameters:
 ///   - deferreds: The inputs.
-///   - consumeErrors: Counts errors that arrive after the first one as handled. Without, they are reported unless
+///   - consumesErrors: Counts errors that arrive after the first one as handled. Without, they are reported unless
 ///     something else handles them.
 ///   - cancelsRemaining: Cancels the inputs still pending, as far as nothing else consumes them, once the first
 ///     one has failed and the callbacks of the returned Deferred have run.
 public func gather<each T: Sendable>(
-    _ deferreds: repeat Deferred<each T>, consumeErrors: Bool = false, cancelsRemaining: Bool = false,
+    _ deferreds: repeat Deferred<each T>, consumesErrors: Bool = false, cancelsRemaining: Bool = false,
     fileID: StaticString = #fileID, line: UInt = #line
 ) -> Deferred<(repeat each T)> {
     var inputs: [Link] = []
     repeat inputs.append((each deferreds).link)
     let site = DeferredDiagnostic.Location(.list, fileID, line)
     let list = ListObserver(
-        .untilFailure, count: inputs.count, consumesErrors: consumeErrors,
+        .untilFailure, count: inputs.count, consumesErrors: consumesErrors,
         cancelsRemaining: cancelsRemaining, site
     ) {
         inputs, _ in

@@ -7,7 +7,7 @@ import Deferred
 ///
 /// ```swift
 /// let clock = ManualClock()
-/// let answer = request.timeout(.seconds(5), on: clock)
+/// let answer = request.timeout(.seconds(5), timer: clock)
 /// clock.advance(by: .seconds(5))
 /// #expect(try failureResult(of: answer) as? DeferredError == .timedOut)
 /// ```
@@ -42,7 +42,7 @@ public final class ManualClock: Sendable {
     /// Advances the time to when the next work is due, and runs all work that is due then, before it returns.
     ///
     /// ```swift
-    /// let page = Deferred.retry(attempts: 3, on: clock) { fetchPage() }
+    /// let page = Deferred.retry(attempts: 3, timer: clock) { fetchPage() }
     /// clock.advanceToNext()       // the second attempt, however long the pause before it was
     /// ```
     ///
@@ -58,7 +58,7 @@ public final class ManualClock: Sendable {
     /// Moves the time on from work to work until none is left, also what that schedules, before it returns.
     ///
     /// ```swift
-    /// let page = Deferred.retry(attempts: 5, on: clock) { fetchPage() }
+    /// let page = Deferred.retry(attempts: 5, timer: clock) { fetchPage() }
     /// #expect(clock.advanceUntilIdle())
     /// #expect(try failureResult(of: page) is Unavailable)
     /// ```

@@ -17,7 +17,7 @@ struct Schedule {
     static var largestMoment: UInt64 { 100_000 }
 
     private(set) var now = Duration.zero
-    var watchers: [(count: Int, resolver: Resolver<Void>)] = []
+    var watchers: [(count: Int, resolver: Deferred<Void>.Resolver)] = []
     /// What is due first is last. Sorted when it is next read: in one pass, where little was added since.
     private var tickets: [Ticket] = []
     private var isSorted = true
@@ -82,7 +82,7 @@ struct Schedule {
         return tickets.lastIndex { work[$0] != nil && ($0.number <= lastOfMoment || $0.due > now) }
     }
 
-    mutating func takeReadyWatchers() -> [Resolver<Void>] {
+    mutating func takeReadyWatchers() -> [Deferred<Void>.Resolver] {
         let count = count
         defer { watchers.removeAll { $0.count <= count } }
         return watchers.filter { $0.count <= count }.map(\.resolver)

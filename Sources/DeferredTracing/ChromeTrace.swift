@@ -4,7 +4,7 @@ internal import Deferred
 ///
 /// - Threads are tracks (`M`), what ran on them are complete events (`X`), nested as they ran in one another.
 /// - A flow (`s`, `f`) leads from the completion of a Deferred to each callback that ran for it. A flow is bound to
-///   the slice around its moment, so it starts within the slice that fired, at the latest a nanosecond before
+///   the slice around its moment, so it starts within the slice that completed it, at the latest a nanosecond before
 ///   its end.
 /// - A Deferred is an asynchronous span (`b`, `e`), and what it waited for are spans inside it.
 struct ChromeTrace {
@@ -46,14 +46,14 @@ struct ChromeTrace {
                 ("deferred", "\(start.deferred)"), ("made", "\(item.made)"),
                 ("queue", start.action.queue == "" ? nil : start.action.queue),
                 ("unfinished", slice.end != nil ? nil : "runs yet at the end of the recording"),
-                ("fired", slice.activity.place.map { "\($0)" }),
+                ("completed", slice.activity.place.map { "\($0)" }),
             ])
         guard let cause = slice.cause else { return }
         let origin = run.slices[cause.slice]
-        let fired = min(cause.time, (origin.end ?? run.end) - .nanoseconds(1))
+        let settled = min(cause.time, (origin.end ?? run.end) - .nanoseconds(1))
         let id = ("id", "\(index + 1)")
-        add("s", "fires", "flow", fired, origin.start.thread, [id])
-        add("f", "fires", "flow", start.time, start.thread, [id, ("bp", Self.quoted("e"))])
+        add("s", "settles", "flow", settled, origin.start.thread, [id])
+        add("f", "settles", "flow", start.time, start.thread, [id, ("bp", Self.quoted("e"))])
     }
 
     // MARK: Spans
@@ -66,7 +66,7 @@ struct ChromeTrace {
                 "i", name, "pause", pause.time, pause.thread, [("s", Self.quoted("t"))],
                 texts: [("deferred", "\(number)")])
         }
-        if item.known.hadFired { return }
+        if item.known.wasSettled { return }
         func span(_ phase: String, _ name: String, _ time: Duration, _ texts: [(String, String?)] = []) {
             let event = phase == "b" ? item.first : item.last ?? item.first
             add(phase, name, "deferred", time, event.thread, [("id", "\(number)")], texts: texts)

@@ -10,7 +10,7 @@ extension DeferredRecording {
         /// The Deferred to which it happened: a number, from 1, that is unique in this recording.
         public let deferred: Int
         /// How the Deferred was created.
-        public var origin: Origin { made.origin }
+        public var origin: Origin { Origin(made.origin) }
         /// Where the Deferred was created.
         public let made: DeferredDiagnostic.Location
         /// What happened.
@@ -47,7 +47,7 @@ extension DeferredRecording {
             /// now waits for the nested one directly.
             public static let bypassed = Kind("bypassed")
             /// It was settled. Its consumers are notified after this event.
-            public static let fired = Kind("fired")
+            public static let settled = Kind("settled")
             /// It was paused: its consumers are not notified from now on. Pauses nest.
             public static let paused = Kind("paused")
             /// One pause was undone.
@@ -100,8 +100,8 @@ extension DeferredRecording {
         /// An `unpause`, with everything that it ran on its thread.
         public static let unpausing = Activity("unpause")
         /// Returns the activity of a `resolve`, `reject` or `complete`, with everything that it ran on its thread.
-        public static func firing(at place: DeferredDiagnostic.Location) -> Activity {
-            Activity("fire", at: place)
+        public static func completing(at place: DeferredDiagnostic.Location) -> Activity {
+            Activity("complete", at: place)
         }
     }
 
@@ -123,7 +123,4 @@ extension DeferredRecording {
             }
         }
     }
-
-    /// How a Deferred was created.
-    public typealias Origin = DeferredDiagnostic.Origin
 }

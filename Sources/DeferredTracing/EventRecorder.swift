@@ -9,7 +9,7 @@ package final class EventRecorder: Recording.Recorder {
     struct Known {
         let made: DeferredDiagnostic.Location
         /// Whether it was settled when it first occurred.
-        let hadFired: Bool
+        let wasSettled: Bool
         /// The place of the event in which it first occurred.
         let firstEvent: Int
     }
@@ -81,7 +81,7 @@ package final class EventRecorder: Recording.Recorder {
         private mutating func number(of subject: Recording.Subject) -> Int {
             if let number = numbers[subject.number] { return number }
             contents.known.append(
-                Known(made: subject.made, hadFired: subject.isSettled, firstEvent: contents.events.count))
+                Known(made: subject.made, wasSettled: subject.isSettled, firstEvent: contents.events.count))
             numbers[subject.number] = contents.known.count
             return contents.known.count
         }

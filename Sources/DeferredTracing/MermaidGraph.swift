@@ -38,12 +38,12 @@ struct MermaidGraph {
     /// What became of it, in words, and the class of its box.
     private func ending(of item: RecordedRun.Item) -> (words: String, mark: String) {
         let span = Self.span((item.last?.time ?? run.end) - item.first.time)
-        let time = item.known.hadFired ? "" : " after \(span)"
+        let time = item.known.wasSettled ? "" : " after \(span)"
         switch item.outcome {
         case .value: return ("value\(time)", "")
         case .failure(let text): return ("failure\(time): \(text)", ":::failed")
         case .cancelled: return ("cancelled\(time)", ":::cancelled")
-        case nil where item.known.hadFired: return ("had fired", "")
+        case nil where item.known.wasSettled: return ("was settled", "")
         case nil where item.bypassedBy != nil: return ("handed on after \(span)", "")
         case nil: break
         }

@@ -80,7 +80,7 @@ struct RecordedRun {
             if items[index].last == nil { items[index].waits.append((event, nil)) }
         case .paused, .unpaused:
             items[index].pauses.append(event)
-        case .bypassed, .fired:
+        case .bypassed, .settled:
             items[index].endWaits(event.time)
             items[index].last = event
             if event.action.kind == .bypassed { break }

@@ -15,7 +15,7 @@ public import Deferred
 ///
 /// Each pair of closures belongs to an object, its owner, by a weak reference: once that is deallocated, the
 /// pair is skipped and removed. Reading them takes them (``take()``; what comes later waits for the next job) or
-/// keeps them (``pairs()``, for progress or for jobs that end more than once). Pairs are called in the order
+/// keeps them (``elements``, for progress or for jobs that end more than once). Pairs are called in the order
 /// added.
 ///
 /// - A pair that was removed is not called, even if it was taken or queued before.
@@ -117,10 +117,10 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     public func removeAll() { registry.removeAll() }
 
     /// The number of waiting pairs whose owner exists.
-    public var count: Int { pairs().count }
+    public var count: Int { elements.count }
 
-    /// Returns the waiting pairs, in the order added, and keeps them.
-    public func pairs() -> [Pair] { registry.snapshot().compactMap { pair(of: $0) } }
+    /// The waiting pairs, in the order added, which reading this does not take.
+    public var elements: [Pair] { registry.snapshot().compactMap { pair(of: $0) } }
 
     /// Returns the waiting pairs, in the order added, and takes them: one caller only receives each.
     public func take() -> [Pair] {

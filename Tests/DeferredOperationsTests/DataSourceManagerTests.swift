@@ -32,24 +32,24 @@ struct DataSourceManagerTests {
         let sources = held(10)
         let requests = sources.map { manager.request($0) }
         await log.wait(for: 4)
-        #expect(manager.underWay == 4 && manager.waiting == 6 && Set(log.all) == [0, 1, 2, 3])
+        #expect(manager.inProgressCount == 4 && manager.waitingCount == 6 && Set(log.all) == [0, 1, 2, 3])
         sources[0].end()
         await log.wait(for: 5)
-        #expect(log.all.last == 4 && manager.underWay == 4)
+        #expect(log.all.last == 4 && manager.inProgressCount == 4)
         manager.limit = 6
         await log.wait(for: 7)
         manager.limit = 1
         for index in [1, 2, 3, 4, 5] { sources[index].end() }
-        await wait { manager.underWay == 1 }
-        #expect(log.all.count == 7 && manager.waiting == 3)
+        await wait { manager.inProgressCount == 1 }
+        #expect(log.all.count == 7 && manager.waitingCount == 3)
         for index in 6..<10 {
             await log.wait(for: index + 1)
             sources[index].end()
         }
         for (index, request) in requests.enumerated() { #expect(try! await request.value == index) }
         // A place is free when the operation has finished, which is slightly later than the outcome.
-        await wait { manager.underWay == 0 }
-        #expect(manager.waiting == 0)
+        await wait { manager.inProgressCount == 0 }
+        #expect(manager.waitingCount == 0)
     }
 
     @Test(
@@ -80,12 +80,12 @@ struct DataSourceManagerTests {
         await log.wait(for: 1)
         requests[1].cancel()
         sources[3].cancel()
-        try #require(manager.waiting == 1)
+        try #require(manager.waitingCount == 1)
         for index in [1, 3] {
             await #expect(throws: CancellationError.self) { try await requests[index].value }
             await wait { sources[index].isFinished }
         }
-        #expect(manager.underWay == 1)
+        #expect(manager.inProgressCount == 1)
         sources[0].end()
         await log.wait(for: 2)
         sources[2].end()
@@ -105,16 +105,16 @@ struct DataSourceManagerTests {
             return manager.request(URLDataSource(url, options: .patient))
         }
         await fixture.server.waitForRequests(underWay: 4)
-        #expect(manager.underWay == 4 && manager.waiting == 4)
+        #expect(manager.inProgressCount == 4 && manager.waitingCount == 4)
         manager.limitPerHost = nil
-        #expect(manager.underWay == 6)
+        #expect(manager.inProgressCount == 6)
         gate.open()
         for request in requests { _ = try await request.value }
-        await wait { manager.underWay == 0 }
+        await wait { manager.inProgressCount == 0 }
         // The places of the host are free again.
         manager.limitPerHost = 1
         let last = manager.request(URLDataSource(fixture.url(), options: .patient))
-        try #require(manager.waiting == 0)
+        try #require(manager.waitingCount == 0)
         _ = try await last.value
     }
 
@@ -146,7 +146,7 @@ struct DataSourceManagerTests {
         #expect(await kept.reduce(into: []) { $0.append($1) } == [false])
     }
 
-    @Test("stop() cancels everything, fires when all has finished, and nothing more is taken")
+    @Test("stop() cancels everything, resolves when all has finished, and nothing more is taken")
     func stop() async {
         let manager = DataSourceManager(limit: 2)
         let sources = held(5)

@@ -197,7 +197,7 @@ struct GeneratedAnswerTests {
             return data
         case .download, .resumed:
             let file = try await DownloadDataSource(
-                request, to: fixture.file(name), options: .init(resumes: kind == .resumed), transfer: options
+                request, to: fixture.file(name), options: options, download: .init(resumes: kind == .resumed)
             ).request(on: fixture.queue).value
             return try Data(contentsOf: file.url)
         }

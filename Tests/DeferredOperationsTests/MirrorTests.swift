@@ -125,8 +125,8 @@ struct MirrorTests {
             ("http://localhost:\(fixture.server.port)/other", true), ("ftp://h/it", false),
         ] {
             let result = await DownloadDataSource(
-                request, to: fixture.file(), options: .init(mirrors: [URL(string: mirror)!]),
-                transfer: .patient
+                request, to: fixture.file(), options: .patient,
+                download: .init(mirrors: [URL(string: mirror)!])
             ).request(on: fixture.queue).result
             #expect(((try? result.get()) != nil) == isHTTP, "\(result)")
         }

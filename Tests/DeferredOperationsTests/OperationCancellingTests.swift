@@ -179,7 +179,7 @@ struct OperationCancellingTests {
 
     @Test("O2: the closure form's stop is called, and the resolver knows")
     func closureStop() {
-        let (calls, kept) = (Observations<String>(), Observations<Resolver<Int>>())
+        let (calls, kept) = (Observations<String>(), Observations<Deferred<Int>.Resolver>())
         let started = DispatchSemaphore(value: 0)
         let line = #line + 1
         let source = ConcurrentDataSource<Int>(stop: { calls.note("stop") }) { resolver in

@@ -14,7 +14,7 @@ struct OperationTests {
         struct Broken: Error {}
         for source in [
             DataSource<Int> { _ in throw Broken() } as RequestOperation<Int>,
-            ConcurrentDataSource { (_: Resolver<Int>) in throw Broken() },
+            ConcurrentDataSource { (_: Deferred<Int>.Resolver) in throw Broken() },
         ] {
             await #expect(throws: Broken.self) { try await source.request(on: queue).value }
         }
@@ -58,7 +58,7 @@ struct OperationTests {
             following.cancel()
             #expect(throws: CancellationError.self) { try following.wait() }
             queue.finishAll()
-            #expect(wasCancelled.hasFired != isShared)
+            #expect(wasCancelled.isSettled != isShared)
             shared.resolve(5)
             #expect(try other?.wait() == (isShared ? 5 : nil))
         }
@@ -173,7 +173,7 @@ struct OperationTests {
         let outcomes: [(String, Deferred<Int>)] = [
             ("then", Deferred.resolved(1).then { _ in never() }),
             ("operation", ConcurrentDataSource(awaiting: never).request(on: queue)),
-            ("resolver", ConcurrentDataSource { (_: Resolver<Int>) in }.request(on: queue)),
+            ("resolver", ConcurrentDataSource { (_: Deferred<Int>.Resolver) in }.request(on: queue)),
             ("operation queue", queue.deferredFollowing(never)),
             ("dispatch queue", DispatchQueue.global().deferredFollowing(never)),
             ("semaphore", DeferredSemaphore(1).run(never)), ("lock", DeferredLock().run(never)),

@@ -10,11 +10,11 @@ import Testing
 struct RequestRetryTests {
     let fixture = TransferFixture()
 
-    private func retrying(_ method: String, on clock: ManualClock) -> Deferred<URLDataSource.Response> {
+    private func retrying(_ method: String, timer clock: ManualClock) -> Deferred<URLDataSource.Response> {
         var request = URLRequest(url: fixture.url("/it"))
         request.httpMethod = method
         return Deferred.retry(
-            attempts: 4, delay: .retryAfter(random: { 0 }), on: clock,
+            attempts: 4, delay: .retryAfter(random: { 0 }), timer: clock,
             when: DataSourceError.isWorthRepeating(request)
         ) { [fixture, request] in fixture.request { prepared, _ in prepared = request } }
     }
@@ -25,7 +25,7 @@ struct RequestRetryTests {
             "/it", .status(500), .unavailable(retryAfter: "7"), .unavailable(retryAfter: "1", status: 429),
             .text("there"))
         let clock = ManualClock()
-        let page = retrying("GET", on: clock)
+        let page = retrying("GET", timer: clock)
         for delay in [1, 7, 4] {
             try await clock.whenScheduled().value
             #expect(clock.scheduled == [.seconds(delay)])
@@ -39,11 +39,11 @@ struct RequestRetryTests {
     func unsafe() async throws {
         let clock = ManualClock()
         fixture.server.route("/it", .status(500), .text("twice"))
-        await #expect(throws: DataSourceError.self) { try await retrying("POST", on: clock).value }
+        await #expect(throws: DataSourceError.self) { try await retrying("POST", timer: clock).value }
         #expect(fixture.server.requests.count == 1)
 
         fixture.server.route("/it", .unavailable(retryAfter: "0", status: 429), .text("once"))
-        let page = retrying("POST", on: clock)
+        let page = retrying("POST", timer: clock)
         try await clock.whenScheduled().value
         clock.advance(by: .seconds(1))
         #expect(try await page.value.data.text == "once")

@@ -51,7 +51,7 @@ struct SubclassTests {
         #expect(fixture.server.requests.isEmpty)
 
         try fixture.write("kept")
-        let late = Cached(fixture.url(), to: fixture.file(), options: .init(existing: .replace))
+        let late = Cached(fixture.url(), to: fixture.file(), download: .init(existing: .replace))
         let request = late.request(on: fixture.queue)
         await fixture.server.waitForRequests(underWay: 1)
         late.finishWithOwn()

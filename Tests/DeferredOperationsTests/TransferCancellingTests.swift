@@ -10,7 +10,7 @@ struct TransferCancellingTests {
     let fixture = TransferFixture()
 
     private func download(_ options: TransferOptions = .patient) -> DownloadDataSource {
-        DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), transfer: options)
+        DownloadDataSource(fixture.url("/it"), to: fixture.file("it"), options: options)
     }
 
     @Test("O2, O5: cancelled before there is an answer, in its body, in that of a redirect or an error")
@@ -101,6 +101,6 @@ struct TransferCancellingTests {
         await fixture.server.waitUntilIdle()
         #expect(fixture.server.requests.count == 8, "\(limiter)")
         if limiter == .list || limiter == .semaphore { #expect(started.all.count == 8) }
-        #expect(connections.available == 8 && connections.waitingCount == 0)
+        #expect(connections.availableCount == 8 && connections.waitingCount == 0)
     }
 }

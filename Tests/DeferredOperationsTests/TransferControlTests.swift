@@ -80,7 +80,7 @@ struct TransferControlTests {
             case 0: throw Mine()
             case 1: .rejected(Mine())
             case 2: Deferred()  // A1: it is abandoned, as is a resolver that is dropped.
-            default: Deferred { (_: Resolver<Answer>) in }
+            default: Deferred { (_: Deferred<Answer>.Resolver) in }
             }
         }
         for way in 0..<4 {
@@ -144,7 +144,7 @@ struct TransferControlTests {
             onRedirect: { _ in call(.redirect, .resolved(.follow)) },
             validateResponse: { _ in call(.validate, ()) })
         let download = DownloadDataSource(
-            request, to: fixture.file(), options: .init(verify: { _ in call(.verify, ()) }), transfer: options
+            request, to: fixture.file(), options: options, download: .init(verify: { _ in call(.verify, ()) })
         ).request(on: fixture.queue)
         await called.wait(for: 1)
         clock.advance(by: .seconds(100))

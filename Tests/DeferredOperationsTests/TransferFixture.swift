@@ -106,7 +106,7 @@ final class TransferFixture: Sendable {
         if let answer { server.route(path, answer) }
         var request = URLRequest(url: url(path))
         request.setValue(range, forHTTPHeaderField: "Range")
-        return DownloadDataSource(request, to: file(name), options: options, transfer: transfer)
+        return DownloadDataSource(request, to: file(name), options: transfer, download: options)
             .request(on: queue)
     }
 

@@ -317,7 +317,7 @@ struct UploadTests {
         var request = URLRequest(url: fixture.url())
         request.httpMethod = "POST"
         _ = await DownloadDataSource(
-            request, to: fixture.file(), options: .init(existing: existing), transfer: options
+            request, to: fixture.file(), options: options, download: .init(existing: existing)
         )
         .request(on: fixture.queue).result
         #expect(clock.scheduled.isEmpty)

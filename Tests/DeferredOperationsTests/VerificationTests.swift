@@ -112,7 +112,7 @@ struct VerificationTests {
         var request = URLRequest(url: fixture.url())
         request.setValue(range, forHTTPHeaderField: "Range")
         let source = DownloadDataSource(
-            request, to: fixture.file(), options: .init(resumes: true), transfer: options)
+            request, to: fixture.file(), options: options, download: .init(resumes: true))
         watched.source = source
         return source.request(on: fixture.queue)
     }

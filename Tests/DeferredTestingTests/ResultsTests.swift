@@ -65,7 +65,7 @@ struct ResultsTests {
             deferred.resolve(1)
             deferred.resolve(2)
         }
-        guard seen.count == 1, case .alreadyFired = seen[0] else {
+        guard seen.count == 1, case .alreadySettled = seen[0] else {
             Issue.record("\(seen)")
             return
         }

@@ -13,8 +13,8 @@ import Testing
     @Test("Cancelling: a time limit behind a busy dispatcher waits for it, unless that is shielded")
     func busyDispatcher() throws {
         let (page, queue, clock) = (Deferred.resolved("text"), ManualDispatcher(), ManualClock())
-        let waiting = page.map(on: queue) { $0.count }.timeout(.seconds(5), on: clock)
-        let length = page.map(on: queue) { $0.count }.shielded().timeout(.seconds(5), on: clock)
+        let waiting = page.map(on: queue) { $0.count }.timeout(.seconds(5), timer: clock)
+        let length = page.map(on: queue) { $0.count }.shielded().timeout(.seconds(5), timer: clock)
         clock.advance(by: .seconds(5))
         #expect(try failureResult(of: length) as? DeferredError == .timedOut)
         try expectNoResult(waiting)
@@ -32,12 +32,12 @@ import Testing
         }
         let page = fetchPage()
             .recover { _ in "no page" }  // also handles the cancellation
-            .timeout(.seconds(5), on: clock)  // so the outcome is "no page", not .timedOut
-        let cleared = fetchPage().always { _ in throw Refused() }.timeout(.seconds(5), on: clock)
-        let below = fetchPage().timeout(.seconds(5), on: clock).recover { "\($0)" }
+            .timeout(.seconds(5), timer: clock)  // so the outcome is "no page", not .timedOut
+        let cleared = fetchPage().always { _ in throw Refused() }.timeout(.seconds(5), timer: clock)
+        let below = fetchPage().timeout(.seconds(5), timer: clock).recover { "\($0)" }
         let strict = fetchPage()
             .recover { _ in "no page" }
-            .timeout(.seconds(5), on: clock) { _ in throw DeferredError.timedOut }
+            .timeout(.seconds(5), timer: clock) { _ in throw DeferredError.timedOut }
         clock.advance(by: .seconds(5))
         #expect(try successResult(of: page) == "no page")
         #expect(try failureResult(of: cleared) is Refused)
@@ -66,7 +66,7 @@ import Testing
             let thread = SharedLog<ObjectIdentifier>()
             func received() { thread.add(ObjectIdentifier(Thread.current)) }
         }
-        let (here, delegates, channel) = (Here(), MulticastDelegate<Here>(), Channel<String>())
+        let (here, delegates, channel) = (Here(), MulticastDelegate<Here>(), BroadcastChannel<String>())
         delegates.add(here, on: nil)
         channel.listen(here) { here, _ in here.received() }
         delegates.notify { $0.received() }
@@ -104,7 +104,7 @@ import Testing
     @Test("Time limits: the delays of a retry that names none")
     func defaultDelays() throws {
         let clock = clock
-        let page = Deferred<String>.retry(attempts: 3, on: clock) { throw Refused() }
+        let page = Deferred<String>.retry(attempts: 3, timer: clock) { throw Refused() }
         clock.advance(by: .milliseconds(499))
         #expect(clock.scheduled.count == 1)
         #expect(clock.advanceUntilIdle())

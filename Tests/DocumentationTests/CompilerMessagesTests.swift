@@ -104,7 +104,7 @@ import Testing
                 import Multicast
                 @MainActor final class Window { func show(_ line: String) {} }
                 @MainActor func listen(_ window: Window) {
-                    Channel<String>().listen(window) { window, line in window.show(line) }
+                    BroadcastChannel<String>().listen(window) { window, line in window.show(line) }
                 }
                 """),
     ]

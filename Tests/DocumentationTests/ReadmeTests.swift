@@ -57,7 +57,7 @@ import Testing
     func limited() throws {
         func fetchPage() -> Deferred<String> { .never() }
         let clock = ManualClock()
-        let answer = fetchPage().timeout(.seconds(5), on: clock)
+        let answer = fetchPage().timeout(.seconds(5), timer: clock)
         clock.advance(by: .seconds(5))
         #expect(try failureResult(of: answer) as? DeferredError == .timedOut)
     }

@@ -113,7 +113,7 @@ import FoundationNetworking
             return .resolved()
         }
         let names = (0..<6).map { "user \($0)" }
-        let bucket = TokenBucket(capacity: 3, every: .seconds(1), on: clock)
+        let bucket = TokenBucket(capacity: 3, every: .seconds(1), timer: clock)
         let pages = names.map { name in bucket.run { fetchPage(of: name) } }
         #expect(eventLog.all.count == 3)
         pages[3].cancel()
@@ -132,7 +132,7 @@ import FoundationNetworking
 
     @Test("Recipes: a token bucket that is released stops its timer and abandons those that wait")
     func releasedBucket() throws {
-        var bucket: TokenBucket? = TokenBucket(capacity: 1, every: .seconds(1), on: clock)
+        var bucket: TokenBucket? = TokenBucket(capacity: 1, every: .seconds(1), timer: clock)
         _ = bucket?.run { Deferred.resolved(1) }
         let waiting = try #require(bucket?.run { Deferred.resolved(2) })
         bucket = nil
@@ -156,7 +156,7 @@ import FoundationNetworking
         }
         requests.didClose(Refused())
         #expect(try failureResult(of: second) is Refused)
-        #expect(fourth.hasFired && fifth.hasFired)
+        #expect(fourth.isSettled && fifth.isSettled)
         #expect(try failureResult(of: fifth) is Refused)
         _ = try failureResult(of: fourth)
         #expect(eventLog.all == ["sends 1", "sends 2", "sends 3", "sends 6"])

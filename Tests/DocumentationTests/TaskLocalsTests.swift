@@ -65,7 +65,7 @@ enum Request {
     func retry() throws {
         let clock = ManualClock()
         let page = Request.$name.withValue("calling") {
-            Deferred<Int>.retry(attempts: 2, delay: .constant(.seconds(1)), on: clock) {
+            Deferred<Int>.retry(attempts: 2, delay: .constant(.seconds(1)), timer: clock) {
                 print(Request.name)
                 return .rejected(Refused())
             }

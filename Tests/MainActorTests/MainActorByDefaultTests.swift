@@ -41,7 +41,7 @@ struct MainActorByDefaultTests {
 
     @Test("channels, closures and delegates")
     func multicast() async throws {
-        let chat = Channel<String>()
+        let chat = BroadcastChannel<String>()
         chat.listen(window, on: MainActor.self) { window, line in window.show(line) }
         chat.listen(window, on: MainActor.self) { line in window.show(line) }
         chat.post("hello")

@@ -118,7 +118,7 @@ struct AnswersTests {
     @Test("first: the delegate that said yes, asked one after another or all at once; nil if none did")
     func first() throws {
         let expected = ObjectIdentifier(panel.add([0, 1, 1])[1])
-        for order in [AskingOrder.sequentially, .concurrently] {
+        for order in [MulticastOrder.sequentially, .concurrently] {
             let plain = delegates.first(asking: order) { try $0.answer("q") > 0 }
             #expect(try successResult(of: plain).map { ObjectIdentifier($0) } == expected)
             let promised = delegates.first(asking: order) { Deferred.resolved(try $0.answer("q") > 0) }
@@ -166,7 +166,7 @@ struct AnswersTests {
     @Test("reduce(over:): a delegate may stop it with a result")
     func over() throws {
         panel.add([1, 2, 3, 4])
-        let sum = delegates.reduce(over: 0) { sum, delegate -> MulticastTurn<Int> in
+        let sum = delegates.reduce(over: 0) { sum, delegate -> MulticastStep<Int> in
             let answer = try delegate.answer("q")
             return sum + answer >= 3 ? .stop(sum + answer) : .next(sum + answer)
         }

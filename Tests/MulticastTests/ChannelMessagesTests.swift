@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelMessagesTests {
-    private let channel = Channel<Int>()
+    private let channel = BroadcastChannel<Int>()
 
     @Test("Channel messages: everything posted from the call on, in order, also before the first await")
     func inOrder() async {
@@ -82,7 +82,7 @@ struct ChannelMessagesTests {
 
     @Test("Channel messages: a sequence ends when its channel is deallocated, and does not keep it")
     func channelGone() async {
-        var channel: Channel<Int>? = Channel()
+        var channel: BroadcastChannel<Int>? = BroadcastChannel()
         weak var storage: ChannelStorage?
         storage = channel?.storage
         let messages = channel!.messages()

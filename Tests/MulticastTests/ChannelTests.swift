@@ -15,7 +15,7 @@ struct ChannelTests {
     private func listen(
         _ owner: AnyObject,
         _ name: String,
-        to channel: Channel<Int>,
+        to channel: BroadcastChannel<Int>,
         priority: Int = 0,
         on dispatcher: (any Dispatcher)? = nil
     ) {
@@ -24,8 +24,8 @@ struct ChannelTests {
 
     @Test("Channel: one name with two types is two channels, and the directory lists both")
     func twoTypes() {
-        let numbers = Channel<Int>("x", in: directory)
-        let texts = Channel<String>("x", in: directory)
+        let numbers = BroadcastChannel<Int>("x", in: directory)
+        let texts = BroadcastChannel<String>("x", in: directory)
         listen(owner, "a", to: numbers)
         #expect(texts.post("1") == 0)
         #expect(log.all == [])
@@ -40,12 +40,12 @@ struct ChannelTests {
 
     @Test("Channel: another name, another directory, or none, is another channel")
     func others() {
-        listen(owner, "a", to: Channel("x", in: directory))
-        #expect(Channel<Int>("y", in: directory).post(1) == 0)
-        #expect(Channel<Int>("x", in: ChannelDirectory()).post(1) == 0)
-        #expect(Channel<Int>("x").post(1) == 0)
-        #expect(Channel<Int>().post(1) == 0)
-        #expect(Channel<Int>().name == nil)
+        listen(owner, "a", to: BroadcastChannel("x", in: directory))
+        #expect(BroadcastChannel<Int>("y", in: directory).post(1) == 0)
+        #expect(BroadcastChannel<Int>("x", in: ChannelDirectory()).post(1) == 0)
+        #expect(BroadcastChannel<Int>("x").post(1) == 0)
+        #expect(BroadcastChannel<Int>().post(1) == 0)
+        #expect(BroadcastChannel<Int>().name == nil)
     }
 
     @Test(
@@ -53,7 +53,7 @@ struct ChannelTests {
     )
     func priorities() {
         let queue = ManualDispatcher()
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         for (name, priority) in [("a", 0), ("b", 5), ("c", -1), ("d", 5), ("e", 0)] {
             listen(owner, name, to: channel, priority: priority)
             listen(owner, name, to: channel, priority: priority, on: queue)
@@ -74,7 +74,7 @@ struct ChannelTests {
     @Test("Channel: a poster that names itself is left out")
     func posterLeftOut() {
         let owners = [Owner(), Owner()]
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         let queue = ManualDispatcher()
         for (owner, name) in zip(owners, ["a", "b"]) {
             listen(owner, name, to: channel)
@@ -90,14 +90,14 @@ struct ChannelTests {
 
     @Test("M6: a listener may post, listen and remove; nothing is called under a lock")
     func noLock() {
-        let channel = Channel<Int>("busy", in: directory)
+        let channel = BroadcastChannel<Int>("busy", in: directory)
         let other = Owner()
         channel.listen(owner) { [log, directory] number in
             log.add("got \(number)")
             guard number == 1 else { return }
             let done = DispatchSemaphore(value: 0)
             DispatchQueue(label: "another thread").async {
-                let same = Channel<Int>("busy", in: directory)
+                let same = BroadcastChannel<Int>("busy", in: directory)
                 same.listen(other) { log.add("other \($0)") }
                 _ = directory.listing
                 same.post(2)
@@ -114,23 +114,25 @@ struct ChannelTests {
 
     @Test("ChannelDirectory: channels without handles and listeners are released, others stay")
     func directoryIsSwept() {
-        listen(owner, "a", to: Channel("kept", in: directory))
-        let handle = Channel<Int>("held", in: directory)
-        for number in 0..<1_000 { listen(Owner(), "gone", to: Channel("room \(number)", in: directory)) }
+        listen(owner, "a", to: BroadcastChannel("kept", in: directory))
+        let handle = BroadcastChannel<Int>("held", in: directory)
+        for number in 0..<1_000 {
+            listen(Owner(), "gone", to: BroadcastChannel("room \(number)", in: directory))
+        }
         #expect(directory.count < 200, "swept as it grew")
         #expect(directory.listing.map(\.name) == ["held", "kept"])
         #expect(directory.count == 2)
-        Channel<Int>("kept", in: directory).post(1)
+        BroadcastChannel<Int>("kept", in: directory).post(1)
         #expect(log.all == ["a 1"])
         withExtendedLifetime(handle) {}
     }
 
     @Test("M5: a message to a new name leaves the listeners of other channels alone")
     func newNames() {
-        let channel = Channel<Int>("busy", in: directory)
+        let channel = BroadcastChannel<Int>("busy", in: directory)
         for _ in 0..<30 { channel.listen(Owner()) { _ in } }
         channel.listen(owner) { _ in }
-        for number in 0..<1_000 { Channel<Int>("room \(number)", in: directory).post(number) }
+        for number in 0..<1_000 { BroadcastChannel<Int>("room \(number)", in: directory).post(number) }
         #expect(channel.storage.registry.occupiedCount == 31, "not swept")
         #expect(directory.count < 200)
     }
@@ -142,18 +144,18 @@ struct ChannelTests {
             let directory: ChannelDirectory
             init(_ directory: ChannelDirectory) { self.directory = directory }
             deinit {
-                for name in ["first", "second", "new"] { Channel<Int>(name, in: directory).finish() }
+                for name in ["first", "second", "new"] { BroadcastChannel<Int>(name, in: directory).finish() }
             }
         }
-        let first = Channel<Int>("first", in: directory)
-        let second = Channel<Int>("second", in: directory)
+        let first = BroadcastChannel<Int>("first", in: directory)
+        let second = BroadcastChannel<Int>("second", in: directory)
         do {
             let finishing = Finishing(directory)
             second.listen(Owner()) { _ in withExtendedLifetime(finishing) {} }
         }
-        for number in 0..<61 { _ = Channel<Int>("room \(number)", in: directory) }
+        for number in 0..<61 { _ = BroadcastChannel<Int>("room \(number)", in: directory) }
         // With 64 channels it searches for unused ones, and finds that the listener's owner was deallocated.
-        let new = Channel<Int>("new", in: directory)
+        let new = BroadcastChannel<Int>("new", in: directory)
         #expect(first.isFinished && second.isFinished && new.isFinished)
         #expect(directory.count == 0)
     }
@@ -162,9 +164,9 @@ struct ChannelTests {
     func lookedUpFromThreads() {
         for round in 0..<20 {
             onThreads(4) { [directory, log] _ in
-                Channel<Int>("x \(round)", in: directory).listen(owner) { log.add("\($0)") }
+                BroadcastChannel<Int>("x \(round)", in: directory).listen(owner) { log.add("\($0)") }
             }
-            #expect(Channel<Int>("x \(round)", in: directory).post(round) == 4)
+            #expect(BroadcastChannel<Int>("x \(round)", in: directory).post(round) == 4)
         }
     }
 }

@@ -12,7 +12,7 @@ struct FinishedChannelTests {
 
     @Test("Channel finish: sequences end at once, after what they have buffered; later ones are empty")
     func sequences() async {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         var messages = channel.messages().makeAsyncIterator()
         channel.post(1, retained: true)
         channel.finish()
@@ -26,7 +26,7 @@ struct FinishedChannelTests {
 
     @Test("Channel finish: listeners get what was posted before, and nothing later; others are not added")
     func listeners() {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         let queue = ManualDispatcher()
         channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
         channel.post(1)
@@ -44,7 +44,7 @@ struct FinishedChannelTests {
         "M2: after finish, what was queued is not delivered to a listener that is removed by any means",
         arguments: ["owner", "owner on its queue", "token", "all", "not"])
     func removedAfterFinish(means: String) {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         let queue = ManualDispatcher()
         let token = channel.listen(owner, on: queue) { [log] in log.add("\($0)") }
         channel.post(1)
@@ -62,7 +62,7 @@ struct FinishedChannelTests {
 
     @Test("Q-h: finish releases the listeners' closures and dispatchers, though a handle and the owners live")
     func releasesClosures() {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         weak var dispatcher: ManualDispatcher?
         do {
             let held = ManualDispatcher()
@@ -80,7 +80,7 @@ struct FinishedChannelTests {
 
     @Test("ListenerToken: isListening is false after finish, also while a post has the listener")
     func tokenAfterFinish() {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         let owners = (Owner(), Owner())
         let tokens = SharedLog<ListenerToken>()
         channel.listen(owners.0, priority: 1) { [log, channel] _ in
@@ -96,13 +96,13 @@ struct FinishedChannelTests {
     @Test("Channel finish: the name is free for a new channel, which the old handle can't end")
     func name() {
         let directory = ChannelDirectory()
-        let old = Channel<Int>("x", in: directory)
+        let old = BroadcastChannel<Int>("x", in: directory)
         old.finish()
-        let new = Channel<Int>("x", in: directory)
+        let new = BroadcastChannel<Int>("x", in: directory)
         old.finish()
         #expect(old.isFinished && !new.isFinished)
         new.listen(owner) { [log] in log.add("\($0)") }
-        Channel<Int>("x", in: directory).post(1)
+        BroadcastChannel<Int>("x", in: directory).post(1)
         #expect(log.all == ["1"])
         #expect(directory.count == 1)
     }
@@ -112,7 +112,7 @@ struct FinishedChannelTests {
         "Channel: a removal ends sequences at once, though the post that removes has not returned",
         .ownThreads)
     func removedDuringPost() async {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         let messages = channel.messages(priority: -1)
         let ended = SharedLog<[Int]>()
         channel.listen(owner) { [channel] _ in

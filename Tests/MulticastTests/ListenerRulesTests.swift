@@ -29,7 +29,7 @@ struct ListenerRulesTests {
                 remove = { delegates.remove($0) }
                 call = { delegates.notify { $0.hear("") } }
             case .channel:
-                let channel = Channel<Int>()
+                let channel = BroadcastChannel<Int>()
                 registry = channel.storage.registry
                 add = { channel.listen($0, on: $1) { owner, _ in owner.hear("") } }
                 remove = { channel.remove($0) }

@@ -12,7 +12,7 @@ struct ListenerTokenTests {
 
     @Test("ListenerToken: it removes one of an owner's listeners, and what was queued for it")
     func removesOne() {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         let queue = ManualDispatcher()
         let tokens = ["a", "b", "c"].map { name in
             channel.listen(owner, on: queue) { [log] in log.add("\(name) \($0)") }
@@ -31,7 +31,7 @@ struct ListenerTokenTests {
 
     @Test("ListenerToken: releasing it removes nothing; it retains neither owner nor closure nor dispatcher")
     func retainsNothing() {
-        let channel = Channel<Int>()
+        let channel = BroadcastChannel<Int>()
         weak var dispatcher: ManualDispatcher?
         weak var gone: Owner?
         let token: ListenerToken
@@ -74,7 +74,7 @@ struct ListenerTokenTests {
     @Test("ListenerToken: it outlives its channel, and may be used in the owner's deinit")
     func afterChannel() {
         let tokens = SharedLog<ListenerToken>()
-        var channel: Channel<Int>? = Channel()
+        var channel: BroadcastChannel<Int>? = BroadcastChannel()
         var member: ReactingDelegate? = ReactingDelegate({ _, _ in }) { [log] _ in
             tokens.all[0].remove()
             log.add("gone")

@@ -35,7 +35,7 @@ import Testing
 
     @Test("Main actor: a channel's listener runs there, not before the post returns, and in order")
     func listener() async {
-        let chat = Channel<String>()
+        let chat = BroadcastChannel<String>()
         let window = Window()
         chat.listen(window, on: MainActor.self) { window, line in window.show(line) }
         let token = chat.listen(window, on: MainActor.self) { line in window.show("again \(line)") }
@@ -88,7 +88,7 @@ import Testing
         // The references of the delegates are weak, and optimised code releases what it has used for the last time.
         defer { withExtendedLifetime(windows) {} }
         for window in windows { delegates.add(window, on: .global()) }
-        let order = sequentially ? AskingOrder.sequentially : .concurrently
+        let order = sequentially ? MulticastOrder.sequentially : .concurrently
         let all = await Task.detached {
             delegates.all(asking: order, on: MainActor.self) { $0.close() }
         }.value
@@ -108,7 +108,7 @@ import Testing
         }
         #expect(try await count.value == 1)
         let titles = delegates.reduceDeferred(over: "", on: MainActor.self) { titles, window in
-            window.title().map { MulticastTurn.next(titles + $0) }
+            window.title().map { MulticastStep.next(titles + $0) }
         }
         #expect(try await titles.value == "abc")
     }

@@ -68,8 +68,8 @@ struct MulticastClosuresTests {
     @Test("MulticastClosures: pairs that are read stay, pairs that are taken don't")
     func readAndTake() {
         add(owner, "a")
-        for pair in askers.pairs() { pair.succeed(1) }
-        for pair in askers.pairs() { pair.fail(Refusal()) }
+        for pair in askers.elements { pair.succeed(1) }
+        for pair in askers.elements { pair.fail(Refusal()) }
         #expect(askers.count == 1)
         let taken = askers.take()
         #expect(askers.count == 0)

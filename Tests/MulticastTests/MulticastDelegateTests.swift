@@ -111,7 +111,7 @@ struct MulticastDelegateTests {
             }
             #expect(
                 called.all == Array(repeating: ObjectIdentifier(object), count: 3), "\(Delegate.self)")
-            #expect(delegates.snapshot().count == 1)
+            #expect(delegates.elements.count == 1)
         }
         #expect(witness == nil, "\(Delegate.self)")
         delegates.notify { _ in Issue.record("\(Delegate.self) should were deallocated") }
@@ -181,24 +181,24 @@ struct MulticastDelegateTests {
     }
 
     @Test(
-        "MulticastDelegate: snapshot lists delegates and dispatchers in the order added, count(where:) chooses"
+        "MulticastDelegate: elements are delegates and dispatchers in the order added, count(where:) chooses"
     )
-    func snapshot() {
+    func elements() {
         let hearer = LoggingDelegate("a", log)
         let reacting = ReactingDelegate { _, _ in }
         let queue = ManualDispatcher()
         delegates.add(hearer, on: queue)
         delegates.add(reacting, on: nil)
         delegates.add(hearer, on: nil)
-        let snapshot = delegates.snapshot()
+        let elements = delegates.elements
         #expect(
-            snapshot.map { ObjectIdentifier($0.delegate) }
+            elements.map { ObjectIdentifier($0.delegate) }
                 == [hearer, reacting, hearer].map(ObjectIdentifier.init))
-        #expect(snapshot[0].dispatcher as? ManualDispatcher === queue)
-        #expect(snapshot[1].dispatcher == nil)
+        #expect(elements[0].dispatcher as? ManualDispatcher === queue)
+        #expect(elements[1].dispatcher == nil)
         #expect(delegates.count { $0 is LoggingDelegate } == 2)
         delegates.removeAll()
-        #expect(snapshot.count == 3)
+        #expect(elements.count == 3)
     }
 
     private struct Numbered: Dispatcher, Equatable {

@@ -41,7 +41,7 @@ enum QuestionForm: CaseIterable {
         case .firstPromised: delegates.first(where: no).map { $0 == nil }
         case .reduceDeferred:
             delegates.reduceDeferred(over: true) { _, delegate in
-                try yes(delegate).map { $0 ? MulticastTurn.next(true) : .stop(false) }
+                try yes(delegate).map { $0 ? MulticastStep.next(true) : .stop(false) }
             }
         case .allAtOnce: delegates.all(asking: .concurrently, isYes)
         case .anyAtOnce: delegates.any(asking: .concurrently, isNo).map { !$0 }

@@ -105,7 +105,7 @@ struct QuestionTests {
             }
         }
         if isDecided { vote.resolve(false) } else { result.cancel() }
-        #expect(result.hasFired && begun.all.count == 1 && !lock.isLocked && lock.waitingCount == 0)
+        #expect(result.isSettled && begun.all.count == 1 && !lock.isLocked && lock.waitingCount == 0)
     }
 
     @Test(
@@ -148,7 +148,7 @@ struct QuestionTests {
         DeferredDiagnostics.withHandler({ reports.add("\($0)") }) {
             var answers: [any Sendable] = []
             func keep<T>(_ answer: Deferred<T>) { answers.append(isAttached ? answer.map { _ in } : answer) }
-            for order in [AskingOrder.sequentially, .concurrently] {
+            for order in [MulticastOrder.sequentially, .concurrently] {
                 keep(panel.delegates.all(asking: order) { _ in true })
                 keep(panel.delegates.any(asking: order) { _ in true })
                 keep(panel.delegates.first(asking: order) { _ in true })
@@ -156,7 +156,7 @@ struct QuestionTests {
             }
             keep(panel.delegates.collect { _ in 1 })
             keep(panel.delegates.reduce(over: 1) { number, _ in .next(number) })
-            keep(other.delegates.reduceDeferred(over: 1) { _, _ in Deferred<MulticastTurn<Int>>() })
+            keep(other.delegates.reduceDeferred(over: 1) { _, _ in Deferred<MulticastStep<Int>>() })
             queue.dropAll()
             answers = []
         }

@@ -32,7 +32,7 @@ struct ReleaseTests {
                 delegates.notify { _ in _ = witness }
                 if end != .released { delegates.removeAll() }
             case .channel:
-                let channel = Channel<ReleaseProbe>()
+                let channel = BroadcastChannel<ReleaseProbe>()
                 kept = [owner, channel.storage.registry]
                 channel.listen(owner, on: held) { _ in _ = witness }
                 channel.post(witness)

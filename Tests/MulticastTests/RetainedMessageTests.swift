@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RetainedMessageTests {
-    private let channel = Channel<Int>()
+    private let channel = BroadcastChannel<Int>()
     private let log = SharedLog<String>()
     private let owner = Owner()
 
@@ -82,28 +82,28 @@ struct RetainedMessageTests {
     @Test("Retained message: a named channel stays with it, though nobody listens, until it is removed")
     func directory() {
         let directory = ChannelDirectory()
-        Channel<Int>("status", in: directory).post(7, retained: true)
-        for number in 0..<200 { Channel<Int>("room \(number)", in: directory).post(1) }
+        BroadcastChannel<Int>("status", in: directory).post(7, retained: true)
+        for number in 0..<200 { BroadcastChannel<Int>("room \(number)", in: directory).post(1) }
         #expect(directory.listing.map(\.name) == ["status"])
-        Channel<Int>("status", in: directory).listen(owner) { [log] in log.add("\($0)") }
+        BroadcastChannel<Int>("status", in: directory).listen(owner) { [log] in log.add("\($0)") }
         #expect(log.all == ["7"])
-        Channel<Int>("status", in: directory).remove(owner)
-        Channel<Int>("status", in: directory).removeRetainedMessage()
+        BroadcastChannel<Int>("status", in: directory).remove(owner)
+        BroadcastChannel<Int>("status", in: directory).removeRetainedMessage()
         #expect(directory.listing.isEmpty)
     }
 
     @Test("Retained message: one that is replaced or removed is released outside the lock")
     func released() {
         final class Releasing: Sendable {
-            let channel: Channel<Releasing>
+            let channel: BroadcastChannel<Releasing>
             let log: SharedLog<String>
-            init(_ channel: Channel<Releasing>, _ log: SharedLog<String>) {
+            init(_ channel: BroadcastChannel<Releasing>, _ log: SharedLog<String>) {
                 self.channel = channel
                 self.log = log
             }
             deinit { log.add("released, \(channel.listing.listeners.count) listeners") }
         }
-        let channel = Channel<Releasing>()
+        let channel = BroadcastChannel<Releasing>()
         channel.post(Releasing(channel, log), retained: true)
         channel.post(Releasing(channel, log), retained: true)
         #expect(log.all.count == 1)

@@ -18,10 +18,10 @@ struct PendingTimers {
         titles(["", "pending", "cancelled", "threads"])
         await measure("Deferred.after, on a queue") { Deferred.after(Self.delay).cancel }
         await measure("Deferred.after, on a Swift clock") {
-            Deferred.after(Self.delay, on: .clock(.continuous)).cancel
+            Deferred.after(Self.delay, timer: .clock(.continuous)).cancel
         }
         let clock = ManualClock()
-        await measure("Deferred.after, on a ManualClock") { Deferred.after(Self.delay, on: clock).cancel }
+        await measure("Deferred.after, on a ManualClock") { Deferred.after(Self.delay, timer: clock).cancel }
         await measure("a timeout, on a queue") {
             let source = Deferred<Void>()
             let limited = source.timeout(Self.delay)

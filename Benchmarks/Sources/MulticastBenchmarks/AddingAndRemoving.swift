@@ -13,7 +13,8 @@ struct AddingAndRemoving {
     func run() async {
         print("\n## Adding and removing, ns per listener for both\n")
         titles([
-            "listeners", "MulticastDelegate", "Channel", "Channel, rising priorities", "MulticastClosures",
+            "listeners", "MulticastDelegate", "BroadcastChannel", "BroadcastChannel, rising priorities",
+            "MulticastClosures",
             "NotificationCenter",
         ])
         for count in [1_000, 10_000, 100_000] {
@@ -27,7 +28,7 @@ struct AddingAndRemoving {
     private func measure(_ count: Int) async -> [Double] {
         let listeners = (0..<count).map { _ in Listener() }
         let delegates = MulticastDelegate<Listener>()
-        let channel = Channel<Message>()
+        let channel = BroadcastChannel<Message>()
         let closures = MulticastClosures<Message, Never>()
         let center = NotificationCenter()
         let name = Notification.Name("message")
@@ -36,12 +37,12 @@ struct AddingAndRemoving {
                 for listener in listeners { delegates.add(listener, on: nil) }
                 for listener in listeners { delegates.remove(listener) }
             },
-            TimedJob(name: "Channel") {
+            TimedJob(name: "BroadcastChannel") {
                 for listener in listeners { channel.listen(listener) { _ in } }
                 channel.post(Message())
                 for listener in listeners { channel.remove(listener) }
             },
-            TimedJob(name: "Channel, rising priorities") {
+            TimedJob(name: "BroadcastChannel, rising priorities") {
                 for (index, listener) in listeners.enumerated() {
                     channel.listen(listener, priority: index) { _ in }
                 }

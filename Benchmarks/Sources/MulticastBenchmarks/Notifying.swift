@@ -25,7 +25,7 @@ struct Notifying {
     func run() async {
         print("\n## Notifying listeners that are called at once, ns per listener\n")
         titles([
-            "listeners", "MulticastDelegate.notify", "Channel.post", "MulticastClosures.pairs",
+            "listeners", "MulticastDelegate.notify", "BroadcastChannel.post", "MulticastClosures.elements",
             "NotificationCenter.post",
             "array of closures",
         ])
@@ -38,7 +38,7 @@ struct Notifying {
     private func measure(_ count: Int) async -> [Double] {
         let hearers = (0..<count).map { _ in Hearer() }
         let delegates = MulticastDelegate<any Hearing>()
-        let channel = Channel<Message>()
+        let channel = BroadcastChannel<Message>()
         let closures = MulticastClosures<Message, Never>()
         let center = NotificationCenter()
         let name = Notification.Name("message")
@@ -57,8 +57,8 @@ struct Notifying {
             [
                 TimedJob(name: "notify") { for _ in 0..<posts { delegates.notify { $0.hear() } } },
                 TimedJob(name: "post") { for _ in 0..<posts { channel.post(Message()) } },
-                TimedJob(name: "pairs") {
-                    for _ in 0..<posts { for pair in closures.pairs() { pair.succeed(Message()) } }
+                TimedJob(name: "elements") {
+                    for _ in 0..<posts { for pair in closures.elements { pair.succeed(Message()) } }
                 },
                 TimedJob(name: "NotificationCenter") {
                     for _ in 0..<posts { center.post(name: name, object: nil) }

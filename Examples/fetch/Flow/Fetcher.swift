@@ -38,7 +38,7 @@ struct Fetcher: Sendable {
     /// outcomes.
     func fetchAll(_ downloads: [Download]) -> Deferred<Void> {
         let list = DeferredList(
-            downloads, limit: options.jobs, consumeErrors: true, cancelsRemaining: true, fetch)
+            downloads, limit: options.jobs, consumesErrors: true, cancelsRemaining: true, fetch)
         return if options.takesFirst {
             list.first().done { _ in }
         } else if options.failsFast {
@@ -104,14 +104,15 @@ struct Fetcher: Sendable {
         }
         return DownloadDataSource(
             request, to: place,
-            options: .init(
+            options: limits,
+            download: .init(
                 existing: existing, resumes: options.existing == .resume, mirrors: download.mirrors,
                 verify: { [checksum = options.checksum] part in
                     try lengthCheck?.check(part)
                     guard let checksum else { return }
                     log.check(download)
                     try checksum.check(part)
-                }), transfer: limits, session: session
+                }), session: session
         ).request(on: queue).map { StagedFile($0) }
     }
 

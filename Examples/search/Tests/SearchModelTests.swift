@@ -10,7 +10,7 @@ import Testing
     /// Answers when a test says so.
     private final class Server: Sendable {
         struct Busy: Error {}
-        private let asked = Mutex<[(text: String, answer: Resolver<[String]>)]>([])
+        private let asked = Mutex<[(text: String, answer: Deferred<[String]>.Resolver)]>([])
 
         func find(_ text: String) -> Deferred<[String]> {
             let (answer, resolver) = Deferred<[String]>.withResolver()
@@ -19,7 +19,7 @@ import Testing
         }
 
         var texts: [String] { asked.withLock { $0.map(\.text) } }
-        var answers: [Resolver<[String]>] { asked.withLock { $0.map(\.answer) } }
+        var answers: [Deferred<[String]>.Resolver] { asked.withLock { $0.map(\.answer) } }
     }
 
     private let clock = ManualClock()
@@ -27,7 +27,7 @@ import Testing
     private let model: SearchModel
 
     init() {
-        model = SearchModel(on: clock, find: server.find)
+        model = SearchModel(timer: clock, find: server.find)
     }
 
     @Test("Search: one search after a pause in typing, and its results")
@@ -96,7 +96,7 @@ import Testing
 
     @Test("Search: the search is cancelled with the model")
     func released() {
-        var model: SearchModel? = SearchModel(on: clock, find: server.find)
+        var model: SearchModel? = SearchModel(timer: clock, find: server.find)
         model?.text = "swift"
         clock.advance(by: .milliseconds(300))
         model = nil

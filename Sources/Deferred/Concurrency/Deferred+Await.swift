@@ -40,7 +40,7 @@ extension Deferred {
     /// - a callback on the main queue or the main actor, and this is called there;
     /// - the callback that this is called from, or one that is notified after that.
     ///
-    /// What it waits for is found up the chain, and through nested results. What a ``timeout(_:on:_:fileID:line:)``
+    /// What it waits for is found up the chain, and through nested results. What a ``timeout(_:timer:_:fileID:line:)``
     /// can end is waited for. Possible cancels are not taken into account.
     ///
     /// - Important: The search does not detect other ways to need this thread: a list of which an input needs

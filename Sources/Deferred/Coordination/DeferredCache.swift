@@ -19,23 +19,23 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// By the keys' hash values: keys are compared outside of the lock.
     private let buckets = SpinLocked<[Int: [Entry]]>([:])
     private let time: Duration
-    private let dispatcher: any DelayedDispatcher
+    private let timer: any DelayedDispatcher
 
     /// Creates an empty cache.
     ///
     /// ```swift
     /// let shared = DeferredCache<String, Page>()                                     // shares requests only
-    /// let kept = DeferredCache<String, Page>(keepingFor: .seconds(60), on: .main)    // forgets on the main queue
+    /// let kept = DeferredCache<String, Page>(keepingFor: .seconds(60), timer: .main) // forgets on the main queue
     /// ```
     ///
     /// - Parameters:
     ///   - time: How long a value is kept. Zero or less: not at all, requests are only shared.
-    ///   - dispatcher: Keeps that time.
+    ///   - timer: Measures that time.
     public init(
-        keepingFor time: Duration = .zero, on dispatcher: any DelayedDispatcher = DispatchQueue.global()
+        keepingFor time: Duration = .zero, timer: any DelayedDispatcher = DispatchQueue.global()
     ) {
         self.time = time
-        self.dispatcher = dispatcher
+        self.timer = timer
     }
 
     deinit {
@@ -114,7 +114,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// How many requests are in progress.
-    public var underWayCount: Int { allEntries.count { $0.isInProgress } }
+    public var inProgressCount: Int { allEntries.count { $0.isInProgress } }
 
     /// How many values are kept.
     public var keptCount: Int { allEntries.count { $0.isKept } }
@@ -164,9 +164,9 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     private func finish(_ entry: Entry, _ result: Result<Value, any Error>) {
-        let timer = DelayedCall()
-        if case .success(let value) = result, time > .zero, entry.keep(value, timer) {
-            timer.set(time, on: dispatcher) { [weak self] in
+        let call = DelayedCall()
+        if case .success(let value) = result, time > .zero, entry.keep(value, call) {
+            call.set(time, timer: timer) { [weak self] in
                 entry.end()
                 self?.remove(entry)
             }

@@ -20,7 +20,7 @@ public final class DeferredFilesystemLock: Sendable {
     /// The absolute path of the file. A relative path is resolved when the lock is created.
     public let path: String
     private let interval: Duration
-    private let dispatcher: any DelayedDispatcher
+    private let timer: any DelayedDispatcher
     private let line = DeferredLock()
 
     /// Creates a lock by the file at `path`. The file is created when the lock is acquired; its folder has to exist.
@@ -28,14 +28,14 @@ public final class DeferredFilesystemLock: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - interval: How often to try whether the lock is free again.
-    ///   - dispatcher: Measures that time and the time of timeouts; all tries but the first run on it.
+    ///   - timer: Measures that time and the time of timeouts; all tries but the first run on it.
     public init(
         path: String, lookingEvery interval: Duration = .milliseconds(200),
-        on dispatcher: any DelayedDispatcher = DispatchQueue.global()
+        timer: any DelayedDispatcher = DispatchQueue.global()
     ) {
         self.path = LockFile.absolute(path)
         self.interval = interval
-        self.dispatcher = dispatcher.retainedByWork
+        self.timer = timer.retainedByWork
     }
 
     /// Returns the lock if it is free now; throws ``Failure`` if it is not. Makes a few calls of the file system, on
@@ -58,13 +58,13 @@ public final class DeferredFilesystemLock: Sendable {
             { [self] place in
                 // Only the first in the queue of this process tries until it has locked the file.
                 Deferred<Permit>.retry(
-                    attempts: .max, delay: .custom { [interval] _, _ in interval }, on: dispatcher,
+                    attempts: .max, delay: .custom { [interval] _, _ in interval }, timer: timer,
                     when: { if case Failure.held = $0 { true } else { false } },
                     { [self] in .resolved(try lock(place)) })
             }, fileID: fileID, line: line)
         guard let timeout else { return permit }
         return permit.timeout(
-            timeout, on: dispatcher,
+            timeout, timer: timer,
             { [path] in throw Failure.held(path: path, owner: LockFile.owner(at: path)) },
             fileID: fileID, line: line)
     }

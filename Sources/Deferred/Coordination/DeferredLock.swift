@@ -18,7 +18,7 @@ public final class DeferredLock: Sendable {
     public init() {}
 
     /// Whether the lock is acquired.
-    public var isLocked: Bool { semaphore.available == 0 }
+    public var isLocked: Bool { semaphore.availableCount == 0 }
 
     /// How many callers wait for the lock.
     public var waitingCount: Int { semaphore.waitingCount }

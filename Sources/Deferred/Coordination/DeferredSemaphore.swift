@@ -45,7 +45,7 @@ public final class DeferredSemaphore: Sendable {
     private struct State {
         var free: Int
         /// Those that wait, in the order in which they came (Q1).
-        var waiters = CancellableFIFO<Resolver<Permit>>()
+        var waiters = CancellableFIFO<Deferred<Permit>.Resolver>()
         /// The threads that are in `grant`. On these, a permit that is released is granted by the loop further up
         /// the stack (no recursion).
         var grantingThreads: [UInt] = []
@@ -59,7 +59,7 @@ public final class DeferredSemaphore: Sendable {
 
         /// Takes a permit for the caller that has waited longest, to be granted by `thread`; ends its loop if there is
         /// none.
-        mutating func next(on thread: UInt) -> Resolver<Permit>? {
+        mutating func next(on thread: UInt) -> Deferred<Permit>.Resolver? {
             guard free > 0, let waiter = waiters.popFirst() else {
                 grantingThreads.removeAll { $0 == thread }
                 return nil
@@ -80,7 +80,7 @@ public final class DeferredSemaphore: Sendable {
     }
 
     /// How many permits are free now.
-    public var available: Int { max(0, state.withLock { $0.free }) }
+    public var availableCount: Int { max(0, state.withLock { $0.free }) }
 
     /// How many callers wait for a permit.
     public var waitingCount: Int { state.withLock { $0.waiters.count } }
@@ -141,7 +141,7 @@ public final class DeferredSemaphore: Sendable {
     }
 
     /// Grants free permits to waiting callers.
-    private func grant(_ resolve: (Resolver<Permit>, Permit) -> Void = { _ = $0.resolve($1) }) {
+    private func grant(_ resolve: (Deferred<Permit>.Resolver, Permit) -> Void = { _ = $0.resolve($1) }) {
         let thread = Platform.currentThread
         let isInside = state.withLock { state in
             if state.grantingThreads.contains(thread) { return true }

@@ -18,7 +18,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
     struct Effects: Sendable {
         var delivery: (getter: Getter, item: Item)?
         /// A call of `send` whose element has entered the queue.
-        var entered: (ticket: Ticket, resolver: Resolver<Void>)?
+        var entered: (ticket: Ticket, resolver: Deferred<Void>.Resolver)?
     }
 
     let state: SpinLocked<State>
@@ -113,7 +113,7 @@ final class QueueStorage<Element: Sendable>: Sendable {
     func refuseWaiting() {
         while let (getter, error) = state.withLock({ $0.nextRefused() }) {
             // A getter that is released here fails with `.abandoned`, reported only if something waits for it.
-            if error != .abandoned { Resolver<Element>(getter.right).reject(error) }
+            if error != .abandoned { Deferred<Element>.Resolver(getter.right).reject(error) }
         }
     }
 
@@ -132,9 +132,9 @@ final class QueueStorage<Element: Sendable>: Sendable {
             if !getter.right.isCancelled {
                 // Cancelled meanwhile, it does not take the delivery, whose `deinit` returns the element.
                 if getter.isWorker {
-                    return _ = Resolver<Delivery>(getter.right).resolve(Delivery(item, self))
+                    return _ = Deferred<Delivery>.Resolver(getter.right).resolve(Delivery(item, self))
                 }
-                if Resolver<Element>(getter.right).resolve(item.element) {
+                if Deferred<Element>.Resolver(getter.right).resolve(item.element) {
                     return received(on: Platform.currentThread)
                 }
             }
@@ -153,7 +153,7 @@ extension QueueStorage {
         let backlog: Int?
         var elements = CancellableFIFO<Element>()
         /// By the tickets that their elements have.
-        var senders = CancellableFIFO<(element: Element, resolver: Resolver<Void>)>()
+        var senders = CancellableFIFO<(element: Element, resolver: Deferred<Void>.Resolver)>()
         /// The calls of `send` whose elements have entered, and which have not been resolved yet.
         var entering: Set<Ticket> = []
         var getters = CancellableFIFO<Getter>()
@@ -173,7 +173,7 @@ extension QueueStorage {
             return settle()
         }
 
-        mutating func send(_ item: Item, _ resolver: Resolver<Void>) throws -> Effects {
+        mutating func send(_ item: Item, _ resolver: Deferred<Void>.Resolver) throws -> Effects {
             if let end { throw end }
             senders.insert((item.element, resolver), at: item.ticket)
             return settle()

@@ -34,7 +34,7 @@ extension Link {
             return
         }
         // The drain loop retains this link until the consumer is dequeued, or a pause suspends it.
-        if word & Word.draining != 0 { consumer.upstream = Upstream(self) }
+        if !Link.isIdle(word) { consumer.upstream = settledUpstream(word) }
         DrainLoop.with { $0.append(consumer, to: self, word) }
     }
 
@@ -111,8 +111,8 @@ extension Link {
         DeferredDiagnostics.report(.unhandledFailure(error, made: made))
     }
 
-    func reportNotFireable(_ site: DeferredDiagnostic.Location) {
-        DeferredDiagnostics.report(.notFireable(made: made, at: site))
+    func reportNotCompletable(_ site: DeferredDiagnostic.Location) {
+        DeferredDiagnostics.report(.notCompletable(made: made, at: site))
     }
 
     // MARK: Awaiting from a Task

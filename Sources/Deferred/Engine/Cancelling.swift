@@ -53,14 +53,22 @@ extension DrainLoop {
     /// Begins again at the root if another thread has changed the chain.
     private mutating func climb(_ request: consuming CancelRequest) {
         var link = request.root
-        /// How often it has come back to its root.
-        var returns = 0
+        /// How many links it has left upwards since it began at its root, and how often it has come back to that.
+        var (steps, returns) = (0, 0)
+        /// Whether the root has to be notified if the request is answered.
+        var needsAnswer = false
         /// The word of `link`, if it is already locked.
         var locked: UInt?
         while true {
             let word = locked.take() ?? link.lock()
             // The drain loop ends the mark of a root that it notifies under this lock.
-            if link === request.root && !request.isOpen { return link.unlock(word) }
+            if link === request.root {
+                if !request.isOpen { return link.unlock(word) }
+                needsAnswer = link.payload.needsAnswer
+            }
+            if needsAnswer, link.phase == .waiting || link.phase == .dispatched {
+                link.set(Link.Flags.isPassed)
+            }
             let isOver: Bool
             switch link.phase {
             case .detached where link.activeThread == thread:
@@ -91,25 +99,28 @@ extension DrainLoop {
                 if case .onlyConsumer(let upstreamWord) = removal {
                     locked = upstreamWord
                     link = upstream
+                    steps += 1
                     continue
                 }
-                isOver = endWalk(&request, at: link, below: consume upstream, removal)
+                isOver = endWalk(&request, at: link, below: consume upstream, removal, after: steps)
             }
             if isOver { return }
-            (link, returns) = (request.root, 0)
+            (link, steps, returns) = (request.root, 0, 0)
         }
     }
 
     /// Ends a walk at a link whose upstream is not to be cancelled. Returns false if it has to begin again at
     /// the root.
+    ///
+    /// - Parameter steps: How many links it has left upwards.
     private mutating func endWalk(
-        _ request: inout CancelRequest, at link: Link, below upstream: consuming Link, _ removal: Link.Removal
+        _ request: inout CancelRequest, at link: Link, below upstream: consuming Link, _ removal: Link.Removal,
+        after steps: Int
     ) -> Bool {
         switch removal {
         case .onlyConsumer, .bypassed:
             return false
         case .detached:
-            request.end()
             let thread = thread
             // Not if another thread has its step.
             let isFirst = link.locked {
@@ -118,9 +129,16 @@ extension DrainLoop {
                 link.upstream = .none
                 return true
             }
+            // What finalizers wait for (Z1), if a pause has suspended it.
+            let scope = isFirst ? upstream.scopeOfSuspended() : nil
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
+            if let scope { link.retainScope(scope) }
             if isFirst { jobs.detached.append(link) }
+            // The error reaches the root only if what the walk has come by still waits for the link: another thread may
+            // have taken a link out of a cycle meanwhile, which then fails with that error.
+            guard request.root.waits(for: link, within: steps) else { return false }
+            request.end()
             return true
         case .alreadyDetached:
             // The thread that has detached it is about to run its step.
@@ -139,8 +157,12 @@ extension DrainLoop {
                 link.unlock(word)
                 return false
             }
-            interrupt(link, word, for: request)
-            return true
+            if putsOff(request, at: link, word) { return true }
+            mark(link, word, for: request)
+            // A pause that has taken hold meanwhile may not have seen the mark.
+            guard upstream.locked({ upstream.isSuspended }) else { return true }
+            let again = upstream.removeConsumer(link, always: false)
+            return endWalk(&request, at: link, below: upstream, again, after: steps)
         }
     }
 
@@ -149,6 +171,11 @@ extension DrainLoop {
     /// inputs only.
     private mutating func interrupt(_ link: Link, _ word: UInt, for request: CancelRequest) {
         if putsOff(request, at: link, word) { return }
+        mark(link, word, for: request)
+    }
+
+    /// As `interrupt`, for a request that is not put off.
+    private func mark(_ link: Link, _ word: UInt, for request: CancelRequest) {
         if link !== request.root || !link.isInterrupted {
             request.end()
             if link.payload.kind != .observer { link.state.interrupt() }
@@ -162,7 +189,13 @@ extension DrainLoop {
         if putsOff(request, at: link, word) { return true }
         guard request.isSecured, let coldState = link.coldState else {
             link.unlock(word)
-            guard request.secure() else { return true }
+            if !request.secure() {
+                // It is part of the cancel that protects the root, except where that has taken effect and its error is
+                // on its way. If that has ended meanwhile, it is a cancel of its own.
+                let roots = CancelRequest.securing(Link.unprotectedFollowers(above: [request.root]))
+                begin(roots)
+                guard !roots.isEmpty, request.secure() else { return true }
+            }
             _ = link.ensureColdState()
             return false
         }
@@ -243,9 +276,12 @@ extension DrainLoop {
     /// Begins a request for each link by which a locked source follows another, and unlocks it.
     private mutating func cancelFollowed(by source: Link, _ word: UInt) {
         let following = source.coldState?.following ?? []
+        source.coldState?.beginningCancels += 1
         source.unlock(word)
-        if following.count > 1 { cancelInProgress = .ofSeveral }
-        begin(CancelRequest.securing(following))
+        let requests = CancelRequest.securing(Link.unprotectedFollowers(above: following))
+        source.locked { source.coldState?.beginningCancels -= 1 }
+        if requests.count > 1 { cancelInProgress = .ofSeveral }
+        begin(requests)
     }
 
     /// Runs a source's canceller, once, unless it was completed meanwhile. Fails the source if that did not
@@ -284,12 +320,14 @@ extension DrainLoop {
 ///    while it follows others.
 /// 2. The thread that ends the transition takes the requests out. Each begins again at its root, before a
 ///    consumer of the link is notified.
-/// 3. A request ends when its root is settled, or when the error has entered the chain: a source has failed,
-///    a link has been detached, or a link that is yet to be dequeued, or to be run by a dispatcher, has been
-///    marked in its place.
+/// 3. A request ends when its root is settled, when a canceller has answered it, or when the error has entered the
+///    chain: a source has failed, a link has been detached, or a link that is yet to be dequeued, or to be run by a
+///    dispatcher, has been marked in its place.
 /// 4. Until it ends, its root receives no outcome but `CancellationError`: the root has a ``CancelMark``.
-/// 5. A source that follows others keeps a request until it is settled, and makes one for each that it
-///    follows.
+/// 5. A source that follows others keeps a request, and makes one for each follower. It keeps it beyond the end of
+///    those, since the error has yet to arrive: until it is settled, or until all of them were answered; see
+///    ``DrainLoop/noteAnswer(at:)``. A cancel that comes meanwhile begins again at the followers whose requests have
+///    ended.
 struct CancelRequest {
     let root: Link
     /// Protects the root; `nil` if the root is a source, or only receives the outcome for a list.
@@ -358,23 +396,28 @@ extension Link {
         DrainLoop.with { $0.begin(links.lazy.map { CancelRequest($0) }) }
     }
 
-    fileprivate var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
+    var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
 
     /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.
     var isInterrupted: Bool { state.isInterrupted(markIsOpen: isMarkOpen) }
 
     /// Whether a cancel that came before is what will end this waiting link, as far as can be known: it has yet
     /// to take effect further up, or its error has yet to arrive.
-    var isBeingCancelled: Bool {
+    var isBeingCancelled: Bool { isBeingCancelled(apartFrom: nil) }
+
+    /// As `isBeingCancelled`, as far as `excluded` has no part in that.
+    func isBeingCancelled(apartFrom excluded: Link?) -> Bool {
         finds { link, _, isFound in
-            link.locked {
+            if link === excluded { return nil }
+            return link.locked {
                 let hasRequests = link.coldState?.requests.contains { $0.root !== link && $0.isOpen } ?? false
                 isFound =
                     switch link.phase {
                     case .waiting, .dispatched: link.isInterrupted || link.isDetached
-                    case .running: hasRequests
+                    case .running: hasRequests || link.isDetached
                     case .source: hasRequests || link.state.marks.contains(.cancelled)
-                    case .settled: link.payload.isCancellation
+                    // What a pause suspends does not have it yet.
+                    case .settled: link.payload.isCancellation && !link.isSuspended
                     case .detached: true
                     case .bypassed: false
                     }

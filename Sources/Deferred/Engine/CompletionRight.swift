@@ -1,4 +1,4 @@
-/// The right to complete a source that its handles may not complete, shared by the copies of a ``Resolver``.
+/// The right to complete a source that its handles may not complete, shared by the copies of a ``Deferred/Resolver``.
 /// When the last copy is released, nothing is left that could complete the source, and it fails with
 /// ``DeferredError/abandoned`` (A1).
 @usableFromInline
@@ -84,8 +84,8 @@ final class SourceReference: Sendable {
     /// source's lock. Under that lock.
     func noteSettled(_ source: Link, completedAt site: DeferredDiagnostic.Location?) -> Link? {
         let late = LateResult(
-            made: source.made, completionSite: site, wasCancelled: source.state.marks.contains(.cancelled),
-            dropsNext: source.state.marks.contains(.dropsLateResult))
+            made: source.made, completionSite: site, wasCancelled: source.state.marks.contains(.wasCancelled),
+            dropsNext: source.state.marks.contains(.wasCancelled))
         return state.withLock { state in
             guard case .pending(let link) = state else { return nil }
             state = .settled(late)
@@ -104,7 +104,7 @@ final class SourceReference: Sendable {
         }
         guard let reported else { return }
         DeferredDiagnostics.report(
-            .alreadyFired(made: reported.made, firedFirst: reported.completionSite, again: site))
+            .alreadySettled(made: reported.made, settledFirst: reported.completionSite, again: site))
     }
 }
 

@@ -102,14 +102,19 @@ extension Link {
     /// Returns the word with `link`, which is in no list, appended to the list in `word`. Under the lock.
     @inline(__always)
     static func append(_ link: Link, to word: UInt) -> UInt {
-        assert(link.next == nil, "a link is in one list or queue at most")
-        let added = Unmanaged.passRetained(link)
+        relink(Unmanaged.passRetained(link), to: word)
+    }
+
+    /// As `append`, with a reference that the list takes over.
+    @inline(__always)
+    private static func relink(_ added: Unmanaged<Link>, to word: UInt) -> UInt {
+        assert(added.next == nil, "a link is in one list or queue at most")
         if let last = last(in: word) {
-            link.next = last.next
+            added.next = last.next
             added.previous = last
             last.next = added
         } else {
-            link.next = added
+            added.next = added
         }
         return added.bits | (word & Word.flags)
     }
@@ -125,8 +130,9 @@ extension Link {
         guard let first = consumers.first else { return word }
         var end = first
         while let next = end.next { end = next }
-        if let last = last(in: word) {
-            end.next = last.next
+        if let last = last(in: word), let second = last.next {
+            end.next = second
+            second.previous = end
             last.next = first
             return word
         }
@@ -147,6 +153,14 @@ extension Link {
         return false
     }
 
+    /// Removes and returns the first link in the list of `word`, with the list's reference. Under the lock.
+    static func removeFirst(from word: inout UInt) -> Unmanaged<Link>? {
+        guard let last = last(in: word), let first = last.next else { return nil }
+        if first.bits == last.bits { word &= Word.flags } else { last.next = first.next }
+        first.next = nil
+        return first
+    }
+
     /// Runs `body` with each link in the list. Under the lock.
     static func forEach(in word: UInt, _ body: (Link) -> Void) {
         _ = contains(in: word) { link in
@@ -156,10 +170,42 @@ extension Link {
     }
 }
 
+extension Link {
+    /// What a consumer points to that is appended to the list of this locked, settled link.
+    func settledUpstream(_ word: UInt) -> Upstream {
+        let isRetained = word & Word.draining != 0 && coldState?.isDrainedOneByOne != true
+        return isRetained ? Upstream(self) : Upstream(suspended: self)
+    }
+
+    /// Takes the first consumer out of the list of this locked link, and unlocks that.
+    func takeFirst(_ word: UInt) -> ConsumerQueue {
+        var rest = word
+        let first = Link.removeFirst(from: &rest)
+        unlock(rest)
+        return ConsumerQueue(first: first)
+    }
+
+    /// Removes the consumers from the list of `word` that were marked as cancelled, and returns them. Under the lock.
+    static func removeInterrupted(from word: inout UInt) -> ConsumerQueue {
+        var (kept, removed): ([Unmanaged<Link>], [Unmanaged<Link>]) = ([], [])
+        var all = ConsumerQueue(takenFrom: word)
+        while let consumer = all.removeFirst() {
+            let isInterrupted = consumer._withUnsafeGuaranteedRef { link in
+                link.locked { link.phase == .waiting && link.isInterrupted }
+            }
+            if isInterrupted { removed.append(consumer) } else { kept.append(consumer) }
+        }
+        word = kept.reduce(word & Word.flags) { relink($1, to: $0) }
+        return ConsumerQueue(takenFrom: removed.reduce(0) { relink($1, to: $0) })
+    }
+}
+
 /// The consumers that a drain loop has taken from a link's list and has yet to notify, with the list's
 /// references. Sound by the three invariants above.
 struct ConsumerQueue {
     fileprivate(set) var first: Unmanaged<Link>?
+
+    fileprivate init(first: Unmanaged<Link>?) { self.first = first }
 
     /// Takes the list in `word`. Under the lock; the caller publishes a word without the list.
     @inline(__always)
@@ -206,10 +252,12 @@ extension Link {
             removal = .bypassed
         } else if consumer.isDetached {
             removal = .alreadyDetached
-        } else if word & Word.settled != 0 {
+        } else if word & Word.settled != 0, !isSuspended {
+            if word & Word.draining != 0 { set(Flags.mayHaveInterruptedConsumers) }
             removal = .settled
-        } else if always || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves }) {
-            consumer.isDetached = true
+        } else if always || word & Word.settled != 0
+            || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves }) {
+            consumer.set(Link.Flags.isDetached)
             Link.unlink(consumer, from: &word)
             removal = .detached
         } else {
@@ -264,16 +312,22 @@ extension DrainLoop {
         guard let upstream = link.waitedFor, case .detached = upstream.removeConsumer(link, always: true)
         else { return false }
         defer { withExtendedLifetime(upstream) {} }
+        // Asked after the link was detached, so that of this and a cancel that takes effect in the cycle at the same
+        // time one sees the other.
+        let isCancelled = isCyclic && upstream.isBeingCancelled(apartFrom: link)
+        let scope = upstream.scopeOfSuspended()
         let linkWord = link.lock()
         guard link.phase == .waiting else {
             link.unlock(linkWord)
             return true
         }
-        let outcome = isCyclic ? link.failure(.cycle) : .value(())
+        let outcome: Link.Payload =
+            isCancelled ? .failure(CancellationError()) : isCyclic ? link.failure(.cycle) : .value(())
         _ = link.begin(on: thread)
         let step = link.exchangePayload(with: .none)
         finish(link, linkWord, outcome, isAnswered: isCyclic)
         _ = consume step
+        withExtendedLifetime(scope) {}
         return true
     }
 }

@@ -152,6 +152,7 @@ extension DrainLoop {
         _ step: consuming DispatchedStep, of link: consuming Link, with input: consuming Link.Payload
     ) {
         if scope != nil { retainScope(with: link) }
+        if link.isPassed, !input.isCancellation { noteAnswer(at: link) }
         step.submit(Unmanaged.passRetained(consume link), input, on: thread)
         if isKnownUniquelyReferenced(&step) { step.endWork(isReleased: true) }
         step.submittingThread.store(0, ordering: .relaxed)

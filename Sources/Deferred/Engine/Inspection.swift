@@ -64,7 +64,7 @@ extension Link {
                 text = "follows another"
                 upstream = following.compactMap { $0.waitedFor.map { ($0, "← ", 0) } }
             } else {
-                text = isCancelled ? "cancelled, its canceller runs" : "waits to be fired"
+                text = isCancelled ? "cancelled, its canceller runs" : "waits to be completed"
             }
         case .dispatched:
             text = "its callback waits on its dispatcher" + (destination.map { ", \($0.name)" } ?? "")

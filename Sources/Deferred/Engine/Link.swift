@@ -68,9 +68,9 @@ final class Link: @unchecked Sendable {
     /// What this link is as a consumer or source. Under this link's lock.
     @exclusivity(unchecked) var state: LinkState
 
-    /// Flags that may be read without the lock, in the lowest three bits: `isDetached`, `onlyObserves` and
-    /// `hasFollowed`. The other bits are the link's number in recordings: see ``Recording``.
-    let marks = Atomic<UInt32>(0)
+    /// Flags that may be read without the lock, in the lowest bits: see ``Flags``. The other bits are the link's
+    /// number in recordings: see ``Recording``.
+    let flags = Atomic<UInt32>(0)
 
     /// The link before it in the list that it is in; otherwise its `activeThread`.
     @exclusivity(unchecked) private var previousOrThread = LinkOrNumber(number: 0)
@@ -92,26 +92,43 @@ final class Link: @unchecked Sendable {
 
     static let completedByHandlesBit: UInt32 = 1 << 31
 
-    /// Whether it was removed from its upstream's list. Once set, it stays set, so that a cancel that comes
-    /// from another thread sees it. Set under the lock of that upstream.
-    var isDetached: Bool {
-        get { marks.load(ordering: .relaxed) & 1 != 0 }
-        set { if newValue { marks.bitwiseOr(1, ordering: .relaxed) } }
+    /// Flags that may be read without the link's lock. Once set, each stays set.
+    enum Flags {
+        /// It was removed from its upstream's list, so that a cancel that comes from another thread sees it. Set
+        /// under the lock of that upstream.
+        static let isDetached: UInt32 = 1
+        /// This source has followed another link, and so may wait for more than its handles.
+        static let hasFollowed: UInt32 = 2
+        /// It receives the outcome but does not count as a consumer: it neither protects upstream from a cancel nor
+        /// handles a failure. Set before it is attached.
+        static let onlyObserves: UInt32 = 4
+        /// A cancel has passed it whose root only passes the outcome on: see ``DrainLoop/noteAnswer(at:)``. Set under
+        /// its lock.
+        static let isPassed: UInt32 = 8
+
+        /// A consumer was marked as cancelled while a drain loop had it in its queue. Set under the lock.
+        static let mayHaveInterruptedConsumers: UInt32 = 16
+
+        /// How many bits they take.
+        static let width: UInt32 = 5
     }
 
-    /// Whether it receives the outcome but does not count as a consumer: it neither protects upstream from a
-    /// cancel nor handles a failure. Set before it is attached.
-    var onlyObserves: Bool {
-        get { marks.load(ordering: .relaxed) & 4 != 0 }
-        set { if newValue { marks.bitwiseOr(4, ordering: .relaxed) } }
+    var isDetached: Bool { flags.load(ordering: .relaxed) & Flags.isDetached != 0 }
+
+    var onlyObserves: Bool { flags.load(ordering: .relaxed) & Flags.onlyObserves != 0 }
+
+    var hasFollowed: Bool { flags.load(ordering: .acquiring) & Flags.hasFollowed != 0 }
+
+    var isPassed: Bool { flags.load(ordering: .relaxed) & Flags.isPassed != 0 }
+
+    var mayHaveInterruptedConsumers: Bool {
+        flags.load(ordering: .relaxed) & Flags.mayHaveInterruptedConsumers != 0
     }
 
-    /// Whether this source has followed another link, and so may wait for more than its handles. Once set, it
-    /// stays set.
-    var hasFollowed: Bool {
-        get { marks.load(ordering: .acquiring) & 2 != 0 }
-        set { if newValue { marks.bitwiseOr(2, ordering: .releasing) } }
-    }
+    /// Either of the two, read at once.
+    var isDetachedOrPassed: Bool { flags.load(ordering: .relaxed) & (Flags.isDetached | Flags.isPassed) != 0 }
+
+    func set(_ flag: UInt32) { flags.bitwiseOr(flag, ordering: .releasing) }
 
     /// Whether this is a source that its handles may complete: that of `Deferred()` or
     /// `Deferred(canceller:)`.
@@ -179,10 +196,14 @@ extension Link {
     /// What this link waits for, retained. Takes the lock.
     var waitedFor: Link? { locked { phase == .waiting ? upstream.retained() : nil } }
 
-    /// Makes this consumer point to the link whose list it is in; to nothing if that need not be retained any
-    /// more.
-    func point(to link: Link?) {
-        locked { if phase == .waiting { upstream = link.map { Upstream($0) } ?? .none } }
+    /// Makes this consumer point to the link whose list it is in.
+    func point(to link: Link) {
+        locked { if phase == .waiting { upstream = Upstream(link) } }
+    }
+
+    /// Makes this consumer point to the settled link whose list it is in, and which only its handles retain.
+    func point(toSuspended link: Link) {
+        locked { if phase == .waiting { upstream = Upstream(suspended: link) } }
     }
 
     /// Returns the link's cold state, after creating it if there is none. Takes the lock; allocates outside
@@ -245,12 +266,13 @@ private struct LinkOrNumber {
 ///   runs its step, its dispatcher's work, its ``CompletionRight``s, the ``ListObserver`` or the follower
 ///   that completes it. Each settles it before releasing it, and draining its list clears the pointers.
 /// - A draining upstream is retained by the drain loop, which clears the pointer when it dequeues the link,
-///   or clears all when a pause suspends it.
+///   or marks all when a pause suspends it.
 ///
-/// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exception
-/// is a source that its handles own: it may be in its `deinit`, which has nothing left to retain. That
-/// `deinit` changes the pointer under this lock before the memory is freed (`point(to:)`); until then the
-/// memory is valid, and a weak reference formed to an object in its `deinit` is `nil`.
+/// Sound: a thread that has the lock and finds the pointer set may therefore retain upstream. The exceptions
+/// have the lowest bit set: a source that its handles own, and a settled link that suspends its consumers. Such a
+/// link may be in its `deinit`, which has nothing left to retain. That `deinit` changes the pointer under this lock
+/// before the memory is freed (`point(to:)`); until then the memory is valid, and a weak reference formed to an object
+/// in its `deinit` is `nil`.
 ///
 /// In a source that was completed explicitly, the name of the file where stands in its place. Whether `nextOrLine`
 /// has a line says which it is: what was completed never waits again.
@@ -264,6 +286,11 @@ struct Upstream {
     fileprivate init(file: UnsafePointer<UInt8>) { bits = UInt(bitPattern: file) }
 
     fileprivate var file: UnsafePointer<UInt8>? { UnsafePointer(bitPattern: bits) }
+
+    /// A settled link that suspends its consumers, or may do so again.
+    init(suspended link: Link) {
+        bits = UInt(bitPattern: Unmanaged.passUnretained(link).toOpaque()) | 1
+    }
 
     @inline(__always)
     init(_ link: Link) {
@@ -320,6 +347,8 @@ final class ColdState: @unchecked Sendable {
     var cancellerThread: UInt = 0
     /// The cancels left in this link while it is in transition.
     var requests: [CancelRequest] = []
+    /// How many cancels have come up to this source and have yet to protect the followers.
+    var beginningCancels: Int32 = 0
     /// Says whether a cancel with this link as its root is open.
     var cancelMark: CancelMark?
     /// The links by which a source follows others.
@@ -336,6 +365,8 @@ final class ColdState: @unchecked Sendable {
     var retainedScope: FinalizerScope?
     /// Follow-up work suspended by a pause, for after the remaining consumers (F4).
     var suspendedJobs: [DrainLoop.Job] = []
+    /// Whether a pause has suspended its consumers once: see ``DrainLoop/suspend(_:_:_:_:)``.
+    var isDrainedOneByOne = false
 }
 
 extension Array {

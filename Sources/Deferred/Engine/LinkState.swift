@@ -36,10 +36,11 @@ struct LinkState: Equatable, Sendable {
         /// It was `protected` when it was dequeued or detached. The outcome of such a follower answers the
         /// cancel.
         static let wasProtected = Marks(rawValue: 1 << 2)
-        /// A source that was cancelled (`Resolver.isCancelled`).
+        /// A source that is being cancelled: a cancel has come up to it, and has neither settled it nor been answered.
         static let cancelled = Marks(rawValue: 1 << 3)
-        /// A source that was cancelled: the first late result is dropped without a report (C2).
-        static let dropsLateResult = Marks(rawValue: 1 << 4)
+        /// A source that was cancelled while it was pending (`Resolver.isCancelled`), also if that was answered: the
+        /// first late result is dropped without a report (C2).
+        static let wasCancelled = Marks(rawValue: 1 << 4)
         /// A source whose canceller runs, or is about to: cancelling it again from inside does nothing (C1).
         static let cancellerRuns = Marks(rawValue: 1 << 5)
         /// A source that does not pass its cancel on to what it follows.
@@ -126,7 +127,7 @@ struct LinkState: Equatable, Sendable {
     }
 
     /// Returns whether a late result is the one that is dropped without a report (C2).
-    mutating func dropsThisLateResult() -> Bool { marks.remove(.dropsLateResult) != nil }
+    mutating func dropsThisLateResult() -> Bool { marks.remove(.wasCancelled) != nil }
 
     // MARK: Cancelling
 
@@ -153,6 +154,15 @@ struct LinkState: Equatable, Sendable {
             return true
         }
     }
+
+    /// The cancel that had this follower as its root was answered. Returns false if the follower is no such root, or
+    /// its outcome is on its way.
+    mutating func unprotect() -> Bool {
+        phase == .waiting && marks.remove(.protected) != nil
+    }
+
+    /// The cancel that came up to this source was answered further up.
+    mutating func endCancel() { marks.remove(.cancelled) }
 
     /// A cancel has removed the link from its upstream's list. Returns false if another thread has the step.
     mutating func detach() -> Bool {
@@ -193,7 +203,7 @@ struct LinkState: Equatable, Sendable {
             action = isFollowing && !marks.contains(.shielded) ? .cancelFollowed : .fail
         }
         if !mayStay, action != .fail { return .protectRoot }
-        if !marks.contains(.cancelled) { marks.formUnion([.cancelled, .dropsLateResult]) }
+        marks.formUnion([.cancelled, .wasCancelled])
         if action == .runCanceller { marks.insert(.cancellerRuns) }
         return action
     }

@@ -10,12 +10,15 @@ extension DrainLoop {
         if Recording.isOn { Recording.note(link, .waits, inner) }
         if inner.peekIfIdle() { return conclude(link, inner.payload.copy()) }
 
-        // A cancel that comes up to it would not see that it has been put into another list: it becomes a
-        // source.
-        if link.isDetached {
-            if scope != nil { retainScope(with: link) }
-            follow(link, inner, from: .running)
-            return beginRequests(leftIn: link)
+        if link.isDetachedOrPassed {
+            if link.isPassed { noteAnswer(at: link) }
+            // A cancel that comes up to it would not see that it has been put into another list: it becomes a
+            // source.
+            if link.isDetached {
+                if scope != nil { retainScope(with: link) }
+                follow(link, inner, from: .running)
+                return beginRequests(leftIn: link)
+            }
         }
 
         var waiter = Unmanaged.passRetained(consume link)
@@ -45,8 +48,10 @@ extension DrainLoop {
         // A cancel may have found it waiting by now.
         if waiter.isDetached { return inner.unlock(innerWord) }
         if Link.isIdle(innerWord) { return append(waiter, to: inner, innerWord) }
-        // Settled and paused: nothing retains it until it is unpaused.
-        if innerWord & (Word.settled | Word.draining) == Word.settled { waiter.point(to: nil) }
+        if innerWord & Word.settled != 0 {
+            let upstream = inner.settledUpstream(innerWord)
+            waiter.locked { if waiter.phase == .waiting { waiter.upstream = upstream } }
+        }
         inner.unlock(Link.append(waiter, to: innerWord))
 
         let word = waiter.lock()
@@ -87,7 +92,7 @@ extension DrainLoop {
         let coldState = source.ensureColdState()
         let isCancelled: Bool? = source.locked {
             guard let isCancelled = source.state.follow(from: phase) else { return nil }
-            source.hasFollowed = true
+            source.set(Link.Flags.hasFollowed)
             coldState.following.append(follower)
             return isCancelled
         }

@@ -26,7 +26,6 @@ extension Link {
         guard word & (Word.settled | Word.draining) == Word.settled, word & ~Word.flags != 0 else {
             return unlock(word & ~Word.paused)
         }
-        Link.forEach(in: word) { $0.point(to: self) }
         resume(word)
     }
 
@@ -40,21 +39,36 @@ extension Link {
         standIn.resume(standIn.lock())
     }
 
-    /// Continues to notify the consumers of a locked link after a pause, and unlocks it.
+    /// Continues to notify the consumers of a locked link after a pause, and unlocks it. Then continues with the work
+    /// that was suspended with them, unless a further pause suspends the rest.
     private func resume(_ word: UInt) {
-        let consumers = ConsumerQueue(takenFrom: word)
-        var suspendedJobs = coldState?.suspendedJobs.takeAll() ?? []
         var loop = DrainLoop(coldState?.retainedScope.take())
         activeThread = loop.thread
-        unlock(Word.settled | Word.draining)
-        for job in suspendedJobs {
-            job.setActiveThread(loop.thread)
-            loop.jobs.append(job)
+        unlock(word & ~Word.paused | Word.draining)
+        loop.drain(self, takeListOrBecomeIdle(false), after: 0, isOwned: false)
+        let suspended = locked {
+            self.word.load(ordering: .relaxed) & ~Word.flags == 0 ? coldState?.suspendedJobs.takeAll() ?? [] : []
         }
-        // They retain scopes, which end with the jobs.
-        suspendedJobs = []
-        loop.drain(self, consumers, after: 0, isOwned: false)
+        if !suspended.isEmpty { loop.prepend(suspended) }
         loop.run()
+    }
+
+    /// Whether this settled link has consumers and no thread notifies them: they are in its list, and a cancel removes
+    /// them from there at once (P1). Under the lock.
+    var isSuspended: Bool {
+        let word = word.load(ordering: .relaxed)
+        if word & Word.settled == 0 { return false }
+        return word & Word.draining == 0 ? word & ~Word.flags != 0 : activeThread == 0
+    }
+
+    /// Returns the scope of the consumers that a pause of this link suspends, for one that was removed from its list:
+    /// what finalizers wait for (Z1). With the last one it ends here.
+    func scopeOfSuspended() -> FinalizerScope? {
+        guard isSettled else { return nil }
+        return locked {
+            let isLast = word.load(ordering: .relaxed) & ~Word.flags == 0
+            return isLast ? coldState?.retainedScope.take() : coldState?.retainedScope
+        }
     }
 
     /// Returns a link that takes the place of this one, which is being deallocated: with its consumers, and
@@ -70,51 +84,88 @@ extension Link {
         // Its handles, which could unpause it, were released too (P1).
         let word = word.load(ordering: .relaxed) & ~Word.paused
         self.word.store(word & Word.flags, ordering: .relaxed)
-        standIn.word.store(word, ordering: .relaxed)
+        // Locked, so that none of them is removed from the list meanwhile.
+        _ = standIn.lock()
         Link.forEach(in: word) { $0.point(to: standIn) }
+        standIn.unlock(word)
         return standIn
     }
 }
 
 extension DrainLoop {
-    /// Suspends the notification of a paused link's consumers. Returns false if it was unpaused in the
-    /// meantime.
+    /// Suspends the notification of a paused link's consumers, and what has followed from it so far. Returns false if
+    /// it was unpaused in the meantime.
+    ///
+    /// All that is suspended is in the lists of links, where a cancel finds it. From the first time on, each consumer
+    /// points to the link as to one that may be in its `deinit`, and is taken from the list one at a time: so n
+    /// callbacks that each pause take time linear in n.
     @inline(never)
     mutating func suspend(
-        _ link: borrowing Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
+        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
     ) -> Bool {
+        // What comes of a cancel has arrived here, and will be no sooner further down than the pause ends.
+        if link.isPassed, !link.payload.isCancellation { noteAnswer(at: link) }
         let later = jobs.removeAll(after: mark)
-        for job in later { job.setActiveThread(0) }
+        for job in later { job.suspend() }
+        // Keeps the list from being empty while work is suspended.
+        let holder = later.isEmpty ? nil : Link(.waiting, .noOp, link.made.of(.hidden))
+        holder?.set(Link.Flags.onlyObserves)
         var word = link.lock()
         guard word & Word.paused != 0, let coldState = link.coldState else {
             link.unlock(word)
-            for job in later {
-                job.setActiveThread(thread)
-                jobs.append(job)
-            }
+            for job in later { jobs.append(job.resumed(on: thread)) }
             return false
         }
         word = Link.prepend(consumers, to: word) & ~Word.draining
-        // From here on the link may be released with its last handle, so nothing in its list may point to it.
-        Link.forEach(in: word) { $0.point(to: nil) }
-        // Without an upstream they can no longer find that the outcome is a cancellation, so they are marked here.
-        if link.payload.isCancellation {
-            Link.forEach(in: word) { consumer in
-                consumer.locked { if consumer.phase == .waiting { consumer.state.interrupt() } }
-            }
-        }
         consumers = ConsumerQueue(takenFrom: 0)
+        if !coldState.isDrainedOneByOne {
+            coldState.isDrainedOneByOne = true
+            Link.forEach(in: word) { $0.point(toSuspended: link) }
+        }
+        if let holder {
+            holder.upstream = Upstream(suspended: link)
+            word = Link.append(holder, to: word)
+        }
+        var interrupted = ConsumerQueue(takenFrom: 0)
+        if link.mayHaveInterruptedConsumers { interrupted = Link.removeInterrupted(from: &word) }
         coldState.retainedScope = scope
-        coldState.suspendedJobs = later
+        coldState.suspendedJobs += later
         if wasPassedOn { link.state.handle() }
         link.unlock(word)
+        // Cancelled before the pause took hold: they do not wait for its end (P1).
+        while let consumer = interrupted.removeFirst() { _ = deliver(link.payload, to: consumer) }
         return true
+    }
+
+    /// Enqueues suspended jobs before those that are in the queue.
+    fileprivate mutating func prepend(_ suspended: [Job]) {
+        let later = jobs.removeAll(after: 0)
+        for job in suspended { jobs.append(job.resumed(on: thread)) }
+        for job in later { jobs.append(job) }
     }
 }
 
 extension DrainLoop.Job {
-    /// Stores the thread that is to notify the consumers of the link; 0 while a pause suspends that.
-    fileprivate func setActiveThread(_ thread: UInt) {
-        if case .drain(let link, _, _) = self { link.locked { link.activeThread = thread } }
+    /// Puts the consumers that are to be notified back into the list of their link, whose draining no thread continues
+    /// until the job is resumed.
+    fileprivate func suspend() {
+        guard case .drain(let link, let consumers, let scope) = self else { return }
+        let coldState = scope.map { _ in link.ensureColdState() }
+        let word = link.lock()
+        coldState?.retainedScope = scope
+        link.activeThread = 0
+        link.unlock(Link.prepend(consumers, to: word))
+    }
+
+    /// The job with the consumers taken out of the list again, for `thread` to notify.
+    fileprivate func resumed(on thread: UInt) -> DrainLoop.Job {
+        guard case .drain(let link, _, let scope) = self else { return self }
+        let word = link.lock()
+        // Not the last reference.
+        link.coldState?.retainedScope = nil
+        link.activeThread = thread
+        let consumers = ConsumerQueue(takenFrom: word)
+        link.unlock(word & Word.flags)
+        return .drain(link, consumers, scope)
     }
 }

@@ -13,7 +13,7 @@ extension Link {
         _ outcome: consuming Payload, _ site: DeferredDiagnostic.Location, by completer: Completer = .handle
     ) -> Bool {
         guard isCompletedByHandles || completer != .handle else {
-            reportNotFireable(site)
+            reportNotCompletable(site)
             return false
         }
         let recorded = Recording.isOn ? Recording.begin(.completing(at: site), of: self) : nil
@@ -48,7 +48,7 @@ extension Link {
         unlock(word)
         if let reference { return reference.reportLate(site) }
         if !isDropped {
-            DeferredDiagnostics.report(.alreadyFired(made: made, firedFirst: first, again: site))
+            DeferredDiagnostics.report(.alreadySettled(made: made, settledFirst: first, again: site))
         }
     }
 
@@ -77,7 +77,7 @@ extension Link {
 
     /// Whether the source was cancelled (C2).
     @usableFromInline
-    var isCancelled: Bool { locked { state.marks.contains(.cancelled) } }
+    var isCancelled: Bool { locked { state.marks.contains(.wasCancelled) } }
 }
 
 // MARK: - Delivering
@@ -276,9 +276,15 @@ extension DrainLoop {
 
     /// Keeps the current scope open until `link` is settled and drained.
     mutating func retainScope(with link: Link) {
-        guard let scope else { return }
-        let coldState = link.ensureColdState()
-        link.locked {
+        if let scope { link.retainScope(scope) }
+    }
+}
+
+extension Link {
+    /// Keeps a scope open until this link is settled and drained.
+    func retainScope(_ scope: FinalizerScope) {
+        let coldState = ensureColdState()
+        locked {
             coldState.retainedScope = coldState.retainedScope.map { FinalizerScope.join($0, scope) } ?? scope
         }
     }
@@ -329,6 +335,7 @@ extension Link {
     func takeListOrBecomeIdle(_ wasPassedOn: Bool) -> ConsumerQueue {
         let word = lock()
         if wasPassedOn { state.handle() }
+        if word & ~Word.flags != 0, coldState?.isDrainedOneByOne == true { return takeFirst(word) }
         let consumers = ConsumerQueue(takenFrom: word)
         unlock(consumers.isEmpty ? word & ~Word.draining : word & Word.flags)
         return consumers

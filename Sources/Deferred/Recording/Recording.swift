@@ -13,7 +13,7 @@ package enum Recording {
     /// the library.
     package protocol Recorder: AnyObject, Sendable {
         func record(_ event: Event, of subject: Subject)
-        /// Adds the description of a failure that was recorded as `fired`. Not called under a lock.
+        /// Adds the description of a failure that was recorded as `settled`. Not called under a lock.
         func describeFailure(of subject: Subject, _ text: String)
     }
 
@@ -21,7 +21,7 @@ package enum Recording {
     /// that recordings show.
     package struct Event: Sendable {
         package enum Kind: String, Sendable {
-            case made, attached, began, ended, dispatched, waits, follows, bypassed, fired, paused, unpaused
+            case made, attached, began, ended, dispatched, waits, follows, bypassed, settled, paused, unpaused
         }
 
         package var kind: Kind
@@ -43,7 +43,7 @@ package enum Recording {
         static var cancelling: Activity { Activity(name: "cancel") }
         static var unpausing: Activity { Activity(name: "unpause") }
         static func completing(at place: DeferredDiagnostic.Location) -> Activity {
-            Activity(name: "fire", place: place)
+            Activity(name: "complete", place: place)
         }
     }
 
@@ -78,10 +78,10 @@ package enum Recording {
         _ = consume before
     }
 
-    /// Returns a number that no link has had before; 0 when there are no more, after half a billion.
+    /// Returns a number that no link has had before; 0 when there are no more, after a quarter of a billion.
     static func nextNumber() -> UInt32 {
         let number = lastNumber.add(1, ordering: .relaxed).newValue
-        return number <= 1 << 29 - 1 ? UInt32(number) : 0
+        return number <= UInt64(UInt32.max >> Link.Flags.width) ? UInt32(number) : 0
     }
 
     /// A Deferred, as recorders identify it.
@@ -157,7 +157,7 @@ extension Recording {
             case is CancellationError: .cancelled
             default: .failure
             }
-        note(link, Event(kind: .fired, outcome: result))
+        note(link, Event(kind: .settled, outcome: result))
     }
 
     /// Describes a failure that `settled(_:_:)` has recorded. Not called under a lock: an error's description is the
@@ -223,7 +223,7 @@ extension Recording {
 
 extension Link {
     /// The link's number in recordings; 0 until it has one.
-    fileprivate var number: UInt32 { marks.load(ordering: .relaxed) >> 3 }
+    fileprivate var number: UInt32 { flags.load(ordering: .relaxed) >> Flags.width }
 
     /// The link's number in recordings; 0 if there are none left.
     func numbered() -> UInt32 {
@@ -233,10 +233,10 @@ extension Link {
 
     /// Numbers the link, if it has no number.
     func take(number: UInt32) {
-        var seen = marks.load(ordering: .relaxed)
-        while seen >> 3 == 0 {
-            let (exchanged, original) = marks.weakCompareExchange(
-                expected: seen, desired: seen | number << 3, ordering: .relaxed)
+        var seen = flags.load(ordering: .relaxed)
+        while seen >> Flags.width == 0 {
+            let (exchanged, original) = flags.weakCompareExchange(
+                expected: seen, desired: seen | number << Flags.width, ordering: .relaxed)
             if exchanged { return }
             seen = original
         }

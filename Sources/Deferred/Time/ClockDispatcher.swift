@@ -1,7 +1,7 @@
-/// A dispatcher that keeps the time of a Swift `Clock`.
+/// A timer that measures time with a Swift `Clock`.
 ///
 /// ```swift
-/// let answer = request.timeout(.seconds(5), on: .clock(.continuous))
+/// let answer = request.timeout(.seconds(5), timer: .clock(.continuous))
 /// ```
 ///
 /// Work runs in a Task of its own, on the global executor. Delayed work sleeps in its Task: a pending delay takes some
@@ -12,7 +12,7 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
     private let priority: TaskPriority?
     private let start: Base.Instant
 
-    /// Creates a dispatcher that keeps the time of `clock`.
+    /// Creates a timer that measures time with `clock`.
     ///
     /// - Parameters:
     ///   - clock: The clock.
@@ -59,7 +59,7 @@ private struct SleepingWork: DelayedWork {
 }
 
 extension Dispatcher {
-    /// Returns a dispatcher that keeps the time of a Swift `Clock`; see ``ClockDispatcher``.
+    /// Returns a timer that measures time with a Swift `Clock`; see ``ClockDispatcher``.
     public static func clock<Base: Clock>(_ clock: Base) -> Self where Self == ClockDispatcher<Base> {
         ClockDispatcher(clock)
     }

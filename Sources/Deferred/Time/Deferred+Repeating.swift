@@ -17,19 +17,19 @@ extension Deferred where Value == Void {
     /// returned. To end it from inside, throw. To postpone the next run, use ``RepeatingWork``.
     ///
     /// - Parameters:
-    ///   - interval: From one run to the next. Zero: as soon as the dispatcher gets to it.
-    ///   - dispatcher: Keeps the time, and runs `body`, except for a first run now, which is on this thread.
+    ///   - interval: From one run to the next. Zero: as soon as the timer gets to it.
+    ///   - timer: Measures the time, and runs `body`, except for a first run now, which is on this thread.
     ///   - startsNow: Whether the first run is now or after one interval.
     public static func repeating<Ignored: Sendable>(
-        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        every interval: Duration, timer: any DelayedDispatcher = DispatchQueue.global(),
         startsNow: Bool = true, _ body: @escaping @Sendable () throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        RepeatingWork(interval, dispatcher, nil, startsNow, fileID, line) { _ in try body() }.deferred
+        RepeatingWork(interval, timer, nil, startsNow, fileID, line) { _ in try body() }.deferred
     }
 
     /// Runs `body` every `interval` with the number of intervals since the last run: 1, or more where runs were
-    /// skipped because one took long or the dispatcher was late.
+    /// skipped because one took long or the timer was late.
     ///
     /// ```swift
     /// let clock = Deferred.repeating(every: .seconds(1), withCount: { seconds in game.advance(by: seconds) })
@@ -40,17 +40,17 @@ extension Deferred where Value == Void {
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
-    ///   - dispatcher: Keeps the time, and runs `body`, except for a first run now, which is on this thread.
+    ///   - timer: Measures the time, and runs `body`, except for a first run now, which is on this thread.
     ///   - startsNow: Whether the first run is now or after one interval.
     public static func repeating<Ignored: Sendable>(
-        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        every interval: Duration, timer: any DelayedDispatcher = DispatchQueue.global(),
         startsNow: Bool = true, withCount body: @escaping @Sendable (_ count: Int) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        RepeatingWork(interval, dispatcher, nil, startsNow, fileID, line, body).deferred
+        RepeatingWork(interval, timer, nil, startsNow, fileID, line, body).deferred
     }
 
-    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run
+    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form without `on:`. A first run
     /// now is not before this returns.
     ///
     /// ```swift
@@ -59,7 +59,7 @@ extension Deferred where Value == Void {
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
-    ///   - timer: Keeps the time.
+    ///   - timer: Measures the time.
     ///   - startsNow: Whether the first run is now or after one interval.
     public static func repeating<Ignored: Sendable>(
         every interval: Duration, on _: MainActor.Type,
@@ -72,7 +72,7 @@ extension Deferred where Value == Void {
     }
 
     /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise
-    /// behaves as the form with a dispatcher.
+    /// behaves as the form without `on:`.
     public static func repeating<Ignored: Sendable>(
         every interval: Duration, on _: MainActor.Type,
         timer: any DelayedDispatcher = DispatchQueue.global(), startsNow: Bool = true,

@@ -22,19 +22,19 @@ extension Deferred {
     ///   - limit: The total time. No further attempt is made that would start later than this after the first one;
     ///     the last attempt may take longer. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
-    ///   - dispatcher: Keeps the time, and runs all attempts but the first, which runs at once, on this thread.
+    ///   - timer: Measures the time, and runs all attempts but the first, which runs at once, on this thread.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
     ///     Runs on the thread on which the attempt failed.
     ///   - body: Makes an attempt. What it throws is that attempt's error.
     public static func retry(
         attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
-        on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        timer: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable () throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         retry(
-            attempts: attempts, within: limit, delay: delay, on: dispatcher, when: isWorthRetrying,
+            attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
             { _ in try body() }, fileID: fileID, line: line)
     }
 
@@ -43,7 +43,7 @@ extension Deferred {
     /// Otherwise behaves as the form whose `body` takes no argument.
     public static func retry(
         attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
-        on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        timer: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable (_ attempt: Int) throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -55,8 +55,8 @@ extension Deferred {
         }
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
         let retrying = RetryAttempts(
-            attempts: attempts, deadline: limit.map { dispatcher.elapsed + $0 }, delay: delay,
-            dispatcher: dispatcher.retainedByWork, isWorthRetrying: isWorthRetrying, body: body,
+            attempts: attempts, deadline: limit.map { timer.elapsed + $0 }, delay: delay,
+            timer: timer.retainedByWork, isWorthRetrying: isWorthRetrying, body: body,
             resolver: resolver)
         resolver.follow(retrying.attempt(1))
         return deferred
@@ -76,18 +76,18 @@ extension Deferred {
     ///   - attempts: The largest number of attempts, the first included; at least 1.
     ///   - limit: The total time after which no further attempt starts. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
-    ///   - dispatcher: Keeps the time, and starts the Tasks of all attempts but the first.
+    ///   - timer: Measures the time, and starts the Tasks of all attempts but the first.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
     ///   - body: Makes an attempt. What it throws is that attempt's error.
     public static func asyncRetry(
         attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
-        on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        timer: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         retry(
-            attempts: attempts, within: limit, delay: delay, on: dispatcher, when: isWorthRetrying,
+            attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
             { _ throws -> Deferred<Value> in Deferred(operation: body, fileID: fileID, line: line) },
             fileID: fileID, line: line)
     }
@@ -96,13 +96,13 @@ extension Deferred {
     /// attempt, from 1.
     public static func asyncRetry(
         attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
-        on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        timer: any DelayedDispatcher = DispatchQueue.global(),
         when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
         _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         retry(
-            attempts: attempts, within: limit, delay: delay, on: dispatcher, when: isWorthRetrying,
+            attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
             { number throws -> Deferred<Value> in
                 Deferred(operation: { try await body(number) }, fileID: fileID, line: line)
             }, fileID: fileID, line: line)
@@ -112,13 +112,13 @@ extension Deferred {
 /// The attempts of a `retry`, each nested in the errback of the one before (L6: in constant memory).
 private struct RetryAttempts<Value: Sendable>: Sendable {
     let attempts: Int
-    /// The latest time, by the dispatcher, at which an attempt may start.
+    /// The latest time, by the timer, at which an attempt may start.
     let deadline: Duration?
     let delay: RetryDelay
-    let dispatcher: any DelayedDispatcher
+    let timer: any DelayedDispatcher
     let isWorthRetrying: @Sendable (any Error) -> Bool
     let body: @Sendable (Int) throws -> Deferred<Value>
-    let resolver: Resolver<Value>
+    let resolver: Deferred<Value>.Resolver
 
     func attempt(_ number: Int) -> Deferred<Value> {
         let made = Deferred(following: { () throws -> Deferred<Value> in try body(number) })
@@ -148,8 +148,8 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
         if error is CancellationError { return nil }
         guard number < attempts, isWorthRetrying(error) else { return nil }
         let pause = delay.delay(afterAttempt: number, error)
-        if let deadline, dispatcher.elapsed + pause > deadline { return nil }
-        // Attached before the timer is set, so that the attempt is made on the dispatcher.
+        if let deadline, timer.elapsed + pause > deadline { return nil }
+        // Attached before the timer is set, so that the attempt is made where the timer runs its work.
         let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)
         let further = wait.then(
             { attempt(number + 1) },
@@ -157,7 +157,7 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
                 resolver.disownFailure()
                 throw error
             })
-        start(pause, dispatcher)
+        start(pause, timer)
         return further
     }
 }

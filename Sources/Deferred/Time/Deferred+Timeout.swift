@@ -24,14 +24,14 @@ extension Deferred {
     /// - Parameters:
     ///   - delay: How long to wait, from now. Zero or less is as soon as possible. A Deferred that is settled when
     ///     this is called is always in time.
-    ///   - dispatcher: Keeps the time. The cancel, and what follows from it, happens on its thread.
-    ///   - onTimeout: Runs when the time is up, on the dispatcher's thread; what it returns or throws is the outcome.
+    ///   - timer: Measures the time. The cancel, and what follows from it, happens on its thread.
+    ///   - onTimeout: Runs when the time is up, on the timer's thread; what it returns or throws is the outcome.
     public func timeout(
-        _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        _ delay: Duration, timer: any DelayedDispatcher = DispatchQueue.global(),
         _ onTimeout: (@Sendable () throws -> Value)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        limited(delay, dispatcher, fileID, line) { input in
+        limited(delay, timer, fileID, line) { input in
             guard input.error is CancellationError else { return input.copy() }
             return .catching {
                 guard let onTimeout else { throw DeferredError.timedOut }
@@ -46,34 +46,34 @@ extension Deferred {
     /// let lines = log.readAll().timeout(.seconds(5)) { outcome in (try? outcome.get()) ?? [] }
     /// ```
     ///
-    /// Behaves as ``timeout(_:on:_:fileID:line:)``, but the closure runs whenever the time was up first, also if a
+    /// Behaves as ``timeout(_:timer:_:fileID:line:)``, but the closure runs whenever the time was up first, also if a
     /// canceller or an errback upstream made something else of the cancel.
     ///
     /// - Parameters:
     ///   - delay: How long to wait, from now.
-    ///   - dispatcher: Keeps the time.
+    ///   - timer: Measures the time.
     ///   - onTimeout: Runs when the time is up, with the value or error that the cancel led to, mostly a
     ///     `CancellationError`; what it returns or throws is the outcome.
     public func timeout(
-        _ delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        _ delay: Duration, timer: any DelayedDispatcher = DispatchQueue.global(),
         _ onTimeout: @escaping @Sendable (_ outcome: Result<Value, any Error>) throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        limited(delay, dispatcher, fileID, line) { input in .catching { try onTimeout(input.result()) } }
+        limited(delay, timer, fileID, line) { input in .catching { try onTimeout(input.result()) } }
     }
 
     private func limited(
-        _ delay: Duration, _ dispatcher: any DelayedDispatcher, _ fileID: StaticString, _ line: UInt,
+        _ delay: Duration, _ timer: any DelayedDispatcher, _ fileID: StaticString, _ line: UInt,
         _ expired: @escaping @Sendable (_ input: borrowing Link.Payload) -> Link.Payload
     ) -> Deferred<Value> {
-        let timer = DelayedCall()
+        let call = DelayedCall()
         // What is settled now is in time, also if a pause delays its consumers.
         let isInTime = link.isSettled
         let limited: Deferred<Value> = attach(nil, .init(.timeout, fileID, line)) { input in
-            timer.stop() ? input.copy() : expired(input)
+            call.stop() ? input.copy() : expired(input)
         }
         if !isInTime {
-            timer.set(delay, on: dispatcher, unless: { limited.link.isBeingCancelled }) { limited.cancel() }
+            call.set(delay, timer: timer, unless: { limited.link.isBeingCancelled }) { limited.cancel() }
         }
         return limited
     }
@@ -86,18 +86,18 @@ extension Deferred {
     ///     .then { user in fetchPage(of: user).timeout(until: deadline) }
     /// ```
     ///
-    /// Behaves as ``timeout(_:on:_:fileID:line:)`` with the time that is left until then. Once the deadline has
-    /// passed, the cancel is submitted to the deadline's dispatcher at once: an outcome that comes before the
-    /// dispatcher runs it is in time.
+    /// Behaves as ``timeout(_:timer:_:fileID:line:)`` with the time that is left until then. Once the deadline has
+    /// passed, the cancel is submitted to the deadline's timer at once: an outcome that comes before the
+    /// timer runs it is in time.
     public func timeout(
         until deadline: Deadline, _ onTimeout: (@Sendable () throws -> Value)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        timeout(deadline.remaining, on: deadline.dispatcher, onTimeout, fileID: fileID, line: line)
+        timeout(deadline.remaining, timer: deadline.timer, onTimeout, fileID: fileID, line: line)
     }
 }
 
-/// A point in time on a dispatcher's clock, by which several steps have to be done together.
+/// A point in time, measured by a timer, by which several steps have to be done together.
 ///
 /// ```swift
 /// let deadline = Deadline(after: .seconds(10))
@@ -106,25 +106,25 @@ extension Deferred {
 ///     .then { page in Deferred.retry(within: deadline.remaining) { save(page).timeout(until: deadline) } }
 /// ```
 public struct Deadline: Sendable, CustomStringConvertible {
-    /// Keeps the time of the deadline.
-    public let dispatcher: any DelayedDispatcher
+    /// Measures the time of the deadline.
+    public let timer: any DelayedDispatcher
     private let due: Duration
 
     /// Creates a deadline `delay` from now.
     ///
     /// - Parameters:
     ///   - delay: How long from now.
-    ///   - dispatcher: Keeps the time; time limits with this deadline expire on its thread.
-    public init(after delay: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global()) {
-        self.dispatcher = dispatcher
-        due = dispatcher.elapsed + delay
+    ///   - timer: Measures the time; time limits with this deadline expire on its thread.
+    public init(after delay: Duration, timer: any DelayedDispatcher = DispatchQueue.global()) {
+        self.timer = timer
+        due = timer.elapsed + delay
     }
 
     /// The time that is left; zero once the deadline has passed.
-    public var remaining: Duration { max(due - dispatcher.elapsed, .zero) }
+    public var remaining: Duration { max(due - timer.elapsed, .zero) }
 
     /// Whether the deadline has passed.
-    public var hasPassed: Bool { dispatcher.elapsed >= due }
+    public var hasPassed: Bool { timer.elapsed >= due }
 
     /// The time that is left, in words: `Deadline in 2.0 seconds`.
     public var description: String {

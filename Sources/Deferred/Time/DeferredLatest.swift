@@ -27,19 +27,19 @@ public final class DeferredLatest: Sendable {
     /// Apart from this object, which the calls do not retain.
     private let latest = SpinLocked(Latest())
     private let pause: Duration
-    private let dispatcher: any DelayedDispatcher
+    private let timer: any DelayedDispatcher
 
     /// Creates an object without calls.
     ///
     /// - Parameters:
     ///   - pause: How long to wait for a further call before a call's body runs. Zero or less: the body runs at once,
     ///     on the calling thread.
-    ///   - dispatcher: Keeps that time; bodies that had to wait run on it.
+    ///   - timer: Measures that time; bodies that had to wait run on it.
     public init(
-        debounce pause: Duration = .zero, on dispatcher: any DelayedDispatcher = DispatchQueue.global()
+        debounce pause: Duration = .zero, timer: any DelayedDispatcher = DispatchQueue.global()
     ) {
         self.pause = pause
-        self.dispatcher = dispatcher
+        self.timer = timer
     }
 
     /// Cancels the call before, runs `body` after the pause unless a further call comes first, and returns the outcome
@@ -72,7 +72,7 @@ public final class DeferredLatest: Sendable {
         result.link.whenSettled { [latest] in
             _ = latest.withLock { $0.number == number ? $0.cancel.take() : nil }
         }
-        startTimer(pause > .zero ? pause : nil, dispatcher)
+        startTimer(pause > .zero ? pause : nil, timer)
         return result
     }
 

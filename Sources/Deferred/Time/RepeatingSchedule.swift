@@ -32,45 +32,45 @@ final class RepeatingSchedule: Sendable {
         mutating func setDue(at now: Duration) { due = max(last, skipsMissed ? passed(at: now) : 0) + 1 }
     }
 
-    private let dispatcher: any DelayedDispatcher
+    private let timer: any DelayedDispatcher
     /// Where the body runs; nil for where the timer expires.
     private let place: (any Dispatcher)?
     private let state: SpinLocked<State>
 
     init(
-        every interval: Duration, _ dispatcher: any DelayedDispatcher, on place: (any Dispatcher)? = nil,
+        every interval: Duration, _ timer: any DelayedDispatcher, on place: (any Dispatcher)? = nil,
         startsNow: Bool = false, skipsMissed: Bool
     ) {
-        self.dispatcher = dispatcher.retainedByWork
+        self.timer = timer.retainedByWork
         self.place = place
         state = SpinLocked(
             State(
-                interval: interval, start: dispatcher.elapsed, last: startsNow ? -1 : 0,
+                interval: interval, start: timer.elapsed, last: startsNow ? -1 : 0,
                 skipsMissed: skipsMissed))
     }
 
     var interval: Duration { state.withLock { $0.interval } }
 
-    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise on the dispatcher, and
-    /// always on `place` if there is one. It receives the number of intervals since the last run, and returns what
+    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise where the timer runs its work,
+    /// and always on `place` if there is one. It receives the number of intervals since the last run, and returns what
     /// follows. If the timer expires too early, or was to expire earlier, the loop continues without a run.
     func next(
         _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<NextStep>
     ) -> Deferred<NextStep> {
         let run: @Sendable () throws -> Deferred<NextStep> = { [self] in
-            guard let count = beginRun(at: dispatcher.elapsed) else { return .resolved(.end) }
+            guard let count = beginRun(at: timer.elapsed) else { return .resolved(.end) }
             return try body(count)
         }
         if state.withLock({ $0.isStopped || $0.last < 0 }) {
             return Deferred<Void>.resolved().then(on: place, run)
         }
         let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)
-        // Attached before the timer is set, so that the body runs on the dispatcher.
+        // Attached before the timer is set, so that the body runs where the timer runs its work.
         let result = wait.thenResult { [self] result throws -> Deferred<NextStep> in
             let (set, dueTime) = state.withLock { ($0.set.take(), $0.dueTime) }
             // Cancelled, for a timer that expires earlier.
             guard let set else { return .resolved(.continue) }
-            // The dispatcher has released the timer, unless this is a cancel.
+            // The timer has released its work, unless this is a cancel.
             if case .failure(let error) = result {
                 if case DeferredError.abandoned = error { return .resolved(.abandoned) }
                 throw error
@@ -79,7 +79,7 @@ final class RepeatingSchedule: Sendable {
             let isDue = dueTime <= set.expires
             return isDue ? Deferred<Void>.resolved().then(on: place, run) : .resolved(.continue)
         }
-        let now = dispatcher.elapsed
+        let now = timer.elapsed
         // In one critical section, so that a change on another thread comes either before it, or finds the timer.
         let delay = state.withLock { state in
             let now = max(now, state.start)
@@ -87,7 +87,7 @@ final class RepeatingSchedule: Sendable {
             state.set = (wait, state.dueTime)
             return state.dueTime - now
         }
-        start(delay, dispatcher)
+        start(delay, timer)
         return result
     }
 
@@ -105,7 +105,7 @@ final class RepeatingSchedule: Sendable {
 
     /// Changes when the next run is due. A timer that would then expire too late is set anew.
     private func change(_ change: (_ state: inout State, _ now: Duration) -> Void) {
-        let now = dispatcher.elapsed
+        let now = timer.elapsed
         let expiresTooLate = state.withLock { state -> Deferred<Void>? in
             change(&state, now)
             guard let set = state.set else { return nil }

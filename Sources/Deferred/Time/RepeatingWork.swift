@@ -9,49 +9,49 @@ public import Dispatch
 /// keepAlive.stop()
 /// ```
 ///
-/// It behaves as the Deferred of `Deferred.repeating(every:on:startsNow:_:)`, which is its ``deferred``; that form is
-/// enough if no run is postponed or stopped. The work continues until it fails, is stopped or is cancelled, whether or
-/// not this object is kept.
+/// It behaves as the Deferred of `Deferred.repeating(every:timer:startsNow:_:)`, which is its ``deferred``; that form
+/// is enough if no run is postponed or stopped. The work continues until it fails, is stopped or is cancelled, whether
+/// or not this object is kept.
 public final class RepeatingWork: DeferredConvertible {
     /// Resolved after ``stop()``; fails with the first failure of a run, or with `CancellationError`.
     public let deferred: Deferred<Void>
     private let schedule: RepeatingSchedule
 
-    /// Runs `body` every `interval`; as `Deferred.repeating(every:on:startsNow:_:)`.
+    /// Runs `body` every `interval`; as `Deferred.repeating(every:timer:startsNow:_:)`.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
-    ///   - dispatcher: Keeps the time, and runs `body`, except for a first run now, which is on this thread.
+    ///   - timer: Measures the time, and runs `body`, except for a first run now, which is on this thread.
     ///   - startsNow: Whether the first run is now or after one interval.
     public convenience init<Ignored: Sendable>(
-        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        every interval: Duration, timer: any DelayedDispatcher = DispatchQueue.global(),
         startsNow: Bool = true, _ body: @escaping @Sendable () throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, dispatcher, nil, startsNow, fileID, line) { _ in try body() }
+        self.init(interval, timer, nil, startsNow, fileID, line) { _ in try body() }
     }
 
     /// Runs `body` every `interval` with the number of intervals since the last run; as
-    /// `Deferred.repeating(every:on:startsNow:withCount:)`.
+    /// `Deferred.repeating(every:timer:startsNow:withCount:)`.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
-    ///   - dispatcher: Keeps the time, and runs `body`, except for a first run now, which is on this thread.
+    ///   - timer: Measures the time, and runs `body`, except for a first run now, which is on this thread.
     ///   - startsNow: Whether the first run is now or after one interval.
     public convenience init<Ignored: Sendable>(
-        every interval: Duration, on dispatcher: any DelayedDispatcher = DispatchQueue.global(),
+        every interval: Duration, timer: any DelayedDispatcher = DispatchQueue.global(),
         startsNow: Bool = true, withCount body: @escaping @Sendable (_ count: Int) throws -> Ignored,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        self.init(interval, dispatcher, nil, startsNow, fileID, line, body)
+        self.init(interval, timer, nil, startsNow, fileID, line, body)
     }
 
-    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form with a dispatcher. A first run
+    /// Runs `body` on the main actor every `interval`; otherwise behaves as the form without `on:`. A first run
     /// now is not before this returns.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
-    ///   - timer: Keeps the time.
+    ///   - timer: Measures the time.
     ///   - startsNow: Whether the first run is now or after one interval.
     public convenience init<Ignored: Sendable>(
         every interval: Duration, on _: MainActor.Type,
@@ -63,11 +63,11 @@ public final class RepeatingWork: DeferredConvertible {
     }
 
     /// Runs `body` on the main actor every `interval` with the number of intervals since the last run; otherwise
-    /// behaves as the form with a dispatcher.
+    /// behaves as the form without `on:`.
     ///
     /// - Parameters:
     ///   - interval: From one run to the next.
-    ///   - timer: Keeps the time.
+    ///   - timer: Measures the time.
     ///   - startsNow: Whether the first run is now or after one interval.
     public convenience init<Ignored: Sendable>(
         every interval: Duration, on _: MainActor.Type,

@@ -1,4 +1,4 @@
-/// How long ``Deferred/retry(attempts:within:delay:on:when:_:fileID:line:)`` waits before a further attempt.
+/// How long ``Deferred/retry(attempts:within:delay:timer:when:_:fileID:line:)`` waits before a further attempt.
 public struct RetryDelay: Sendable {
     private let next: @Sendable (_ attempt: Int, _ error: any Error) -> Duration
     /// Why the arguments it was created with are invalid; nil if they are valid.
@@ -9,7 +9,7 @@ public struct RetryDelay: Sendable {
         self.invalidReason = invalidReason
     }
 
-    /// No delay: the next attempt is made as soon as the dispatcher gets to it.
+    /// No delay: the next attempt is made as soon as the timer gets to it.
     public static let none = RetryDelay { _, _ in .zero }
 
     /// Returns a delay that is the same each time.

@@ -17,7 +17,8 @@ package enum AsyncLoop {
 
     /// Runs such a loop for the Deferred that `resolver` completes, and which is resolved with `result`.
     package static func run<Value>(
-        completing resolver: Resolver<Value>, result: @escaping @Sendable () -> Value, _ step: @escaping Step
+        completing resolver: Deferred<Value>.Resolver, result: @escaping @Sendable () -> Value,
+        _ step: @escaping Step
     ) {
         @Sendable func run() -> Deferred<Value> {
             while true {

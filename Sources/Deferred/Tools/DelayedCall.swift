@@ -13,14 +13,14 @@ final class DelayedCall: Sendable {
 
     private let state = SpinLocked(State.new)
 
-    /// Runs `work` on `dispatcher` when `delay` has passed, unless the timer is stopped before, or `isObsolete` says
-    /// then that it is of no use any more.
+    /// Runs `work` when `delay` has passed, where `timer` runs its work, unless this is stopped before, or `isObsolete`
+    /// says then that it is of no use any more.
     func set(
-        _ delay: Duration, on dispatcher: any DelayedDispatcher,
+        _ delay: Duration, timer: any DelayedDispatcher,
         unless isObsolete: @escaping @Sendable () -> Bool = { false }, _ work: @escaping @Sendable () -> Void
     ) {
         guard case .new = state.withLock({ $0 }) else { return }
-        let scheduled = dispatcher.dispatch(after: delay) { [self] in
+        let scheduled = timer.dispatch(after: delay) { [self] in
             if isObsolete() { stop() } else if expire() { work() }
         }
         let before = state.exchange { if case .new = $0 { .set(scheduled) } else { $0 } }

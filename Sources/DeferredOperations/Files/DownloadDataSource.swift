@@ -4,7 +4,7 @@ public import Foundation
 /// Loads what a URL names, over HTTP, into a file, in constant memory.
 ///
 /// ```swift
-/// DownloadDataSource(url, to: file, options: .init(existing: .replace)).request(on: queue)
+/// DownloadDataSource(url, to: file, download: .init(existing: .replace)).request(on: queue)
 ///     .done { file in print("\(file.byteCount) bytes in \(file.url.path)") }
 /// ```
 ///
@@ -73,30 +73,30 @@ open class DownloadDataSource: TransferDataSource<DownloadDataSource.File>, @unc
     ///         throw DataSourceError.checksumMismatch(url, expected: expected, actual: actual)
     ///     }
     /// }
-    /// DownloadDataSource(url, to: file, options: options).request(on: queue)
+    /// DownloadDataSource(url, to: file, download: options).request(on: queue)
     /// ```
     ///
     /// - Parameters:
     ///   - destination: A file URL, in a folder that exists, unless ``DownloadOptions/createsFolders``.
-    ///   - options: What becomes of an existing file and of a part file, mirrors, checks.
-    ///   - transfer: The options of every transfer: limits, progress, closures that decide.
+    ///   - options: The options of every transfer: limits, progress, closures that decide.
+    ///   - download: What becomes of an existing file and of a part file, mirrors, checks.
     public init(
-        _ request: URLRequest, to destination: URL, options: DownloadOptions = .init(),
-        transfer: TransferOptions = .init(), session: TransferSession = .shared
+        _ request: URLRequest, to destination: URL, options: TransferOptions = .init(),
+        download: DownloadOptions = .init(), session: TransferSession = .shared
     ) {
         self.destination = destination
-        downloadOptions = options
-        super.init(request, options: transfer, session: session)
+        downloadOptions = download
+        super.init(request, options: options, session: session)
     }
 
     /// Creates a download of what a URL names.
     public init(
-        _ url: URL, to destination: URL, options: DownloadOptions = .init(),
-        transfer: TransferOptions = .init(), session: TransferSession = .shared
+        _ url: URL, to destination: URL, options: TransferOptions = .init(),
+        download: DownloadOptions = .init(), session: TransferSession = .shared
     ) {
         self.destination = destination
-        downloadOptions = options
-        super.init(URLRequest(url: url), options: transfer, session: session)
+        downloadOptions = download
+        super.init(URLRequest(url: url), options: options, session: session)
     }
 
     /// Starts the transfer. A subclass that overrides this calls `super`.
@@ -163,7 +163,7 @@ extension DownloadDataSource {
     ///
     /// ```swift
     /// try DownloadDataSource.beginPartFile(for: file, with: request, validator: entityTag)
-    /// DownloadDataSource(request, to: file, options: .init(existing: .replace, resumes: true)).request(on: queue)
+    /// DownloadDataSource(request, to: file, download: .init(existing: .replace, resumes: true)).request(on: queue)
     /// ```
     ///
     /// Copies in constant memory, on the calling thread. If there is a part file already, it stays.

@@ -45,7 +45,8 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
     ///     is the outcome. If the resolver is released without having been completed, the outcome is
     ///     `DeferredError.abandoned`.
     public convenience init(
-        stop: (@Sendable () -> Void)? = nil, _ body: @escaping @Sendable (Resolver<Value>) throws -> Void,
+        stop: (@Sendable () -> Void)? = nil,
+        _ body: @escaping @Sendable (Deferred<Value>.Resolver) throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
         self.init(awaiting: { () throws -> Deferred<Value> in

@@ -21,7 +21,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         var remaining: Remaining = [.start, .decision, .notification]
         var outcome: Result<Value, any Error>?
         /// Settles the Deferred; nil once a thread does so.
-        var resolver: Resolver<Value>?
+        var resolver: Deferred<Value>.Resolver?
         var requestedAt: Duration?
         /// Decides when the operation is added to a queue, until it has finished.
         var manager: DataSourceManager?
@@ -188,7 +188,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     ///
     /// An outcome that was decided before stands: if the thread that decided it has not yet settled the Deferred, this
     /// one does. The other's is then the one late result that the Deferred drops without a report (C2).
-    private func cancelRequest(_ resolver: Resolver<Value>) {
+    private func cancelRequest(_ resolver: Deferred<Value>.Resolver) {
         cancel()
         let undelivered = lifecycle.withLock { $0.remaining.contains(.settling) ? $0.outcome : nil }
         if let undelivered { resolver.complete(with: undelivered) }

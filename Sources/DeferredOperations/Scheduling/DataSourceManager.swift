@@ -73,12 +73,12 @@ public final class DataSourceManager: Sendable {
     /// Takes a value and no closure, with which it would be compiled anew, for 1 kB, at each call.
     func apply(_ change: ScheduledRequests.Change) {
         let (admitted, stopped) = requests.withLock {
-            requests -> ([any ScheduledOperation], [Resolver<Void>]?) in
-            let wasInUse = requests.underWay > 0
+            requests -> ([any ScheduledOperation], [Deferred<Void>.Resolver]?) in
+            let wasInUse = requests.inProgressCount > 0
             requests.apply(change)
             let admitted = requests.admit()
             // Under the lock, so that notifications are in the order of the changes; listeners run elsewhere.
-            if wasInUse != (requests.underWay > 0) { use.note(!wasInUse) }
+            if wasInUse != (requests.inProgressCount > 0) { use.note(!wasInUse) }
             guard requests.isStopped, requests.operations.isEmpty else { return (admitted, nil) }
             defer { requests.stopResolvers = [] }
             return (admitted, requests.stopResolvers)
@@ -103,13 +103,13 @@ public final class DataSourceManager: Sendable {
     }
 
     /// How many are executing.
-    public var underWay: Int { requests.withLock { $0.underWay } }
+    public var inProgressCount: Int { requests.withLock { $0.inProgressCount } }
 
     /// How many wait for the limits or for a dependency.
-    public var waiting: Int { requests.withLock { $0.waiting } }
+    public var waitingCount: Int { requests.withLock { $0.waitingCount } }
 
     /// Whether anything is executing, as the network indicator of a status bar shows it.
-    public var isNetworkInUse: Bool { underWay > 0 }
+    public var isNetworkInUse: Bool { inProgressCount > 0 }
 
     /// A stream of ``isNetworkInUse``: its present value, and each change. Ends when the manager has stopped or is
     /// deallocated.

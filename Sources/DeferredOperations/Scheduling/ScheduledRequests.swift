@@ -20,7 +20,7 @@ final class ScheduledRequest: @unchecked Sendable {
         case dependent
         /// It waits until fewer are executing.
         case waiting
-        case underWay
+        case inProgress
         /// It was cancelled, and is executing beyond the limit, to finish.
         case leaving
     }
@@ -55,12 +55,12 @@ struct ScheduledRequests: ~Copyable {
     private(set) var limit: Int
     private(set) var limitPerHost: Int?
     var isStopped = false
-    var stopResolvers: [Resolver<Void>] = []
-    private(set) var underWay = 0
+    var stopResolvers: [Deferred<Void>.Resolver] = []
+    private(set) var inProgressCount = 0
 
     private var requests: [ObjectIdentifier: ScheduledRequest] = [:]
     private var requestCount = 0
-    private var underWayPerHost: [String: Int] = [:]
+    private var inProgressPerHost: [String: Int] = [:]
     /// The waiting requests by host, those that come first in front; those that no longer wait are skipped.
     private var queues: [String: ArraySlice<ScheduledRequest>] = [:]
 
@@ -71,7 +71,7 @@ struct ScheduledRequests: ~Copyable {
 
     var operations: [Operation] { requests.values.compactMap(\.operation) }
 
-    var waiting: Int { requests.values.count { $0.status == .waiting || $0.status == .dependent } }
+    var waitingCount: Int { requests.values.count { $0.status == .waiting || $0.status == .dependent } }
 
     mutating func add(
         _ operation: any ScheduledOperation, _ priority: Operation.QueuePriority, isReady: Bool
@@ -125,20 +125,21 @@ struct ScheduledRequests: ~Copyable {
     private mutating func remove(_ operation: Operation) {
         guard let request = requests.removeValue(forKey: ObjectIdentifier(operation)) else { return }
         request.operation = nil
-        guard request.status == .underWay else { return }
-        underWay -= 1
-        let left = underWayPerHost[request.host, default: 1] - 1
-        underWayPerHost[request.host] = left == 0 ? nil : left
+        guard request.status == .inProgress else { return }
+        inProgressCount -= 1
+        let left = inProgressPerHost[request.host, default: 1] - 1
+        inProgressPerHost[request.host] = left == 0 ? nil : left
     }
 
     /// Returns the requests that may execute now; none after a stop, because those that wait are about to be
     /// cancelled.
     mutating func admit() -> [any ScheduledOperation] {
         var admitted: [any ScheduledOperation] = []
-        while !isStopped, underWay < limit, let request = takeNext(), let operation = request.operation {
-            request.status = .underWay
-            underWay += 1
-            underWayPerHost[request.host, default: 0] += 1
+        while !isStopped, inProgressCount < limit, let request = takeNext(), let operation = request.operation
+        {
+            request.status = .inProgress
+            inProgressCount += 1
+            inProgressPerHost[request.host, default: 0] += 1
             admitted.append(operation)
         }
         return admitted
@@ -152,7 +153,7 @@ struct ScheduledRequests: ~Copyable {
             while let first = queue.first, !first.mayStart { queue.removeFirst() }
             guard let first = queue.first else { continue }
             queues[host] = queue
-            let hasRoom = host.isEmpty || underWayPerHost[host, default: 0] < limitPerHost ?? .max
+            let hasRoom = host.isEmpty || inProgressPerHost[host, default: 0] < limitPerHost ?? .max
             if hasRoom, next.map(first.precedes) ?? true { next = first }
         }
         if let next { queues[next.host]?.removeFirst() }

@@ -72,7 +72,7 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         /// Nil once they have begun.
         var calls: StreamCalls?
         /// Nil once the head has been completed.
-        var head: Resolver<HTTPURLResponse>?
+        var head: Deferred<HTTPURLResponse>.Resolver?
         /// The outcome of the transfer, while calls are still being made.
         var summary: Summary?
     }

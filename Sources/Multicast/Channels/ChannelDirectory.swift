@@ -6,7 +6,7 @@ internal import Deferred
 /// the same name don't meet, and ``listing`` shows both. ``shared`` is the process's; make another for a
 /// plug-in or a test whose names are to be its own.
 public final class ChannelDirectory: Sendable {
-    /// The directory that `Channel("name")` uses.
+    /// The directory that `BroadcastChannel("name")` uses.
     public static let shared = ChannelDirectory()
 
     struct State {
@@ -29,7 +29,7 @@ public final class ChannelDirectory: Sendable {
     /// Creates a directory without channels.
     public init() {}
 
-    /// Every channel that has a listener, a retained message or a handle (a ``Channel``), sorted by name.
+    /// Every channel that has a listener, a retained message or a handle (a ``BroadcastChannel``), sorted by name.
     public var listing: [ChannelListing] {
         sweep()
         let channels = state.withLock { Array($0.channels.values) }
@@ -108,7 +108,7 @@ final class ChannelStorage: Sendable {
     }
 }
 
-/// A channel and its listeners at one moment, for debugging; see ``Channel/listing`` and
+/// A channel and its listeners at one moment, for debugging; see ``BroadcastChannel/listing`` and
 /// ``ChannelDirectory/listing``.
 public struct ChannelListing: Sendable, CustomStringConvertible {
     /// A listener.

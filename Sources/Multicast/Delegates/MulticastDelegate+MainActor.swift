@@ -39,7 +39,7 @@ extension MulticastDelegate {
 
     /// Returns whether all delegates, asked on the main actor, say yes: the first no decides.
     public func all(
-        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        asking order: MulticastOrder = .sequentially, on _: MainActor.Type,
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
@@ -48,7 +48,7 @@ extension MulticastDelegate {
 
     /// Returns whether all delegates, asked on the main actor, say yes, and waits for the Deferreds that they return.
     public func all<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        asking order: MulticastOrder = .sequentially, on _: MainActor.Type,
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
@@ -57,7 +57,7 @@ extension MulticastDelegate {
 
     /// Returns whether any delegate, asked on the main actor, says yes: the first yes decides.
     public func any(
-        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        asking order: MulticastOrder = .sequentially, on _: MainActor.Type,
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
@@ -66,7 +66,7 @@ extension MulticastDelegate {
 
     /// Returns whether any delegate, asked on the main actor, says yes, and waits for the Deferreds that they return.
     public func any<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        asking order: MulticastOrder = .sequentially, on _: MainActor.Type,
         _ body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
@@ -77,7 +77,7 @@ extension MulticastDelegate {
     /// so far.
     public func reduce<Answer: Sendable>(
         over initial: Answer, on _: MainActor.Type,
-        _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
+        _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> MulticastStep<Answer>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
         onMainActor.reduce(over: initial, assumingIsolated(body), fileID: fileID, line: line)
@@ -85,11 +85,11 @@ extension MulticastDelegate {
 
     /// Asks one delegate after the other, on the main actor, until one ends the question, and waits for the Deferred
     /// that each returns.
-    public func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
+    public func reduceDeferred<Answer: Sendable, Step: DeferredConvertible>(
         over initial: Answer, on _: MainActor.Type,
-        _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Turn,
+        _ body: @escaping @MainActor @Sendable (Answer, Delegate) throws -> Step,
         fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
+    ) -> Deferred<Answer> where Step.Value == MulticastStep<Answer> {
         onMainActor.reduceDeferred(over: initial, assumingIsolated(body), fileID: fileID, line: line)
     }
 
@@ -114,7 +114,7 @@ extension MulticastDelegate {
 extension MulticastDelegate where Delegate: Sendable {
     /// Returns the delegate that, asked on the main actor, said yes first, or nil if none did.
     public func first(
-        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        asking order: MulticastOrder = .sequentially, on _: MainActor.Type,
         where body: @escaping @MainActor @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
@@ -123,7 +123,7 @@ extension MulticastDelegate where Delegate: Sendable {
 
     /// Returns the delegate whose Deferred said yes first, or nil if none did; asks on the main actor.
     public func first<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially, on _: MainActor.Type,
+        asking order: MulticastOrder = .sequentially, on _: MainActor.Type,
         where body: @escaping @MainActor @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {

@@ -1,14 +1,14 @@
 public import Deferred
 
 /// A delegate's answer in ``MulticastDelegate/reduce(over:_:fileID:line:)``.
-public enum MulticastTurn<Result> {
+public enum MulticastStep<Result> {
     /// The result so far; the next delegate is asked.
     case next(Result)
     /// The final result; no other delegate is asked.
     case stop(Result)
 }
 
-extension MulticastTurn: Sendable where Result: Sendable {}
+extension MulticastStep: Sendable where Result: Sendable {}
 
 /// Questions that are put to one delegate after the other, each on its own dispatcher.
 ///
@@ -29,7 +29,7 @@ extension MulticastDelegate {
     /// }
     /// ```
     public func reduce<Answer: Sendable>(
-        over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastTurn<Answer>,
+        over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastStep<Answer>,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Answer> {
         Question.ask(self, initial, CallSite(fileID: fileID, line: line)) { .now(try body($0, $1)) }
@@ -37,10 +37,10 @@ extension MulticastDelegate {
 
     /// Asks one delegate after the other until one ends the question, and waits for the Deferred that each
     /// returns.
-    public func reduceDeferred<Answer: Sendable, Turn: DeferredConvertible>(
-        over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> Turn,
+    public func reduceDeferred<Answer: Sendable, Step: DeferredConvertible>(
+        over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> Step,
         fileID: StaticString = #fileID, line: UInt = #line
-    ) -> Deferred<Answer> where Turn.Value == MulticastTurn<Answer> {
+    ) -> Deferred<Answer> where Step.Value == MulticastStep<Answer> {
         Question.ask(self, initial, CallSite(fileID: fileID, line: line)) {
             .later(try body($0, $1).deferred)
         }

@@ -5,7 +5,7 @@ public import Deferred
 /// ```swift
 /// delegates.all(asking: .concurrently) { $0.mayClose() }.done { if $0 { close() } }
 /// ```
-public enum AskingOrder: Sendable {
+public enum MulticastOrder: Sendable {
     /// One after the other, in the order added: each is asked when the one before it has answered.
     case sequentially
     /// All at the same time, each on its dispatcher.
@@ -25,7 +25,7 @@ extension MulticastDelegate {
     /// delegates.all { $0.mayClose() }.done { if $0 { close() } }    // any no keeps it open
     /// ```
     public func all(
-        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
+        asking order: MulticastOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         decide(by: false, order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
@@ -34,7 +34,7 @@ extension MulticastDelegate {
     /// Returns whether all delegates say yes, and waits for the Deferreds that they return: the first no
     /// decides. True without delegates.
     public func all<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Answer,
+        asking order: MulticastOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         decide(by: false, order, CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
@@ -49,7 +49,7 @@ extension MulticastDelegate {
     /// An answer that throws is the failure, and ends the question. Asked `.concurrently`, that is so unless a yes
     /// arrived before it: no answer is waited for after an error.
     public func any(
-        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
+        asking order: MulticastOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> {
         decide(by: true, order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
@@ -58,7 +58,7 @@ extension MulticastDelegate {
     /// Returns whether any delegate says yes, and waits for the Deferreds that they return: the first yes
     /// decides. False without delegates.
     public func any<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Answer,
+        asking order: MulticastOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Bool> where Answer.Value == Bool {
         decide(by: true, order, CallSite(fileID: fileID, line: line)) { .later(try body($0).deferred) }
@@ -77,7 +77,8 @@ extension MulticastDelegate where Delegate: Sendable {
     /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure.
     /// The result retains the delegate.
     public func first(
-        asking order: AskingOrder = .sequentially, where body: @escaping @Sendable (Delegate) throws -> Bool,
+        asking order: MulticastOrder = .sequentially,
+        where body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> {
         find(order, CallSite(fileID: fileID, line: line)) { .now(try body($0)) }
@@ -87,7 +88,7 @@ extension MulticastDelegate where Delegate: Sendable {
     ///
     /// Asks as ``any(asking:_:fileID:line:)`` does. The result retains the delegate.
     public func first<Answer: DeferredConvertible>(
-        asking order: AskingOrder = .sequentially,
+        asking order: MulticastOrder = .sequentially,
         where body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Delegate?> where Answer.Value == Bool {
@@ -95,7 +96,8 @@ extension MulticastDelegate where Delegate: Sendable {
     }
 
     private func find(
-        _ order: AskingOrder, _ site: CallSite, _ vote: @escaping @Sendable (Delegate) throws -> Reply<Bool>
+        _ order: MulticastOrder, _ site: CallSite,
+        _ vote: @escaping @Sendable (Delegate) throws -> Reply<Bool>
     ) -> Deferred<Delegate?> {
         choose(order, site, or: nil) { _, delegate in
             try vote(delegate).map(at: site) { $0 ? .stop(delegate) : .next(nil) }
@@ -106,7 +108,7 @@ extension MulticastDelegate where Delegate: Sendable {
 extension MulticastDelegate {
     /// Returns `decisive` if a delegate votes so, and the opposite if none does.
     private func decide(
-        by decisive: Bool, _ order: AskingOrder, _ site: CallSite,
+        by decisive: Bool, _ order: MulticastOrder, _ site: CallSite,
         _ vote: @escaping @Sendable (Delegate) throws -> Reply<Bool>
     ) -> Deferred<Bool> {
         choose(order, site, or: !decisive) { _, delegate in
@@ -117,20 +119,20 @@ extension MulticastDelegate {
     /// Asks until a delegate makes a choice and stops the question, and returns a Deferred with the choice, or with
     /// `none` if no delegate makes one.
     private func choose<Choice: Sendable>(
-        _ order: AskingOrder, _ site: CallSite, or none: Choice,
+        _ order: MulticastOrder, _ site: CallSite, or none: Choice,
         _ body: @escaping Question<Delegate, Choice>.Body
     ) -> Deferred<Choice> {
         if order == .sequentially { return Question.ask(self, none, site, body) }
         // The first choice or error is the result. In the list a choice is an error, too, so that the first one ends it
         // and cancels the others.
         let deciding: Question<Delegate, Choice>.Body = { none, delegate in
-            try body(none, delegate).map(at: site) { turn in
-                if case .stop(let choice) = turn { throw Decided(choice: choice) }
-                return turn
+            try body(none, delegate).map(at: site) { step in
+                if case .stop(let choice) = step { throw Decided(choice: choice) }
+                return step
             }
         }
         return Question.each(of: self, none, site, deciding) { answers in
-            let undecided = DeferredList(answers, consumeErrors: true, cancelsRemaining: true)
+            let undecided = DeferredList(answers, consumesErrors: true, cancelsRemaining: true)
                 .values(fileID: site.fileID, line: site.line)
             // `Decided` is for the step below alone: if that is cancelled at the moment when it arrives, nothing
             // handles it.

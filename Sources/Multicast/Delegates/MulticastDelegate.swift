@@ -123,18 +123,18 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// The number of calls that ``notify(_:)`` would make now.
     ///
     /// Delegates that other threads add or remove meanwhile may count or not, as with every snapshot.
-    public var count: Int { snapshot().count }
+    public var count: Int { elements.count }
 
     /// Returns the number of calls that ``notify(_:)`` would make now to delegates that `predicate` accepts.
     ///
     /// `predicate` is called at once, on this thread, whatever dispatcher the delegate was added with: use only
     /// what is safe to use from here, such as the delegate's type (`count { $0 is any AudibleDelegate }`).
     public func count(where predicate: (Delegate) throws -> Bool) rethrows -> Int {
-        try snapshot().count { try predicate($0.delegate) }
+        try elements.count { try predicate($0.delegate) }
     }
 
-    /// Returns the present delegates, in the order added, each with its dispatcher. The array retains them.
-    public func snapshot() -> [(delegate: Delegate, dispatcher: (any Dispatcher)?)] {
+    /// The present delegates, in the order added, each with its dispatcher. The array retains them.
+    public var elements: [(delegate: Delegate, dispatcher: (any Dispatcher)?)] {
         registry.snapshot().compactMap { registration in
             registration.listener.recipient(in: registry).map {
                 (Self.delegate(of: registration.listener, $0), registration.dispatcher)

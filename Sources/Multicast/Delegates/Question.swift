@@ -12,7 +12,7 @@ internal import Deferred
 /// happens after.
 final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     /// Receives the result so far and a delegate, which replies with the result and whether the question goes on.
-    typealias Body = @Sendable (consuming Answer, Delegate) throws -> Reply<MulticastTurn<Answer>>
+    typealias Body = @Sendable (consuming Answer, Delegate) throws -> Reply<MulticastStep<Answer>>
 
     /// The location of the call that asks, for diagnostics.
     private let site: CallSite
@@ -69,7 +69,7 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         return result
     }
 
-    private func ask(completing resolver: Resolver<Answer>) {
+    private func ask(completing resolver: Deferred<Answer>.Resolver) {
         AsyncLoop.run(
             completing: resolver, result: { [self] in answer.take()! },
             { [self] isCancelled in try proceed(isCancelled) })
@@ -103,23 +103,23 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         guard let object = listener.recipient(in: registry) else { return nil }
         let delegate = MulticastDelegate<Delegate>.delegate(of: listener, object)
         switch try body(answer.take()!, delegate) {
-        case .now(let turn): return note(turn) == .end ? .resolved(.end) : nil
+        case .now(let step): return note(step) == .end ? .resolved(.end) : nil
         case .later(let promise):
             let wait = promise.mapResult(
-                { [self] turn -> NextStep in
-                    if case .failure(DeferredError.abandoned) = turn { return .abandoned }
-                    return note(try turn.get())
+                { [self] step -> NextStep in
+                    if case .failure(DeferredError.abandoned) = step { return .abandoned }
+                    return note(try step.get())
                 }, fileID: site.fileID, line: site.line)
             if case .success(.continue) = wait.currentResult { return nil }
             return wait
         }
     }
 
-    private func note(_ turn: MulticastTurn<Answer>) -> NextStep {
-        switch turn {
+    private func note(_ step: MulticastStep<Answer>) -> NextStep {
+        switch step {
         case .next(let result), .stop(let result): answer = result
         }
-        if case .stop = turn { return .end }
+        if case .stop = step { return .end }
         return .continue
     }
 }

@@ -121,9 +121,9 @@ struct AsyncOperationTests {
         } _: {
             let done = Deferred {
                 await Task.yield()
-                let fired = Deferred<Int>()
-                fired.resolve(1)
-                fired.resolve(2)
+                let settled = Deferred<Int>()
+                settled.resolve(1)
+                settled.resolve(2)
             }
             _ = await done.result
         }

@@ -63,8 +63,8 @@ struct WaitDeadlockTests {
         later.put(source.map { $0 })
         source.resolve(1)
         #expect(try successResult(of: later.now!) == 1)
-        let (fired, paused) = (Deferred.resolved(2), Deferred.resolved(3))
-        refuse(in: fired)
+        let (settled, paused) = (Deferred.resolved(2), Deferred.resolved(3))
+        refuse(in: settled)
         paused.pause()
         refuse(in: paused)
         paused.unpause()
@@ -185,7 +185,7 @@ struct WaitDeadlockTests {
         let answers = Self.inside { link in
             let pending = Deferred<Int>()
             defer { withExtendedLifetime(pending) {} }
-            return [pending, link].map { Self.waits(for: $0.timeout(.seconds(1), on: clock)) }
+            return [pending, link].map { Self.waits(for: $0.timeout(.seconds(1), timer: clock)) }
         }
         #expect(answers == [true, true])
     }

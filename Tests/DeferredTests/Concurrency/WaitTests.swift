@@ -88,11 +88,11 @@ struct WaitTests {
         func pass() { while !isOpen.load(ordering: .acquiring) {} }
     }
 
-    @Test("A1: a Deferred that nobody can fire any more ends a wait with .abandoned")
+    @Test("A1: a Deferred that nobody can complete any more ends a wait with .abandoned")
     func abandoned() {
         let (deferred, resolver) = Deferred<Int>.withResolver()
         DispatchQueue.global().async { [resolver] in _ = resolver.isCancelled }
-        var only: Resolver<Int>? = resolver
+        var only: Deferred<Int>.Resolver? = resolver
         DispatchQueue.global().async { [only] in _ = only?.isCancelled }
         only = nil
         _ = consume resolver

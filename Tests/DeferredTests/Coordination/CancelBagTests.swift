@@ -28,7 +28,7 @@ struct CancelBagTests {
         let source = Deferred<LeakTracker.Tracked>()
         #expect(source.store(in: bag) == source)
         source.map { $0 }.cancel()
-        #expect(source.hasFired && bag.count == 0)
+        #expect(source.isSettled && bag.count == 0)
         Deferred<LeakTracker.Tracked>.resolved(tracker.begin()).store(in: bag)
         let later = Deferred<LeakTracker.Tracked>()
         later.map { $0 }.store(in: bag)

@@ -8,7 +8,7 @@ import Testing
 @Suite("C7: a cancel of several reaches those who wait")
 struct CancelOfSeveral {
     let log = SharedLog<String>()
-    let resolvers = SharedLog<Resolver<Int>>()
+    let resolvers = SharedLog<Deferred<Int>.Resolver>()
 
     /// The ways to cancel several Deferreds at once.
     enum Way: CaseIterable, Sendable {
@@ -59,8 +59,8 @@ struct CancelOfSeveral {
         let runs = (0..<36).map { number in semaphore.run { work(number) } }
         way.cancel(runs)
         #expect(log.all == ["0", "1"])
-        #expect(runs.allSatisfy { $0.hasFired })
-        #expect(semaphore.available == 2 && semaphore.waitingCount == 0)
+        #expect(runs.allSatisfy { $0.isSettled })
+        #expect(semaphore.availableCount == 2 && semaphore.waitingCount == 0)
     }
 
     @Test(
@@ -70,7 +70,7 @@ struct CancelOfSeveral {
         let lock = DeferredLock()
         let runs = (0..<36).map { number in
             lock.run { work(number) }.map { $0 }.recover { error in throw error }.timeout(
-                .seconds(9), on: ManualClock())
+                .seconds(9), timer: ManualClock())
         }
         way.cancel(runs.reversed())
         #expect(log.all == ["0"])
@@ -131,7 +131,7 @@ struct CancelOfSeveral {
     func retries(way: Way) throws {
         let (lock, clock) = (DeferredLock(), ManualClock())
         let tries = (0..<9).map { number in
-            Deferred.retry(attempts: 5, delay: .none, on: clock) { lock.run { work(number) } }
+            Deferred.retry(attempts: 5, delay: .none, timer: clock) { lock.run { work(number) } }
         }
         way.cancel(tries)
         clock.advance(by: .seconds(1))
@@ -147,7 +147,7 @@ struct CancelOfSeveral {
         func input(_ number: Int, _ run: @escaping @Sendable () -> Deferred<Int>) throws -> Deferred<Int> {
             switch self {
             case .none: return run()
-            case .steps: return run().map { $0 }.mapError { $0 }.timeout(.seconds(9), on: ManualClock())
+            case .steps: return run().map { $0 }.mapError { $0 }.timeout(.seconds(9), timer: ManualClock())
             case .nested: return DeferredList([Deferred.resolved().then(run)]).values().map { $0[0] }
             case .cache: return DeferredCache<Int, Int>().value(for: number, run)
             case .limitedList: return DeferredList([number], limit: 1) { _ in run() }.values().map { $0[0] }
@@ -177,10 +177,10 @@ struct CancelOfSeveral {
         }
         try successResult(of: decided)
         #expect(log.all == (0..<limit).map { "\($0)" } + ["decided", "100"])
-        #expect(inputs.allSatisfy { $0.hasFired } && semaphore.waitingCount == 0)
+        #expect(inputs.allSatisfy { $0.isSettled } && semaphore.waitingCount == 0)
         try expectNoResult(outsider)
         outsider.cancel()
-        #expect(semaphore.available == limit)
+        #expect(semaphore.availableCount == limit)
     }
 
     @Test(
@@ -241,7 +241,7 @@ struct CancelOfSeveral {
         case 2: DeferredList([results.map { _ in }, list.values().map { _ in }]).results().cancel()
         default: gather(results, Deferred<Int>.never()).cancel()
         }
-        #expect(results.hasFired)
+        #expect(results.isSettled)
         #expect(log.all.count == 8)
     }
 
@@ -250,8 +250,8 @@ struct CancelOfSeveral {
         let cache = DeferredCache<String, Int>()
         let asked = (0..<10).map { _ in cache.value(for: "a") { work(0) } }
         DeferredList(asked).results().cancel()
-        #expect(asked.allSatisfy { $0.hasFired })
-        #expect(log.all == ["0"] && cache.underWayCount == 0)
+        #expect(asked.allSatisfy { $0.isSettled })
+        #expect(log.all == ["0"] && cache.inProgressCount == 0)
     }
 
     @Test(
@@ -268,14 +268,14 @@ struct CancelOfSeveral {
         let cached = (0..<5).map { value($0, caches[...]) }
         DeferredList([first] + cached + [semaphore.run { work(8) }]).values().cancel()
         #expect(log.all == ["9"])
-        #expect(semaphore.available == 1 && cached.allSatisfy { $0.hasFired })
-        #expect(caches.allSatisfy { $0.underWayCount == 0 })
+        #expect(semaphore.availableCount == 1 && cached.allSatisfy { $0.isSettled })
+        #expect(caches.allSatisfy { $0.inProgressCount == 0 })
     }
 
     @Test("C7: calls of which the latest is cancelled with the others start nothing")
     func latest() throws {
         let clock = ManualClock()
-        let latest = DeferredLatest(debounce: .seconds(1), on: clock)
+        let latest = DeferredLatest(debounce: .seconds(1), timer: clock)
         let calls = (0..<5).map { number in latest.run { work(number) } }
         DeferredList(calls).results().cancel()
         clock.advance(by: .seconds(2))

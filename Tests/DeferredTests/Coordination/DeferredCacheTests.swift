@@ -27,13 +27,13 @@ struct DeferredCacheTests {
         let asked = (0..<3).map { _ in cache.value(for: "a") { server.request() } }
         let other = cache.value(for: "b") { server.request() }
         #expect(server.requests.count == 2)
-        #expect(cache.underWayCount == 2)
+        #expect(cache.inProgressCount == 2)
         server.requests[0].resolve(1)
         #expect(try asked.map { try successResult(of: $0) } == [1, 1, 1])
         try expectNoResult(other)
         server.requests[1].resolve(2)
         #expect(try successResult(of: other) == 2)
-        #expect(cache.underWayCount == 0 && cache.keptCount == 0)
+        #expect(cache.inProgressCount == 0 && cache.keptCount == 0)
     }
 
     @Test("callers are notified in the order in which they asked, and each may ask again at once")
@@ -67,7 +67,7 @@ struct DeferredCacheTests {
         second.cancel()
         #expect(try failureResult(of: server.requests[0]) is CancellationError)
         #expect(try failureResult(of: second) is CancellationError)
-        #expect(cache.underWayCount == 0)
+        #expect(cache.inProgressCount == 0)
     }
 
     @Test("a call after the last one has cancelled makes a new request, also from inside the canceller")
@@ -102,12 +102,12 @@ struct DeferredCacheTests {
         outer.resolve()
         #expect(try failureResult(of: first) is CancellationError)
         #expect(try failureResult(of: server.requests[0]) is CancellationError)
-        #expect(cache.underWayCount == 0)
+        #expect(cache.inProgressCount == 0)
     }
 
     @Test("Q7: the value of a request that was forgotten is never kept, and a later one is")
     func forgottenIsNotKept() throws {
-        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), on: clock), Server())
+        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), timer: clock), Server())
         let stale = cache.value(for: "a") { server.request() }
         cache.forget("a")
         let fresh = cache.value(for: "a") { server.request() }
@@ -126,7 +126,7 @@ struct DeferredCacheTests {
 
     @Test("a failure is passed to all who shared the request and is not kept, thrown or returned")
     func failure() throws {
-        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), on: clock), Server())
+        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(9), timer: clock), Server())
         let (first, second) = (
             cache.value(for: "a") { server.request() }, cache.value(for: "a") { server.request() }
         )
@@ -140,7 +140,7 @@ struct DeferredCacheTests {
 
     @Test("a value is kept for the time given, then requested anew")
     func keeps() throws {
-        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock), Server())
+        let (cache, server) = (DeferredCache<String, Int>(keepingFor: .seconds(10), timer: clock), Server())
         let first = cache.value(for: "a") { server.request() }
         server.requests[0].resolve(1)
         clock.advance(by: .seconds(9))
@@ -157,12 +157,12 @@ struct DeferredCacheTests {
 
     @Test("C1: the result of a canceller when the last caller cancels is not kept")
     func cancellerAnswers() throws {
-        let cache = DeferredCache<String, Int>(keepingFor: .seconds(10), on: clock)
+        let cache = DeferredCache<String, Int>(keepingFor: .seconds(10), timer: clock)
         let request = Deferred<Int>(canceller: { $0.resolve(7) })
         let only = cache.value(for: "a") { request }
         only.cancel()
         #expect(try failureResult(of: only) is CancellationError)
-        #expect(cache.keptCount == 0 && cache.underWayCount == 0)
+        #expect(cache.keptCount == 0 && cache.inProgressCount == 0)
     }
 
     @Test("F4, C5: all who share are notified before their callbacks run: a cancel there is too late")
@@ -207,12 +207,12 @@ struct DeferredCacheTests {
         "L5: a request that comes to wait for its own key fails with .cycle, and the key is free again",
         arguments: 1...3)
     func ring(count: Int) throws {
-        let cache = DeferredCache<Int, Int>(keepingFor: .seconds(10), on: clock)
+        let cache = DeferredCache<Int, Int>(keepingFor: .seconds(10), timer: clock)
         let gates = (0..<count).map { _ in Deferred<Void>() }
         let asked = [askInRing(cache, gates, 0), askInRing(cache, gates, 0)]
         for gate in gates { gate.resolve() }
         for asker in asked { #expect(try failureResult(of: asker) as? DeferredError == .cycle) }
-        #expect(cache.underWayCount == 0 && cache.keptCount == 0)
+        #expect(cache.inProgressCount == 0 && cache.keptCount == 0)
         #expect(try successResult(of: cache.value(for: 0) { .resolved(5) }) == 5)
     }
 
@@ -233,7 +233,7 @@ struct DeferredCacheTests {
         for asker in asked.withLock({ $0 }) + [first] {
             #expect(try failureResult(of: asker) as? DeferredError == .cycle)
         }
-        #expect(cache.underWayCount == 0)
+        #expect(cache.inProgressCount == 0)
     }
 
     @Test("L5: an errback inside the request may break the cycle, and its result is the value")
@@ -245,7 +245,7 @@ struct DeferredCacheTests {
         }
         gate.resolve()
         #expect(try successResult(of: asked) == 7)
-        #expect(cache.underWayCount == 0)
+        #expect(cache.inProgressCount == 0)
     }
 
     @Test("U1: a failure is reported once if no caller handles it, and not if all have cancelled")
@@ -271,7 +271,7 @@ struct DeferredCacheTests {
         do {
             let object = SharedLog<String>()
             watched = object
-            let cache = DeferredCache<String, SharedLog<String>>(keepingFor: .seconds(10), on: clock)
+            let cache = DeferredCache<String, SharedLog<String>>(keepingFor: .seconds(10), timer: clock)
             watchedCache = cache
             try successResult(of: cache.value(for: "a") { .resolved(object) })
         }
@@ -294,7 +294,7 @@ struct DeferredCacheTests {
             return isMapped ? own.map { $0 + 1 } : own
         }
         #expect(try failureResult(of: value) as? DeferredError == .cycle)
-        #expect(cache.underWayCount == 0)
+        #expect(cache.inProgressCount == 0)
         #expect(try successResult(of: cache.value(for: "k") { .resolved(2) }) == 2)
     }
 
@@ -314,7 +314,7 @@ struct DeferredCacheTests {
 
     @Test("a key's == and hash may use the cache: they run under no lock", .timeLimit(.minutes(5)))
     func keysThatUseTheCache() throws {
-        let cache = DeferredCache<Key, Int>(keepingFor: .seconds(10), on: clock)
+        let cache = DeferredCache<Key, Int>(keepingFor: .seconds(10), timer: clock)
         let use: @Sendable () -> Void = { [weak cache] in _ = cache?.keptCount }
         let keys = ["a", "b", "a"].map { Key(name: $0, use: use) }
         let values = keys.enumerated().map { index, key in cache.value(for: key) { .resolved(index) } }

@@ -20,7 +20,7 @@ final class DeferredFilesystemLockTests {
     deinit { try? FileManager.default.removeItem(at: folder) }
 
     private func lock() -> DeferredFilesystemLock {
-        DeferredFilesystemLock(path: path, lookingEvery: .seconds(1), on: clock)
+        DeferredFilesystemLock(path: path, lookingEvery: .seconds(1), timer: clock)
     }
 
     private var text: String? { text(path) }
@@ -121,7 +121,7 @@ final class DeferredFilesystemLockTests {
     @Test("what cannot be a lock is refused at once, and left as it is")
     func unusable() throws {
         func refusal(_ path: String) throws -> String {
-            let refused = DeferredFilesystemLock(path: path, on: clock).acquire()
+            let refused = DeferredFilesystemLock(path: path, timer: clock).acquire()
             return "\(try failureResult(of: refused, as: DeferredFilesystemLock.Failure.self))"
         }
         let missing = folder.appendingPathComponent("no/lock").path
@@ -226,9 +226,9 @@ final class DeferredFilesystemLockTests {
 
     @Test("a relative path is resolved when the lock is created")
     func relativePath() {
-        let lock = DeferredFilesystemLock(path: "some.lock", on: clock)
+        let lock = DeferredFilesystemLock(path: "some.lock", timer: clock)
         #expect(lock.path == FileManager.default.currentDirectoryPath + "/some.lock")
-        #expect(DeferredFilesystemLock(path: path, on: clock).path == path)
+        #expect(DeferredFilesystemLock(path: path, timer: clock).path == path)
     }
 
     @Test("a symbolic link at the path is refused, and nothing is created or written where it leads")

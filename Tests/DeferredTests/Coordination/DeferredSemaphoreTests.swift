@@ -20,7 +20,7 @@ struct DeferredSemaphoreTests {
             }
         }
         #expect(log.all == ["0", "1"])
-        #expect(semaphore.available == 0)
+        #expect(semaphore.availableCount == 0)
         #expect(semaphore.waitingCount == 3)
         works[1].resolve(10)
         #expect(log.all == ["0", "1", "2"])
@@ -30,7 +30,7 @@ struct DeferredSemaphoreTests {
         #expect(log.all == ["0", "1", "2", "3", "4"])
         works[3].resolve(0)
         works[4].resolve(0)
-        #expect(semaphore.available == 2)
+        #expect(semaphore.availableCount == 2)
         for run in runs { try successResult(of: run) }
     }
 
@@ -98,14 +98,14 @@ struct DeferredSemaphoreTests {
         let permit = try successResult(of: semaphore.acquire())
         permit.release()
         permit.release()
-        #expect(semaphore.available == 2)
+        #expect(semaphore.availableCount == 2)
         do {
             let held = semaphore.tryAcquire()
             #expect(held != nil)
-            #expect(semaphore.available == 1)
+            #expect(semaphore.availableCount == 1)
             _ = held
         }
-        #expect(semaphore.available == 2)
+        #expect(semaphore.availableCount == 2)
     }
 
     @Test("Q1: tryAcquire does not overtake those who wait, where a permit is free and is yet to be granted")
@@ -207,7 +207,7 @@ struct DeferredSemaphoreTests {
         }
         let (now, most, total) = inside.withLock { $0 }
         #expect(now == 0 && most <= 3 && total == 4000)
-        #expect(semaphore.available == 3 && semaphore.waitingCount == 0)
+        #expect(semaphore.availableCount == 3 && semaphore.waitingCount == 0)
     }
 
     @Test("a limit below 1 is refused by name at every use")
@@ -218,7 +218,7 @@ struct DeferredSemaphoreTests {
             try failureResult(of: refused) as? DeferredError
                 == .invalidArgument("a semaphore's limit must be 1 or more, is 0"))
         #expect(semaphore.tryAcquire() == nil)
-        #expect(DeferredSemaphore(-3).available == 0)
+        #expect(DeferredSemaphore(-3).availableCount == 0)
         #expect(log.all.isEmpty)
     }
 

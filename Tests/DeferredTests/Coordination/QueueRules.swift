@@ -29,7 +29,7 @@ struct QueueRules {
         var lost: Deferred? = queue.storage.delivery(#fileID, #line)
         try queue.put(1)
         let waiting = queue.get()
-        #expect(lost?.hasFired == true)
+        #expect(lost?.isSettled == true)
         lost = nil
         #expect(try successResult(of: waiting) == 1)
     }
@@ -121,7 +121,7 @@ struct QueueRules {
             let waiting = queue!.get()
             let worker = queue!.run { _ in }
             queue = nil
-            #expect(unused?.hasFired == true)
+            #expect(unused?.isSettled == true)
             unused = nil
             for error in [try failureResult(of: waiting), try failureResult(of: worker)] {
                 #expect(error as? DeferredError == .abandoned)
@@ -148,13 +148,13 @@ struct QueueRules {
     func send() throws {
         let queue = DeferredQueue<Int>(size: 2)
         let sent = (0..<5).map { queue.send($0) }
-        #expect(sent.map(\.hasFired) == [true, true, false, false, false])
+        #expect(sent.map(\.isSettled) == [true, true, false, false, false])
         #expect(queue.sendingCount == 3)
         #expect(throws: DeferredError.queueOverflow(size: 2)) { try queue.put(9) }
         #expect(queue.tryGet() == 0)
-        #expect(sent.map(\.hasFired) == [true, true, true, false, false])
+        #expect(sent.map(\.isSettled) == [true, true, true, false, false])
         #expect(try successResult(of: queue.get()) == 1)
-        #expect(sent.map(\.hasFired) == [true, true, true, true, false])
+        #expect(sent.map(\.isSettled) == [true, true, true, true, false])
         #expect((0..<3).map { _ in queue.tryGet() } == [2, 3, 4])
         for sent in sent { try successResult(of: sent) }
         #expect(queue.tryGet() == nil)
@@ -166,7 +166,7 @@ struct QueueRules {
         let sent = [queue.send(1), queue.send(2)]
         #expect(throws: DeferredError.queueOverflow(size: 0)) { try queue.put(3) }
         #expect(queue.tryGet() == 1)
-        #expect(sent.map(\.hasFired) == [true, false])
+        #expect(sent.map(\.isSettled) == [true, false])
         #expect(try successResult(of: queue.get()) == 2)
         let waiting = queue.get()
         try successResult(of: queue.send(4))

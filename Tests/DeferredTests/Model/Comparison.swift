@@ -119,8 +119,8 @@ extension ModelEvent {
 
 extension ModelReport {
     fileprivate func allows(_ report: ModelReport) -> Bool {
-        if case .alreadyFired(let made, Comparison.anySite?, let again) = self,
-            case .alreadyFired(let otherMade, _, let otherAgain) = report
+        if case .alreadySettled(let made, Comparison.anySite?, let again) = self,
+            case .alreadySettled(let otherMade, _, let otherAgain) = report
         {
             return made == otherMade && again == otherAgain
         }

@@ -7,7 +7,7 @@ import TestSupport
 /// Sound as `@unchecked Sendable`, as all in this file: a program runs on one thread.
 final class EngineMachine: Machine, @unchecked Sendable {
     typealias Handle = any Position
-    typealias Trigger = Resolver<Datum>
+    typealias Trigger = Deferred<Datum>.Resolver
 
     var pass: () -> Void = {}
     private let dispatcher = QueueingDispatcher()
@@ -42,7 +42,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
         }
     }
 
-    func fire(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool {
+    func complete(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool {
         let deferred = handle.plain
         return switch outcome {
         case .value(let value): deferred.resolve(value, line: UInt(site))
@@ -50,7 +50,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
         }
     }
 
-    func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
+    func complete(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
         resolver.complete(with: outcome.result, line: UInt(site))
     }
 
@@ -60,7 +60,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
         handle.plain.follow(other.plain, line: UInt(site))
     }
 
-    func follow(_ resolver: Trigger, _ other: Handle) { other.plain.chain(to: resolver) }
+    func follow(_ resolver: Trigger, _ other: Handle) { resolver.follow(other.plain) }
 
     func isPlain(_ handle: Handle) -> Bool { handle.isPlain }
 
@@ -87,7 +87,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
     func shielded(_ id: Int, _ handle: Handle) -> Handle { handle.shielded(UInt(id)) }
 
     func timeout(_ id: Int, _ handle: Handle) -> Handle {
-        position(handle.plain.timeout(.seconds(1), on: clock, line: UInt(id)))
+        position(handle.plain.timeout(.seconds(1), timer: clock, line: UInt(id)))
     }
 
     func expire() { clock.advance(by: .seconds(1)) }
@@ -99,7 +99,7 @@ final class EngineMachine: Machine, @unchecked Sendable {
 
     func list(_ id: Int, _ inputs: [Handle], _ rule: ListRule, _ options: ListOptions) -> Handle {
         let list = DeferredList(
-            inputs.map(\.plain), consumeErrors: options.consumeErrors,
+            inputs.map(\.plain), consumesErrors: options.consumesErrors,
             cancelsRemaining: options.cancelsRemaining)
         switch rule {
         case .results:
@@ -359,9 +359,9 @@ extension ModelReport {
         switch diagnostic {
         case .unhandledFailure(let error, let made):
             self = .unhandled(Fault(error), made: made.line)
-        case .alreadyFired(let made, let first, let again):
-            self = .alreadyFired(made: made.line, first: first?.line, again: again.line)
-        case .notFireable(let made, let at): self = .notFireable(made: made.line, at: at.line)
+        case .alreadySettled(let made, let first, let again):
+            self = .alreadySettled(made: made.line, first: first?.line, again: again.line)
+        case .notCompletable(let made, let at): self = .notCompletable(made: made.line, at: at.line)
         case .unbalancedUnpause(let made, let at): self = .unbalanced(made: made.line, at: at.line)
         }
     }

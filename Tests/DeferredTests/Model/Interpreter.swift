@@ -106,8 +106,8 @@ final class Interpreter<M: Machine> {
         case .settled(let id, let outcome):
             handles[id] = machine.settled(id, outcome)
 
-        case .fire(let id, let target, let completer, let outcome):
-            fire(id, target, completer, outcome)
+        case .complete(let id, let target, let completer, let outcome):
+            complete(id, target, completer, outcome)
 
         case .attach(let id, let target, let callback, let keep):
             attach(id, target, callback, keep)
@@ -181,13 +181,13 @@ final class Interpreter<M: Machine> {
         withExtendedLifetime(handle) { body(handle) }
     }
 
-    private func fire(_ id: Int, _ target: Int, _ completer: Completer, _ outcome: ModelOutcome) {
+    private func complete(_ id: Int, _ target: Int, _ completer: Completer, _ outcome: ModelOutcome) {
         switch completer {
         case .handle:
             with(target) { handle in
                 guard machine.isPlain(handle) else { return }
-                let fired = machine.fire(handle, outcome, at: id)
-                log(.fired(id, fired))
+                let isFirst = machine.complete(handle, outcome, at: id)
+                log(.completed(id, isFirst))
             }
         case .resolver:
             guard let resolver = resolvers[target] else { return }
@@ -195,8 +195,8 @@ final class Interpreter<M: Machine> {
             withExtendedLifetime(resolver) {
                 log(.isCancelled(id, machine.isCancelled(resolver)))
                 machine.pass()
-                let fired = machine.fire(resolver, outcome, at: id)
-                log(.fired(id, fired))
+                let isFirst = machine.complete(resolver, outcome, at: id)
+                log(.completed(id, isFirst))
             }
         }
     }
@@ -216,10 +216,10 @@ final class Interpreter<M: Machine> {
     private func runCanceller(_ id: Int, _ canceller: Canceller, _ resolver: M.Trigger) {
         log(.canceller(id))
         perform(canceller.actions)
-        if let outcome = canceller.fires {
+        if let outcome = canceller.completes {
             machine.pass()
-            let fired = machine.fire(resolver, outcome, at: id)
-            log(.fired(id, fired))
+            let isFirst = machine.complete(resolver, outcome, at: id)
+            log(.completed(id, isFirst))
         }
         if let number = canceller.keeps { resolvers[number] = resolver }
     }

@@ -12,8 +12,8 @@ protocol Machine: AnyObject {
     func sourceWithResolver(_ id: Int, canceller: ((Trigger) -> Void)?) -> (Handle, Trigger)
     func settled(_ id: Int, _ outcome: ModelOutcome) -> Handle
 
-    func fire(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool
-    func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool
+    func complete(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool
+    func complete(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool
     func isCancelled(_ resolver: Trigger) -> Bool
     func follow(_ handle: Handle, _ other: Handle, at site: Int)
     func follow(_ resolver: Trigger, _ other: Handle)

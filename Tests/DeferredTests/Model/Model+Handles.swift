@@ -3,25 +3,25 @@ extension Model {
     final class Handle {
         let node: Node
         let isPlain: Bool
-        private let canFire: Bool
+        private let canComplete: Bool
         private let model: Model
 
-        init(_ model: Model, _ node: Node, canFire: Bool = false, isPlain: Bool = true) {
+        init(_ model: Model, _ node: Node, canComplete: Bool = false, isPlain: Bool = true) {
             self.model = model
             self.node = node
-            self.canFire = canFire
+            self.canComplete = canComplete
             self.isPlain = isPlain
             node.handles += 1
-            if canFire { node.completers += 1 }
+            if canComplete { node.completers += 1 }
         }
 
         deinit {
             node.handles -= 1
-            if canFire { node.completers -= 1 }
+            if canComplete { node.completers -= 1 }
             model.handleWasReleased(node)
         }
 
-        var isFireable: Bool { canFire }
+        var isCompletable: Bool { canComplete }
     }
 
     final class Trigger {
@@ -74,8 +74,8 @@ extension Model {
     func source(_ id: Int, canceller: ((Trigger) -> Void)?) -> Handle {
         let node = make(id, .source)
         node.canceller = canceller
-        node.isFiredByHandles = true
-        return Handle(self, node, canFire: true)
+        node.isCompletedByHandles = true
+        return Handle(self, node, canComplete: true)
     }
 
     func sourceWithResolver(_ id: Int, canceller: ((Trigger) -> Void)?) -> (Handle, Trigger) {
@@ -92,16 +92,16 @@ extension Model {
 
     func isPlain(_ handle: Handle) -> Bool { handle.isPlain }
 
-    func fire(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool {
-        guard handle.isFireable else {
-            reports.append(.notFireable(made: handle.node.made, at: site))
+    func complete(_ handle: Handle, _ outcome: ModelOutcome, at site: Int) -> Bool {
+        guard handle.isCompletable else {
+            reports.append(.notCompletable(made: handle.node.made, at: site))
             return false
         }
-        return fire(handle.node, outcome, site, first: site, isOwn: false)
+        return complete(handle.node, outcome, site, first: site, isOwn: false)
     }
 
-    func fire(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
-        using(resolver) { fireNow(resolver, outcome, at: site) }
+    func complete(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
+        using(resolver) { completeNow(resolver, outcome, at: site) }
     }
 
     /// Calls `body` as a call in progress does, which may retain a paused Deferred (P1).
@@ -113,31 +113,31 @@ extension Model {
         return body()
     }
 
-    private func fireNow(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
+    private func completeNow(_ resolver: Trigger, _ outcome: ModelOutcome, at site: Int) -> Bool {
         let first = resolver.counts ? site : Comparison.anySite
         // Completed by this thread, it is settled next. Another completion comes too late, and a cancel does.
         guard resolver.node.isSource else {
-            return fire(resolver.node, outcome, site, first: first, isOwn: false)
+            return complete(resolver.node, outcome, site, first: first, isOwn: false)
         }
         resolver.node.isTaken = true
         pass()
         resolver.node.isTaken = false
-        return fire(resolver.node, outcome, site, first: first, isOwn: !resolver.counts)
+        return complete(resolver.node, outcome, site, first: first, isOwn: !resolver.counts)
     }
 
     /// - Parameter isOwn: Whether this comes through the resolver of the canceller.
-    private func fire(
+    private func complete(
         _ node: Node, _ outcome: ModelOutcome, _ site: Int, first: Int, isOwn: Bool
     ) -> Bool {
         guard node.outcome == nil, !node.isTaken else {
             if node.dropsLateResult {
                 node.dropsLateResult = false
             } else {
-                reports.append(.alreadyFired(made: node.made, first: node.firedFirst, again: site))
+                reports.append(.alreadySettled(made: node.made, first: node.settledFirst, again: site))
             }
             return false
         }
-        node.firedFirst = first
+        node.settledFirst = first
         let isAnswer = node.isInCanceller && (isOwn || node.activeThread == currentThread())
         inDrainLoop { complete(node, outcome, isAnswer: isAnswer, in: $0) }
         return true
@@ -146,8 +146,8 @@ extension Model {
     func isCancelled(_ resolver: Trigger) -> Bool { using(resolver) { resolver.node.isCancelled } }
 
     func follow(_ handle: Handle, _ other: Handle, at site: Int) {
-        guard handle.isFireable else {
-            reports.append(.notFireable(made: handle.node.made, at: site))
+        guard handle.isCompletable else {
+            reports.append(.notCompletable(made: handle.node.made, at: site))
             return
         }
         follow(handle.node, other.node)

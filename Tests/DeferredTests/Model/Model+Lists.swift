@@ -75,7 +75,7 @@ extension Model {
     ) -> Bool {
         guard list.node.outcome == nil, !list.isDecided else {
             // What a list with a limit started, and nothing completes any more, is its own.
-            return list.options.consumeErrors || list.body != nil && outcome == .failure(.abandoned)
+            return list.options.consumesErrors || list.body != nil && outcome == .failure(.abandoned)
         }
         list.outcomes[index] = outcome
         list.free += 1

@@ -51,7 +51,7 @@ final class Model: Machine {
         var handles = 0
         /// The number of handles and resolvers that could complete it.
         var completers = 0
-        var firedFirst: Int?
+        var settledFirst: Int?
         var canceller: ((Trigger) -> Void)?
         var isCancelled = false
         var isInCanceller = false
@@ -100,7 +100,7 @@ final class Model: Machine {
         /// Its resolvers, including a canceller's own.
         var resolvers = 0
         /// Whether its handles may complete it.
-        var isFiredByHandles = false
+        var isCompletedByHandles = false
         /// The nodes that cannot finish before this one.
         var scopes: [Scope] = []
 

@@ -9,7 +9,7 @@ struct ModelProgram: Sendable {
 indirect enum ModelAction: Sendable {
     case source(id: Int, SourceKind, Canceller?)
     case settled(id: Int, ModelOutcome)
-    case fire(id: Int, Int, through: Completer, ModelOutcome)
+    case complete(id: Int, Int, through: Completer, ModelOutcome)
     case attach(id: Int, to: Int, Callback, keep: Bool)
     case shielded(id: Int, Int)
     case timeout(id: Int, Int)
@@ -46,14 +46,14 @@ enum Completer { case handle, resolver }
 enum ListRule: CaseIterable { case results, values, first, gather }
 
 struct ListOptions {
-    var consumeErrors = false
+    var consumesErrors = false
     var cancelsRemaining = false
 }
 
 /// The actions of a canceller, and the outcome with which it completes its Resolver.
 struct Canceller {
     var actions: [ModelAction] = []
-    var fires: ModelOutcome?
+    var completes: ModelOutcome?
     /// The number under which it keeps that Resolver; nil if it does not.
     var keeps: Int?
 }
@@ -119,7 +119,7 @@ enum ModelEvent: Hashable {
     case ran(Int, ModelOutcome)
     case finalizer(Int, ModelOutcome)
     case canceller(Int)
-    case fired(Int, Bool)
+    case completed(Int, Bool)
     case isCancelled(Int, Bool)
     case looked(Int, ModelOutcome?)
     case awaited(Int, ModelOutcome)
@@ -137,8 +137,8 @@ enum Waited: Hashable {
 
 enum ModelReport: Hashable {
     case unhandled(Fault, made: Int)
-    case alreadyFired(made: Int, first: Int?, again: Int)
-    case notFireable(made: Int, at: Int)
+    case alreadySettled(made: Int, first: Int?, again: Int)
+    case notCompletable(made: Int, at: Int)
     case unbalanced(made: Int, at: Int)
 }
 

@@ -56,7 +56,7 @@ struct ProgramGenerator {
         var canceller: Canceller?
         if chance(50) {
             canceller = Canceller(actions: chance(20) ? [action(depth: 2)] : [])
-            if chance(50) { canceller?.fires = outcome() }
+            if chance(50) { canceller?.completes = outcome() }
             if chance(20) {
                 canceller?.keeps = newID()
                 resolvers.append(nextID - 1)
@@ -78,7 +78,7 @@ struct ProgramGenerator {
             all.append(id)
             return .settled(id: id, outcome())
         case ..<24:
-            return fire()
+            return complete()
         case ..<50:
             return attach(depth: depth)
         case ..<54:
@@ -89,7 +89,7 @@ struct ProgramGenerator {
         case ..<60:
             return finalizer(depth: depth)
         case ..<64:
-            let (target, completer) = fireTarget()
+            let (target, completer) = completionTarget()
             return .follow(id: newID(), target, through: completer, any())
         case ..<70:
             return list()
@@ -139,14 +139,14 @@ struct ProgramGenerator {
         return (0..<(1 + below(count))).map { _ in action(depth: depth + 1) }
     }
 
-    private mutating func fireTarget() -> (Int, Completer) {
+    private mutating func completionTarget() -> (Int, Completer) {
         if !resolvers.isEmpty && chance(40) { return (pick(resolvers), .resolver) }
         return (pick(sources), .handle)
     }
 
-    private mutating func fire() -> ModelAction {
-        let (target, completer) = fireTarget()
-        return .fire(id: newID(), target, through: completer, outcome())
+    private mutating func complete() -> ModelAction {
+        let (target, completer) = completionTarget()
+        return .complete(id: newID(), target, through: completer, outcome())
     }
 
     private mutating func attach(depth: Int) -> ModelAction {
@@ -193,7 +193,7 @@ struct ProgramGenerator {
 
     private mutating func list() -> ModelAction {
         let rule = ListRule.allCases[below(ListRule.allCases.count)]
-        let options = ListOptions(consumeErrors: chance(40), cancelsRemaining: chance(40))
+        let options = ListOptions(consumesErrors: chance(40), cancelsRemaining: chance(40))
         let inputs = inputs()
         let id = newID()
         all.append(id)

@@ -42,7 +42,7 @@ extension ModelAction {
         case .attach(let id, let target, let callback, let keep):
             return callback.simpler.map { .attach(id: id, to: target, $0, keep: keep) }
         case .list(let id, let inputs, let rule, let options, let keep):
-            let isPlain = !options.consumeErrors && !options.cancelsRemaining
+            let isPlain = !options.consumesErrors && !options.cancelsRemaining
             return (isPlain ? [] : [.list(id: id, inputs, rule, ListOptions(), keep: keep)])
                 + inputs.indices.map { index in
                     let others = Array(inputs[..<index] + inputs[(index + 1)...])

@@ -38,7 +38,7 @@ enum Recorded {
             case .waits: "waits for \(action.other ?? 0)"
             case .follows: "follows \(action.other ?? 0)"
             case .bypassed: "bypassed by \(action.other ?? 0)"
-            case .fired: words(action.outcome)
+            case .settled: words(action.outcome)
             default: action.kind.description
             }
         return "\(event.deferred) \(text)"
@@ -57,7 +57,7 @@ enum Recorded {
     static func check(_ events: [DeferredRecording.Event], _ comment: Comment? = nil) {
         var time = Duration.zero
         var open: [Int: [Int]] = [:]
-        var fired: Set<Int> = []
+        var settled: Set<Int> = []
         var places: [Int: DeferredDiagnostic.Location] = [:]
         for event in events {
             #expect(event.time > time, comment)
@@ -69,8 +69,8 @@ enum Recorded {
             case .ended:
                 let begun = open[event.thread]?.popLast()
                 #expect(begun == event.deferred, comment)
-            case .fired:
-                let isFirst = fired.insert(event.deferred).inserted
+            case .settled:
+                let isFirst = settled.insert(event.deferred).inserted
                 #expect(isFirst, comment)
             default: break
             }

@@ -42,12 +42,12 @@ struct RecordingBoundsTests {
         #expect(recordings.value[0].chromeTrace().contains("unfinished"))
     }
 
-    @Test("Recording: what it meets when that has fired is shown so")
+    @Test("Recording: what it meets when that was settled is shown so")
     func metLate() throws {
         let before = Deferred.resolved(1)
         let recording = DeferredDiagnostics.startRecording(madeIn: [#fileID])
         before.done { _ in }
-        #expect(recording.mermaidGraph().contains("had fired"))
+        #expect(recording.mermaidGraph().contains("was settled"))
         _ = try Recorded.check(trace: recording.chromeTrace())
     }
 
@@ -111,7 +111,7 @@ struct RecordingBoundsTests {
         second.stop()
         #expect(
             first.events().map(Recorded.words) == [
-                "1 made by Deferred()", "1 fire begins", "1 value", "1 ends",
+                "1 made by Deferred()", "1 complete begins", "1 value", "1 ends",
             ])
         let own = second.events().filter { $0.made.fileID == #fileID }
         #expect(own.contains { $0.action.kind == .attached })

@@ -21,7 +21,7 @@ struct RecordingPicturesTests {
         let recording = Recorded.recording(by: clock)
         let dispatcher = ManualDispatcher()
         let source = Deferred<Int>()
-        let nested = source.then { _ in Deferred.after(.milliseconds(250), on: clock, value: 1) }
+        let nested = source.then { _ in Deferred.after(.milliseconds(250), timer: clock, value: 1) }
         let failed = nested.map { _ -> Int in throw Rules.Boom(1) }
         let list = DeferredList([nested, failed]).results()
         let dispatched = failed.recover(on: dispatcher) { _ in 0 }
@@ -88,8 +88,8 @@ struct RecordingPicturesTests {
         let file = "RecordingPicturesTests.swift"
         #expect(
             names("X") == [
-                "fire Deferred() \(file):\(first)", "then \(file):\(first + 1)",
-                "fire after \(file):\(first + 1)", "map \(file):\(first + 2)",
+                "complete Deferred() \(file):\(first)", "then \(file):\(first + 1)",
+                "complete after \(file):\(first + 1)", "map \(file):\(first + 2)",
             ])
         // From the source's completion to its callback, and from that of the delay to the next.
         #expect(names("s").count == 2 && names("f").count == 2)

@@ -22,7 +22,7 @@ struct RecordingTests {
             "a chain's callbacks are noted in their order, and those that are passed by are not",
             """
             1 made by Deferred(); 2 map of 1; 3 recover of 2; 4 map of 3; 5 fail of 4; \
-            1 fire begins; 1 value; 2 callback begins; 2 ends; 2 value; 3 value; \
+            1 complete begins; 1 value; 2 callback begins; 2 ends; 2 value; 3 value; \
             4 callback begins; 4 ends; 4 failure Boom(id: 1); 5 callback begins; 5 ends; \
             5 value; 1 ends
             """
@@ -45,7 +45,7 @@ struct RecordingTests {
             "a callback that returns a Deferred waits for it",
             """
             1 made by Deferred(); 2 made by resolved; 2 value; 3 then of 2; 3 callback begins; \
-            3 ends; 3 waits for 1; 1 fire begins; 1 value; 3 value; 1 ends
+            3 ends; 3 waits for 1; 1 complete begins; 1 value; 3 value; 1 ends
             """
         ) {
             let inner = Deferred<Int>()
@@ -57,9 +57,9 @@ struct RecordingTests {
             "a step without a handle is bypassed by its consumer",
             """
             1 made by Deferred(); 2 made by Deferred(); 3 made by Deferred(); 4 then of 1; \
-            1 fire begins; 1 value; 4 callback begins; 5 then of 2; 4 ends; 4 waits for 5; \
-            1 ends; 2 fire begins; 2 value; 5 callback begins; 5 ends; 5 waits for 3; \
-            5 bypassed by 4; 2 ends; 3 fire begins; 3 value; 4 value; 3 ends
+            1 complete begins; 1 value; 4 callback begins; 5 then of 2; 4 ends; 4 waits for 5; \
+            1 ends; 2 complete begins; 2 value; 5 callback begins; 5 ends; 5 waits for 3; \
+            5 bypassed by 4; 2 ends; 3 complete begins; 3 value; 4 value; 3 ends
             """
         ) {
             let (first, second, third) = (Deferred<Int>(), Deferred<Int>(), Deferred<Int>())
@@ -94,7 +94,7 @@ struct RecordingTests {
         Program(
             "pauses are recorded, and the suspended callbacks run within the unpause",
             """
-            1 made by Deferred(); 2 done of 1; 1 paused; 1 fire begins; 1 value; 1 ends; \
+            1 made by Deferred(); 2 done of 1; 1 paused; 1 complete begins; 1 value; 1 ends; \
             1 unpause begins; 1 unpaused; 2 callback begins; 2 ends; 2 value; 1 ends
             """
         ) {
@@ -108,7 +108,7 @@ struct RecordingTests {
             "a list is attached to its inputs, and is one Deferred",
             """
             1 made by Deferred(); 2 made by Deferred(); 3 made by list; 3 list of 1; \
-            3 list of 2; 1 fire begins; 1 value; 1 ends; 2 fire begins; 2 value; 3 value; 2 ends
+            3 list of 2; 1 complete begins; 1 value; 1 ends; 2 complete begins; 2 value; 3 value; 2 ends
             """
         ) {
             let (a, b) = (Deferred<Int>(), Deferred<Int>())
@@ -120,7 +120,7 @@ struct RecordingTests {
         Program(
             "a Deferred that follows another says which",
             """
-            1 made by Deferred(); 2 made by Deferred(); 2 follows 1; 1 fire begins; 1 value; \
+            1 made by Deferred(); 2 made by Deferred(); 2 follows 1; 1 complete begins; 1 value; \
             2 value; 1 ends
             """
         ) {
@@ -132,7 +132,7 @@ struct RecordingTests {
         Program(
             "a finalizer is noted when it runs",
             """
-            1 made by Deferred(); 1 fire begins; 1 value; 1 finally begins; 1 ends; 1 ends
+            1 made by Deferred(); 1 complete begins; 1 value; 1 finally begins; 1 ends; 1 ends
             """
         ) {
             let source = Deferred<Int>()
@@ -148,7 +148,7 @@ struct RecordingTests {
         #expect(events.map(Recorded.words).joined(separator: "; ") == program.words)
     }
 
-    @Test("Recording: an event says where and how its Deferred was made, and where it was fired")
+    @Test("Recording: an event says where and how its Deferred was made, and where it was completed")
     func places() {
         let events = Recorded.events {
             let source = Deferred<Int>()
@@ -161,10 +161,10 @@ struct RecordingTests {
         #expect(events[0].origin == .source && events[1].origin == .done)
         let place = DeferredDiagnostic.Location(line: UInt(line + 2))
         let action = events[2].action
-        #expect(action.kind == .began && action.activity == .firing(at: place))
+        #expect(action.kind == .began && action.activity == .completing(at: place))
         #expect(action.activity?.place == place)
         #expect(action.queue != nil && action.other == nil && events[1].action.other == 1)
-        #expect(events.contains { $0.action.kind == .fired && $0.action.outcome == .value })
+        #expect(events.contains { $0.action.kind == .settled && $0.action.outcome == .value })
     }
 
     @Test("Recording: a callback with a dispatcher is submitted, and runs where and when that runs it")
@@ -179,7 +179,8 @@ struct RecordingTests {
         Recorded.check(events)
         #expect(
             events.map(Recorded.words) == [
-                "1 made by Deferred()", "2 done of 1", "1 fire begins", "1 value", "2 to ManualDispatcher",
+                "1 made by Deferred()", "2 done of 1", "1 complete begins", "1 value",
+                "2 to ManualDispatcher",
                 "1 ends", "2 callback begins", "2 ends", "2 value",
             ])
         #expect(Set(events.prefix(6).map(\.thread)).count == 1)
@@ -248,8 +249,8 @@ struct RecordingTests {
         let clock = ManualClock()
         let events = try await DeferredDiagnostics.withRecording(madeIn: [#fileID]) { recording in
             _ = try await Deferred { () async throws -> Int in 1 }.value
-            let late = Deferred.after(.seconds(1), on: clock, value: 1).shielded().timeout(
-                .seconds(2), on: clock)
+            let late = Deferred.after(.seconds(1), timer: clock, value: 1).shielded().timeout(
+                .seconds(2), timer: clock)
             clock.advance(by: .seconds(1))
             #expect(late.currentResult != nil)
             return recording.events()

@@ -39,7 +39,7 @@ extension Rules {
 
         @Test("A1: a Resolver keeps it pending after its handle is released; the handle alone does not")
         func resolverKeeps() {
-            var resolver: Resolver<Int>?
+            var resolver: Deferred<Int>.Resolver?
             let deferred: Deferred<Int>
             (deferred, resolver) = Deferred<Int>.withResolver()
             var copy = resolver
@@ -52,7 +52,7 @@ extension Rules {
 
         @Test("A1: a canceller's resolver can complete it only while the canceller runs")
         func cancellerRuns() {
-            let kept = Box<Resolver<Int>?>(nil)
+            let kept = Box<Deferred<Int>.Resolver?>(nil)
             let deferred = Deferred<Int>(canceller: { kept.value = $0 })
             deferred.cancel()
             #expect(kept.value?.resolve(1) == false)
@@ -105,7 +105,7 @@ extension Rules {
                 [outcome(results), outcome(gathered), outcome(dispatched)] == ["abandoned", "abandoned", "5"])
         }
 
-        @Test("A1: a callback that captures its own fireable handle keeps it alive, until it fires")
+        @Test("A1: a callback that captures its own completable handle keeps it alive, until it is settled")
         func ownHandleCaptured() {
             let kept = Box<Deferred<Int>?>(nil)
             let position: Deferred<Int>

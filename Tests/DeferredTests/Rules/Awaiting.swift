@@ -64,17 +64,17 @@ extension Rules {
 
         @Test("P1: an await of a paused Deferred, pending or settled, is resumed when it is unpaused")
         func pausedAwait() async throws {
-            for isFired in [true, false] {
+            for isSettled in [true, false] {
                 let log = Log()
                 let source = Deferred<Int>()
                 source.pause()
-                if isFired { source.resolve(1) }
+                if isSettled { source.resolve(1) }
                 let task = begin {
                     let value = try await source.value
                     log("awaited")
                     return value
                 }
-                if !isFired { source.resolve(1) }
+                if !isSettled { source.resolve(1) }
                 source.done { _ in log("callback") }
                 #expect(log.all.isEmpty)
                 source.unpause()
@@ -83,7 +83,7 @@ extension Rules {
             }
         }
 
-        @Test("A1: a Task that awaits what nothing can fire any more gets .abandoned")
+        @Test("A1: a Task that awaits what nothing can complete any more gets .abandoned")
         func abandonedAwait() async {
             let task: Task<Int, any Error>
             do {

@@ -77,7 +77,7 @@ extension Rules {
         }
 
         @Test("C3: a list observer remains a consumer of its input after the list is settled")
-        func watchAfterListFired() {
+        func watchAfterListSettled() {
             let (input, other) = (Deferred<Int>(), Deferred<Int>())
             let list = DeferredList([input, other]).first()
             other.resolve(1)

@@ -8,9 +8,9 @@ extension Rules {
     @Suite("Rules C1, C2: cancelling a source") struct CancellingSources {
         @Test("C1: cancelling a pending source runs its canceller once, on the cancelling thread")
         func runsCanceller() {
-            let (log, kept) = (Log(), Box<Resolver<Int>?>(nil))
+            let (log, kept) = (Log(), Box<Deferred<Int>.Resolver?>(nil))
             let caller = Box<Thread?>(nil)
-            let canceller: @Sendable (Resolver<Int>) -> Void = { _ in
+            let canceller: @Sendable (Deferred<Int>.Resolver) -> Void = { _ in
                 log("canceller")
                 #expect(Thread.current === caller.value)
             }
@@ -33,7 +33,7 @@ extension Rules {
             arguments: [true, false])
         func lateResult(isRejected: Bool) {
             var deferred: Deferred<Int>?
-            let resolver: Resolver<Int>
+            let resolver: Deferred<Int>.Resolver
             (deferred, resolver) = Deferred<Int>.withResolver()
             deferred!.cancel()
             #expect(outcome(deferred!) == "cancelled")
@@ -54,15 +54,15 @@ extension Rules {
             #expect(!resolver.isCancelled)
             last.cancel()
             #expect(seen.value == true && resolver.isCancelled)
-            let (fired, firedResolver) = Deferred<Int>.withResolver()
-            firedResolver.resolve(1)
-            fired.cancel()
-            #expect(!firedResolver.isCancelled)
+            let (settled, settledResolver) = Deferred<Int>.withResolver()
+            settledResolver.resolve(1)
+            settled.cancel()
+            #expect(!settledResolver.isCancelled)
         }
 
         @Test("C2: late results count together, whichever Resolver, handle or finalizer they come through")
         func severalKinds() {
-            let kept = Box<Resolver<Int>?>(nil)
+            let kept = Box<Deferred<Int>.Resolver?>(nil)
             let (deferred, resolver) = Deferred<Int>.withResolver(canceller: { kept.value = $0 })
             deferred.finally { _ in kept.value!.resolve(1) }
             #expect(reports { deferred.cancel() }.isEmpty)
@@ -79,7 +79,7 @@ extension Rules {
         @Test("A2: a Resolver that a canceller kept does not retain the settled Deferred")
         func keptResolver() {
             let tracker = LeakTracker()
-            let kept = Box<Resolver<LeakTracker.Tracked>?>(nil)
+            let kept = Box<Deferred<LeakTracker.Tracked>.Resolver?>(nil)
             do {
                 let deferred = Deferred<LeakTracker.Tracked>(canceller: {
                     kept.value = $0
@@ -95,7 +95,7 @@ extension Rules {
             "C1, C5: on another thread, too, the canceller's own Resolver decides; another producer only came first",
             arguments: [true, false])
         func completedOnAnotherThread(byCanceller: Bool) {
-            let (queue, producer) = (ManualDispatcher(), Box<Resolver<Int>?>(nil))
+            let (queue, producer) = (ManualDispatcher(), Box<Deferred<Int>.Resolver?>(nil))
             let (source, resolver) = Deferred<Int>.withResolver(canceller: { own in
                 onThread { #expect((byCanceller ? own : producer.value!).resolve(7)) }
             })

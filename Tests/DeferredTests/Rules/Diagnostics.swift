@@ -10,8 +10,9 @@ extension Rules {
             let there = DeferredDiagnostic.Location(fileID: "Module/Other.swift", line: 3)
             let all: [DeferredDiagnostic] = [
                 .unhandledFailure(Boom(1), made: here),
-                .alreadyFired(made: here, firedFirst: there, again: there),
-                .alreadyFired(made: here, firedFirst: nil, again: there), .notFireable(made: here, at: there),
+                .alreadySettled(made: here, settledFirst: there, again: there),
+                .alreadySettled(made: here, settledFirst: nil, again: there),
+                .notCompletable(made: here, at: there),
                 .unbalancedUnpause(made: here, at: there),
             ]
             for diagnostic in all {
@@ -71,8 +72,8 @@ extension Rules {
         func handlerCalledOften() async {
             await #expect(processExitsWith: .success) {
                 DeferredDiagnostics.setHandler { _ in }
-                let fired = Deferred.resolved(1)
-                onThread(stackSize: 512 * 1024) { for _ in 0..<20_000 { fired.resolve(2) } }
+                let settled = Deferred.resolved(1)
+                onThread(stackSize: 512 * 1024) { for _ in 0..<20_000 { settled.resolve(2) } }
             }
         }
 
@@ -130,9 +131,9 @@ extension Rules {
                 last.debugDescription.split(separator: "\n") == [
                     "Deferred<Int>: waits (map, \(place(5))",
                     "← waits for 4 of a list of 5 (list, \(place(4))",
-                    "  0: waits to be fired (Deferred(), \(place(0))",
+                    "  0: waits to be completed (Deferred(), \(place(0))",
                     "  1: waits for a nested Deferred (then, \(place(1))",
-                    "  ← waits to be fired (Deferred(), \(place(0))",
+                    "  ← waits to be completed (Deferred(), \(place(0))",
                     "  3: its callback waits on its dispatcher, ManualDispatcher (map, \(place(3))",
                     "  4: the same as above (then, \(place(1))",
                 ])

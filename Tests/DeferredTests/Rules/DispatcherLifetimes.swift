@@ -42,8 +42,8 @@ extension Rules {
                 .map(on: queue!) { [life = tracker.begin()] value in life.returning(value) }
                 .map(on: queue!) { $0 + 1 }
                 .finally(on: queue!) { [life = tracker.begin()] _ in life.use() }
-            let late = Deferred.after(.seconds(1), on: clock!, value: 1).map(on: clock!) { $0 }
-            let limited = Deferred.resolved(1).map(on: clock!) { $0 }.timeout(.seconds(1), on: clock!)
+            let late = Deferred.after(.seconds(1), timer: clock!, value: 1).map(on: clock!) { $0 }
+            let limited = Deferred.resolved(1).map(on: clock!) { $0 }.timeout(.seconds(1), timer: clock!)
             #expect(queue!.count == 1)
             (queue, clock) = (nil, nil)
             #expect(knownQueue == nil && knownClock == nil)

@@ -156,11 +156,12 @@ extension Rules {
             #expect(log.all == all + all + all + all)
         }
 
-        @Test("Z3: added to a fired Deferred it runs at once: idle, while its callbacks run, or while paused")
-        func addedToFired() {
+        @Test(
+            "Z3: added to a settled Deferred it runs at once: idle, while its callbacks run, or while paused")
+        func addedToSettled() {
             let log = Log()
-            let fired = Deferred.resolved(1)
-            fired.finally { log("idle \(outcome($0))") }
+            let settled = Deferred.resolved(1)
+            settled.finally { log("idle \(outcome($0))") }
             #expect(log.all == ["idle 1"])
 
             let source = Deferred<Int>()

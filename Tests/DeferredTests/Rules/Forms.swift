@@ -125,7 +125,7 @@ extension Rules {
                     let link = form.attach(source, body)
                     if isAttachedFirst { source.complete(with: input) }
                     if nests && form.sees(input) {
-                        #expect(!link.hasFired)
+                        #expect(!link.isSettled)
                         inner.complete(with: end)
                     }
                     #expect(Rules.outcome(await link.result) == form.outcome(of: input, endingWith: end))

@@ -153,7 +153,7 @@ extension Rules {
             func values() -> Deferred<[Int]> {
                 let second = Deferred<Int>(canceller: { _ in log("cancels") })
                 second.finally { log(outcome($0)) }
-                return DeferredList(0..<3, limit: 2, consumeErrors: true, cancelsRemaining: true) {
+                return DeferredList(0..<3, limit: 2, consumesErrors: true, cancelsRemaining: true) {
                     $0 == 0 ? first : second
                 }
                 .values()

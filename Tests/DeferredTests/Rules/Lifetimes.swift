@@ -47,11 +47,6 @@ extension Rules {
                 resolver.follow(source)
                 return deferred.map { life.returning($0) }
             },
-            Operator("chain(to:)") { source, life in
-                let (deferred, resolver) = Deferred<Int>.withResolver(canceller: { _ in life.use() })
-                source.chain(to: resolver)
-                return deferred
-            },
             Operator("a nested wait") { source, life in
                 Deferred.resolved(0).then { _ in life.returning(source) }.map { life.returning($0) }
             },
@@ -127,7 +122,7 @@ extension Rules {
         func cancellerCycle(isCancelled: Bool) {
             let tracker = LeakTracker()
             do {
-                let holder = Box<Resolver<Int>?>(nil)
+                let holder = Box<Deferred<Int>.Resolver?>(nil)
                 let (deferred, resolver) = Deferred<Int>.withResolver(canceller: {
                     [life = tracker.begin()] _ in
                     life.use()
@@ -157,7 +152,7 @@ extension Rules {
         }
 
         @Test("A2: a settled list keeps no outcomes and handles but its own, though inputs are pending")
-        func firedList() {
+        func settledList() {
             let tracker = LeakTracker()
             let (one, two) = (Deferred<LeakTracker.Tracked>(), Deferred<LeakTracker.Tracked>())
             do {

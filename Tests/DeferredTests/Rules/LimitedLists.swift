@@ -61,7 +61,7 @@ extension Rules {
         }
 
         @Test("D5: inputs that are settled when they are made take no stack")
-        func firedInputs() {
+        func settledInputs() {
             let values = DeferredList(0..<10_000, limit: 3) { Deferred.resolved($0) }.values()
             #expect(outcome(values.map { $0.count }) == "10000")
         }

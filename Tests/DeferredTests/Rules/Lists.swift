@@ -8,7 +8,7 @@ extension Rules {
         func empty() {
             let none: [Deferred<Int>] = []
             for list in [
-                DeferredList(none), DeferredList(none, consumeErrors: true, cancelsRemaining: true),
+                DeferredList(none), DeferredList(none, consumesErrors: true, cancelsRemaining: true),
                 DeferredList([Int](), limit: 1) { _ in Deferred<Int>() },
             ] {
                 #expect(outcome(list.results().map { $0.count }) == "0")
@@ -34,13 +34,13 @@ extension Rules {
         }
 
         @Test(
-            "D3: errors before the list is settled belong to it; later ones to U1, unless consumeErrors",
+            "D3: errors before the list is settled belong to it; later ones to U1, unless consumesErrors",
             arguments: [false, true])
         func lateErrors(consumes: Bool) {
             let attached: [([Deferred<Int>]) -> Void] = [
-                { DeferredList($0, consumeErrors: consumes).first().done { _ in } },
-                { DeferredList($0, consumeErrors: consumes).values().fail { _ in } },
-                { gather($0[0], $0[2], consumeErrors: consumes).fail { _ in } },
+                { DeferredList($0, consumesErrors: consumes).first().done { _ in } },
+                { DeferredList($0, consumesErrors: consumes).values().fail { _ in } },
+                { gather($0[0], $0[2], consumesErrors: consumes).fail { _ in } },
             ]
             for attach in attached {
                 for isHandled in [false, true] {
@@ -118,16 +118,16 @@ extension Rules {
             }
         }
 
-        @Test("D2: with wrapErrors, errors have the index of their input; values and cancels are unchanged")
+        @Test("D2: with wrapsErrors, errors have the index of their input; values and cancels are unchanged")
         func wrapped() async throws {
             let inputs = [Deferred.resolved(1), .rejected(Boom(7)), .rejected(CancellationError())]
-            let limited = DeferredList(inputs, limit: 2, wrapErrors: true) { $0 }
-            for list in [DeferredList(inputs, wrapErrors: true), limited] {
+            let limited = DeferredList(inputs, limit: 2, wrapsErrors: true) { $0 }
+            for list in [DeferredList(inputs, wrapsErrors: true), limited] {
                 let error = try failureResult(of: list.values(), as: DeferredInputFailure.self)
                 #expect(error.index == 1 && error.error as? Boom == Boom(7))
                 #expect("\(error)".hasPrefix("input 1: Boom"))
             }
-            let list = DeferredList(inputs, wrapErrors: true)
+            let list = DeferredList(inputs, wrapsErrors: true)
             let results = try successResult(of: list.results())
             #expect(outcome(results[0]) == "1" && outcome(results[2]) == "cancelled")
             for await (index, result) in list.completed where index == 1 {

@@ -14,7 +14,7 @@ extension Rules {
         func recursion(form: Int) {
             SmallStack.run { check in
                 let tracker = LeakTracker()
-                let next = Box<Resolver<LeakTracker.Tracked>?>(nil)
+                let next = Box<Deferred<LeakTracker.Tracked>.Resolver?>(nil)
                 let positions = Box<[Position]>([])
                 @Sendable func step() -> Deferred<LeakTracker.Tracked> { Deferred { next.value = $0 } }
                 @Sendable func loop(_ remaining: Int) -> Deferred<Int> {

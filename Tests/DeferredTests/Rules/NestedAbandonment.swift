@@ -76,7 +76,7 @@ extension Rules {
                 }
             }
             source = nil
-            #expect(consumers.allSatisfy { $0.hasFired })
+            #expect(consumers.allSatisfy { $0.isSettled })
         }
     }
 

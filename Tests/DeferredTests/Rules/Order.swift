@@ -7,7 +7,7 @@ import Testing
 extension Rules {
     @Suite("Rules F3, F4, F5: the order of callbacks") struct Order {
         @Test("F3: attaching to a settled Deferred runs the callback before the call returns, on its thread")
-        func attachesToFired() {
+        func attachesToSettled() {
             let log = Log()
             let deferred = Deferred<Int>()
             deferred.resolve(1)

@@ -76,32 +76,32 @@ extension Rules {
         @Test(
             "P1: when the last handle that could unpause it is released, it counts as unpaused",
             arguments: [true, false])
-        func lastHandleGoes(isFiredBefore: Bool) {
+        func lastHandleGoes(isCompletedBefore: Bool) {
             let (log, source) = (Log(), Deferred<Int>())
             var paused: Deferred<Int>? = source.map { $0 }
             paused!.pause()
             paused!.done { log("callback \($0)") }.done { log("downstream") }
             paused!.finally { _ in log("finalizer") }
-            if isFiredBefore { source.resolve(1) } else { paused = nil }
+            if isCompletedBefore { source.resolve(1) } else { paused = nil }
             #expect(log.all.isEmpty)
-            if isFiredBefore { paused = nil } else { source.resolve(1) }
+            if isCompletedBefore { paused = nil } else { source.resolve(1) }
             #expect(log.all == ["callback 1", "downstream", "finalizer"])
         }
 
         @Test(
             "P1: a paused source without handles counts as unpaused; its Resolver could not unpause it",
             arguments: [true, false])
-        func lastHandleOfSourceGoes(isFiredBefore: Bool) {
+        func lastHandleOfSourceGoes(isCompletedBefore: Bool) {
             let log = Log()
             var deferred: Deferred<Int>?
-            let resolver: Resolver<Int>
+            let resolver: Deferred<Int>.Resolver
             (deferred, resolver) = Deferred<Int>.withResolver()
             deferred!.pause()
             deferred!.done { log("\($0)") }
-            if isFiredBefore { resolver.resolve(1) }
+            if isCompletedBefore { resolver.resolve(1) }
             #expect(log.all.isEmpty)
             deferred = nil
-            if !isFiredBefore { resolver.resolve(1) }
+            if !isCompletedBefore { resolver.resolve(1) }
             #expect(log.all == ["1"])
             keep(resolver)
         }

@@ -53,9 +53,9 @@ enum Rules {
     static func words(_ diagnostic: DeferredDiagnostic) -> String {
         switch diagnostic {
         case .unhandledFailure(let error, let made): "\(name(of: error)) of \(made.line)"
-        case .alreadyFired(let made, let first, let again):
-            "\(made.line) fired at \(first.map { "\($0.line)" } ?? "?"), again at \(again.line)"
-        case .notFireable(let made, let at): "\(made.line) not fireable at \(at.line)"
+        case .alreadySettled(let made, let first, let again):
+            "\(made.line) completed at \(first.map { "\($0.line)" } ?? "?"), again at \(again.line)"
+        case .notCompletable(let made, let at): "\(made.line) not completable at \(at.line)"
         case .unbalancedUnpause(let made, let at): "\(made.line) not paused at \(at.line)"
         }
     }

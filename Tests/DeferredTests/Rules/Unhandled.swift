@@ -228,7 +228,7 @@ extension Rules {
             Use("the end of a chain") {
                 $0.map { $0 }.always { _ in }.mapError { _ in Boom(2) }.done { _ in }.cancel()
             },
-            Use("values of a list") { DeferredList([$0], wrapErrors: true).values().cancel() },
+            Use("values of a list") { DeferredList([$0], wrapsErrors: true).values().cancel() },
             Use("results of a list") { DeferredList([$0, $0]).results().cancel() },
             Use("gather") { gather($0, $0).cancel() },
             Use("the rest of a list") { source in
@@ -272,7 +272,7 @@ extension Rules {
             },
             Use("a timeout") { source in
                 let clock = ManualClock()
-                _ = source.timeout(.seconds(1), on: clock)
+                _ = source.timeout(.seconds(1), timer: clock)
                 clock.advance(by: .seconds(1))
             },
             // What receives it where the source itself was cancelled.
@@ -310,7 +310,7 @@ extension Rules {
         @Test("U1: an outcome that a cancelled source takes from elsewhere is not reported, either")
         func cancelledSource() {
             let found = unhandled {
-                let resolver = Box<Resolver<Int>?>(nil)
+                let resolver = Box<Deferred<Int>.Resolver?>(nil)
                 let (deferred, other) = Deferred<Int>.withResolver(canceller: { _ in
                     onThreads(1) { _ in resolver.value!.reject(Boom(1)) }
                 })
@@ -321,7 +321,7 @@ extension Rules {
                 let (follower, source) = (Deferred<Int>(), Self.failedByCanceller())
                 follower.follow(source)
                 follower.cancel()
-                #expect(follower.hasFired)
+                #expect(follower.isSettled)
                 keep(source)
             }
             #expect(found.isEmpty)

@@ -8,9 +8,9 @@ struct AfterTests {
     let clock = ManualClock()
 
     @Test("is resolved when the delay has passed and not before, inside advance")
-    func fires() throws {
-        let later = Deferred.after(.seconds(2), on: clock, value: "x")
-        let done = Deferred.after(.seconds(2), on: clock)
+    func resolves() throws {
+        let later = Deferred.after(.seconds(2), timer: clock, value: "x")
+        let done = Deferred.after(.seconds(2), timer: clock)
         clock.advance(by: .seconds(1))
         try expectNoResult(later)
         clock.advance(by: .seconds(1))
@@ -21,10 +21,10 @@ struct AfterTests {
     @Test(
         "with a callback it is deferLater: the callback runs after the delay, and may return, throw or wait")
     func body() throws {
-        let value = Deferred.after(.seconds(1), on: clock).map { 5 }
-        let thrown: Deferred<Int> = Deferred.after(.seconds(1), on: clock).map { throw TestError() }
+        let value = Deferred.after(.seconds(1), timer: clock).map { 5 }
+        let thrown: Deferred<Int> = Deferred.after(.seconds(1), timer: clock).map { throw TestError() }
         let inner = Deferred<Int>()
-        let nested = Deferred.after(.seconds(1), on: clock).then { inner }
+        let nested = Deferred.after(.seconds(1), timer: clock).then { inner }
         try expectNoResult(value)
         clock.advance(by: .seconds(1))
         #expect(try successResult(of: value) == 5)
@@ -39,7 +39,7 @@ struct AfterTests {
         var object: SharedLog<String>? = SharedLog<String>()
         weak var watched: SharedLog<String>?
         watched = object
-        let later = Deferred.after(.seconds(1), on: clock, value: object)
+        let later = Deferred.after(.seconds(1), timer: clock, value: object)
         object = nil
         later.cancel()
         #expect(try failureResult(of: later) is CancellationError)
@@ -49,10 +49,10 @@ struct AfterTests {
 
     @Test("delays and time limits of zero or less are as soon as possible, but not before the call returns")
     func noDelay() throws {
-        let now = Deferred.after(.zero, on: clock, value: 1)
-        let past = Deferred.after(.seconds(-5), on: clock, value: 2)
-        let limited = Deferred<Int>.never().timeout(.seconds(-5), on: clock)
-        let idle = IdleTimer(after: .seconds(-5), on: clock)
+        let now = Deferred.after(.zero, timer: clock, value: 1)
+        let past = Deferred.after(.seconds(-5), timer: clock, value: 2)
+        let limited = Deferred<Int>.never().timeout(.seconds(-5), timer: clock)
+        let idle = IdleTimer(after: .seconds(-5), timer: clock)
         for pending in [now, past, limited] { try expectNoResult(pending) }
         try expectNoResult(idle.deferred)
         clock.advance()
@@ -65,6 +65,6 @@ struct AfterTests {
     @Test("works on real dispatch queues")
     func onQueue() async throws {
         #expect(try await Deferred.after(.microseconds(10), value: 1).value == 1)
-        #expect(try await Deferred.after(.zero, on: .global()).map { 2 }.value == 2)
+        #expect(try await Deferred.after(.zero, timer: .global()).map { 2 }.value == 2)
     }
 }

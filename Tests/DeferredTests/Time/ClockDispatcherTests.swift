@@ -9,7 +9,7 @@ struct ClockDispatcherTests {
 
     @Test("delayed work runs when the clock's sleep ends")
     func delays() async throws {
-        let later = Deferred.after(.seconds(2), on: .clock(clock), value: 1)
+        let later = Deferred.after(.seconds(2), timer: .clock(clock), value: 1)
         try await clock.whenScheduled().value
         #expect(clock.description == "ManualClock at 0.0 seconds, 1 scheduled: in 2.0 seconds")
         clock.advance(by: .seconds(2))
@@ -28,7 +28,7 @@ struct ClockDispatcherTests {
         do {
             let object = SharedLog<String>()
             watched = object
-            later = Deferred.after(.seconds(2), on: .clock(clock), value: object)
+            later = Deferred.after(.seconds(2), timer: .clock(clock), value: object)
         }
         try await clock.whenScheduled().value
         later.cancel()
@@ -48,7 +48,7 @@ struct ClockDispatcherTests {
 
     @Test("the longest delay is clamped to a hundred years, which every clock can sleep")
     func longest() async throws {
-        let later = Deferred.after(.seconds(Int64.max), on: .clock(clock), value: 1)
+        let later = Deferred.after(.seconds(Int64.max), timer: .clock(clock), value: 1)
         try await clock.whenScheduled().value
         #expect(clock.scheduled == [.seconds(100 * 366 * 86_400)])
         later.cancel()
@@ -61,9 +61,9 @@ struct ClockDispatcherTests {
     func standardClocks() async throws {
         let never = Deferred<Int>()
         await #expect(throws: DeferredError.timedOut) {
-            try await never.timeout(.microseconds(1), on: .clock(.continuous)).value
+            try await never.timeout(.microseconds(1), timer: .clock(.continuous)).value
         }
-        let retried = Deferred.retry(delay: .none, on: .clock(.suspending)) { number in
+        let retried = Deferred.retry(delay: .none, timer: .clock(.suspending)) { number in
             number == 3 ? .resolved(number) : .rejected(TestError())
         }
         #expect(try await retried.value == 3)
@@ -82,7 +82,7 @@ struct ClockDispatcherTests {
     @Test("A1: a clock whose sleep throws abandons what waits for it")
     func brokenClock() async {
         await #expect(throws: DeferredError.abandoned) {
-            try await Deferred.after(.seconds(1), on: .clock(Broken()), value: 1).value
+            try await Deferred.after(.seconds(1), timer: .clock(Broken()), value: 1).value
         }
     }
 }

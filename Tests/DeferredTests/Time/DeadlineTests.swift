@@ -11,7 +11,7 @@ struct DeadlineTests {
 
     @Test("timeout(until:): several steps share one time limit")
     func sharedByStep() throws {
-        let deadline = Deadline(after: .seconds(10), on: clock)
+        let deadline = Deadline(after: .seconds(10), timer: clock)
         let (first, second) = (Deferred<Int>(), Deferred<Int>())
         let result = first.timeout(until: deadline).then { _ in second.timeout(until: deadline) }
         clock.advance(by: .seconds(7))
@@ -29,7 +29,7 @@ struct DeadlineTests {
 
     @Test("timeout(until:) of a deadline that has passed ends what is pending, and leaves what is settled")
     func passed() throws {
-        let deadline = Deadline(after: .seconds(1), on: clock)
+        let deadline = Deadline(after: .seconds(1), timer: clock)
         clock.advance(by: .seconds(2))
         let source = Deferred<Int>()
         let pending = source.timeout(until: deadline) { 7 }
@@ -44,7 +44,7 @@ struct DeadlineTests {
     @Test("retry(within:): no attempt starts after the total time; the last error is the outcome, at once")
     func totalTime() throws {
         let result = Deferred<Int>.retry(
-            attempts: 100, within: .seconds(10), delay: .constant(.seconds(4)), on: clock
+            attempts: 100, within: .seconds(10), delay: .constant(.seconds(4)), timer: clock
         ) { number in
             log.add("\(number) at \(clock.elapsed.components.seconds)")
             throw TestError()
@@ -59,7 +59,7 @@ struct DeadlineTests {
     func lastAttempt() throws {
         let last = Deferred<Int>()
         let result = Deferred<Int>.retry(
-            attempts: 100, within: .seconds(10), delay: .constant(.seconds(5)), on: clock
+            attempts: 100, within: .seconds(10), delay: .constant(.seconds(5)), timer: clock
         ) { number in
             if number < 3 { throw TestError() }
             return last
@@ -68,7 +68,7 @@ struct DeadlineTests {
         try expectNoResult(result)
         last.resolve(3)
         #expect(try successResult(of: result) == 3)
-        let refused = Deferred<Int>.retry(within: .seconds(-1), on: clock) { .resolved(1) }
+        let refused = Deferred<Int>.retry(within: .seconds(-1), timer: clock) { .resolved(1) }
         #expect(
             try failureResult(of: refused) as? DeferredError
                 == .invalidArgument("retry: the total time must not be negative, is -1.0 seconds"))

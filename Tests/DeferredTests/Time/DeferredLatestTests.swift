@@ -42,7 +42,7 @@ struct DeferredLatestTests {
 
     @Test("debounce: only the last call of a series runs, on the dispatcher, after a pause")
     func debounce() throws {
-        let latest = DeferredLatest(debounce: .milliseconds(300), on: clock)
+        let latest = DeferredLatest(debounce: .milliseconds(300), timer: clock)
         let results = (0..<5).map { number in
             clock.advance(by: .milliseconds(200))
             return latest.syncRun {
@@ -86,7 +86,7 @@ struct DeferredLatestTests {
 
     @Test("Q5: releasing the object changes nothing for the latest call")
     func released() throws {
-        var latest: DeferredLatest? = DeferredLatest(debounce: .seconds(1), on: clock)
+        var latest: DeferredLatest? = DeferredLatest(debounce: .seconds(1), timer: clock)
         weak var watched: DeferredLatest?
         watched = latest
         let result = latest!.syncRun { 7 }

@@ -35,7 +35,7 @@ struct EarlyTimerTests {
 
     @Test("retry: every attempt but the first runs on the dispatcher")
     func retry() throws {
-        let result = Deferred<Int>.retry(attempts: 3, delay: .none, on: dispatcher) { number in
+        let result = Deferred<Int>.retry(attempts: 3, delay: .none, timer: dispatcher) { number in
             note()
             if number < 3 { throw TestError() }
             return .resolved(number)
@@ -46,7 +46,7 @@ struct EarlyTimerTests {
 
     @Test("repeating: every run but a first one now runs on the dispatcher", arguments: [true, false])
     func repeating(startsNow: Bool) throws {
-        let result = Deferred.repeating(every: .zero, on: dispatcher, startsNow: startsNow) {
+        let result = Deferred.repeating(every: .zero, timer: dispatcher, startsNow: startsNow) {
             note()
             if log.all.count == 4 { throw TestError() }
         }

@@ -69,7 +69,7 @@ struct QueueDeferredTests {
                 entered.wait()
                 value.cancel()
                 gate.signal()
-                #expect(value.hasFired)
+                #expect(value.isSettled)
             }
             queue.sync {}
             #expect(reports.all.isEmpty)

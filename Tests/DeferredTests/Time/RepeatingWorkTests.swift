@@ -14,7 +14,7 @@ struct RepeatingWorkTests {
     @Test("withCount passes the number of intervals since the last run: 1, or more where runs were skipped")
     func counts() {
         let long = Deferred<Void>()
-        let repeating = Deferred.repeating(every: .seconds(2), on: clock) { count -> Deferred<Void> in
+        let repeating = Deferred.repeating(every: .seconds(2), timer: clock) { count -> Deferred<Void> in
             note(count)
             return log.all.count == 3 ? long : .resolved()
         }
@@ -30,7 +30,7 @@ struct RepeatingWorkTests {
     func lateDispatcher() {
         let late = LateDispatcher(clock: clock)
         let repeating = Deferred.repeating(
-            every: .seconds(2), on: late, startsNow: false, withCount: { count in note(count) })
+            every: .seconds(2), timer: late, startsNow: false, withCount: { count in note(count) })
         clock.advance(by: .seconds(2))
         clock.advance(by: .seconds(3))
         late.runAll()
@@ -56,7 +56,7 @@ struct RepeatingWorkTests {
     @Test("withCount is 1 for an interval of zero, and the asynchronous form has it too")
     func otherForms() async throws {
         let zero = Deferred.repeating(
-            every: .zero, on: clock,
+            every: .zero, timer: clock,
             withCount: { count in
                 note(count)
                 if log.all.count == 3 { throw TestError() }
@@ -66,14 +66,15 @@ struct RepeatingWorkTests {
         #expect(try failureResult(of: zero) is TestError)
         let counts = DeferredQueue<Int>()
         let asynchronous = Deferred.repeating(
-            every: .seconds(1), on: clock, withCount: { count in Deferred<Void> { try counts.put(count) } })
+            every: .seconds(1), timer: clock, withCount: { count in Deferred<Void> { try counts.put(count) } }
+        )
         #expect(try await counts.get().value == 1)
         asynchronous.cancel()
     }
 
     @Test("reset postpones the next run by a whole interval, and later runs with it")
     func reset() {
-        let work = RepeatingWork(every: .seconds(10), on: clock, withCount: { count in note(count) })
+        let work = RepeatingWork(every: .seconds(10), timer: clock, withCount: { count in note(count) })
         clock.advance(by: .seconds(7))
         work.reset()
         #expect(clock.scheduled.count == 1)
@@ -91,7 +92,7 @@ struct RepeatingWorkTests {
     func resetBeforeRunBegins() {
         let dispatcher = ObservedClock(clock: clock)
         let work = RepeatingWork(
-            every: .seconds(10), on: dispatcher, startsNow: false, withCount: { count in note(count) })
+            every: .seconds(10), timer: dispatcher, startsNow: false, withCount: { count in note(count) })
         clock.advance(by: .seconds(20))
         dispatcher.at(dispatcher.beforeElapsed) { work.reset() }
         clock.advance(by: .seconds(10))
@@ -106,7 +107,7 @@ struct RepeatingWorkTests {
     func racingResets() {
         let dispatcher = ObservedClock(clock: clock)
         let work = RepeatingWork(
-            every: .seconds(10), on: dispatcher, startsNow: false, withCount: { count in note(count) })
+            every: .seconds(10), timer: dispatcher, startsNow: false, withCount: { count in note(count) })
         clock.advance(by: .seconds(5))
         // After the first reset has read the time 5, and before it uses that.
         dispatcher.at(dispatcher.afterElapsed) {
@@ -126,7 +127,7 @@ struct RepeatingWorkTests {
         for read in 1...2 {
             let (clock, ran) = (ManualClock(), SharedLog<String>())
             let dispatcher = ObservedClock(clock: clock)
-            let work = RepeatingWork(every: .seconds(10), on: dispatcher, startsNow: false) {
+            let work = RepeatingWork(every: .seconds(10), timer: dispatcher, startsNow: false) {
                 ran.add("\(clock.elapsed.components.seconds)")
             }
             clock.advance(by: .seconds(9))
@@ -146,7 +147,7 @@ struct RepeatingWorkTests {
     @Test("stop: lets the run in progress end, starts no further one, and then succeeds")
     func stop() throws {
         let runs = [Deferred<Void>(), Deferred<Void>()]
-        let work = RepeatingWork(every: .seconds(10), on: clock) { () -> Deferred<Void> in
+        let work = RepeatingWork(every: .seconds(10), timer: clock) { () -> Deferred<Void> in
             note(0)
             return runs[log.all.count - 1]
         }
@@ -164,11 +165,11 @@ struct RepeatingWorkTests {
 
     @Test("stop while it waits succeeds at once, and stop from inside a run after that")
     func stopWaiting() throws {
-        let work = RepeatingWork(every: .seconds(10), on: clock) { note(0) }
+        let work = RepeatingWork(every: .seconds(10), timer: clock) { note(0) }
         try successResult(of: work.stop())
         #expect(clock.scheduled.isEmpty)
         let holder = SpinLocked<RepeatingWork?>(nil)
-        let inside = RepeatingWork(every: .seconds(10), on: clock, startsNow: false) {
+        let inside = RepeatingWork(every: .seconds(10), timer: clock, startsNow: false) {
             note(1)
             holder.withLock { $0 }?.stop()
         }
@@ -182,11 +183,11 @@ struct RepeatingWorkTests {
     @Test("Q5: the failure of the last run is that of work that was stopped; a cancel after stop cancels it")
     func stopFailing() throws {
         let run = Deferred<Void>()
-        let work = RepeatingWork(every: .seconds(1), on: clock) { run }
+        let work = RepeatingWork(every: .seconds(1), timer: clock) { run }
         work.stop()
         run.reject(TestError())
         #expect(try failureResult(of: work.deferred) is TestError)
-        let cancelled = RepeatingWork(every: .seconds(1), on: clock) { Deferred<Void>.never() }
+        let cancelled = RepeatingWork(every: .seconds(1), timer: clock) { Deferred<Void>.never() }
         cancelled.stop()
         cancelled.cancel()
         #expect(try failureResult(of: cancelled.deferred) is CancellationError)
@@ -194,7 +195,7 @@ struct RepeatingWorkTests {
 
     @Test("the interval can be changed: the next run is one new interval from then")
     func changedInterval() {
-        let work = RepeatingWork(every: .seconds(10), on: clock, withCount: { count in note(count) })
+        let work = RepeatingWork(every: .seconds(10), timer: clock, withCount: { count in note(count) })
         clock.advance(by: .seconds(15))
         work.interval = .seconds(2)
         #expect(work.interval == .seconds(2) && clock.scheduled == [.seconds(2)])
@@ -210,7 +211,7 @@ struct RepeatingWorkTests {
     @Test("C1: repeating work that is cancelled just as its timer is set stops that")
     func cancelledWhileSet() throws {
         let dispatcher = ObservedClock(clock: clock)
-        let work = RepeatingWork(every: .seconds(1), on: dispatcher, startsNow: false) { note(0) }
+        let work = RepeatingWork(every: .seconds(1), timer: dispatcher, startsNow: false) { note(0) }
         dispatcher.at(dispatcher.beforeTimer) { work.cancel() }
         clock.advance(by: .seconds(1))
         #expect(clock.scheduled.isEmpty)
@@ -219,12 +220,12 @@ struct RepeatingWorkTests {
 
     @Test("reset after the end does nothing; a failure ends the work, which stands for its Deferred")
     func ended() throws {
-        let work = RepeatingWork(every: .seconds(1), on: clock) { throw TestError() }
+        let work = RepeatingWork(every: .seconds(1), timer: clock) { throw TestError() }
         #expect(try failureResult(of: work.deferred) is TestError)
         work.reset()
         work.cancel()
         #expect(clock.scheduled.isEmpty)
-        let chained = Deferred.resolved().then { RepeatingWork(every: .seconds(1), on: clock) { note(0) } }
+        let chained = Deferred.resolved().then { RepeatingWork(every: .seconds(1), timer: clock) { note(0) } }
         chained.cancel()
         #expect(clock.scheduled.isEmpty)
     }

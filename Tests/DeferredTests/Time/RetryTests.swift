@@ -12,7 +12,7 @@ struct RetryTests {
 
     @Test("failed attempts are made again after the delay, numbered from 1, on the dispatcher")
     func retries() throws {
-        let result = Deferred.retry(attempts: 3, delay: .constant(.seconds(2)), on: clock) { number in
+        let result = Deferred.retry(attempts: 3, delay: .constant(.seconds(2)), timer: clock) { number in
             log.add("\(number) at \(clock.now.offset)")
             if number < 3 { throw TestError() }
             return .resolved(number)
@@ -26,7 +26,7 @@ struct RetryTests {
 
     @Test("when attempts run out, it fails with the last attempt's error, unchanged")
     func spent() throws {
-        let result = Deferred<Int>.retry(attempts: 3, delay: .none, on: clock) { number in
+        let result = Deferred<Int>.retry(attempts: 3, delay: .none, timer: clock) { number in
             .rejected(TestError(number: number))
         }
         clock.advance(by: .zero)
@@ -35,7 +35,7 @@ struct RetryTests {
 
     @Test("an error that is not worth retrying ends the attempts")
     func whichErrors() throws {
-        let result = Deferred<Int>.retry(attempts: 5, delay: .none, on: clock, when: { $0 is TestError }) {
+        let result = Deferred<Int>.retry(attempts: 5, delay: .none, timer: clock, when: { $0 is TestError }) {
             throw $0 == 2 ? Fatal() : TestError() as any Error
         }
         clock.advance()
@@ -44,7 +44,7 @@ struct RetryTests {
 
     @Test("after a CancellationError from elsewhere no attempt is made, and it is passed on unchanged")
     func foreignCancellation() throws {
-        let result = Deferred<Int>.retry(on: clock) {
+        let result = Deferred<Int>.retry(timer: clock) {
             log.add("attempt")
             throw CancellationError()
         }
@@ -55,7 +55,7 @@ struct RetryTests {
     @Test("C4: a cancel during an attempt cancels it, and no other is made")
     func cancelAttempt() throws {
         let attempt = Deferred<Int>()
-        let result = Deferred.retry(on: clock) { attempt }
+        let result = Deferred.retry(timer: clock) { attempt }
         result.cancel()
         #expect(try failureResult(of: attempt) is CancellationError)
         #expect(try failureResult(of: result) is CancellationError)
@@ -65,7 +65,7 @@ struct RetryTests {
     @Test("C4: after a cancelled attempt that fails with another error, no attempt is made")
     func cancelAnsweredWithError() throws {
         let attempt = Deferred<Int>(canceller: { $0.reject(TestError()) })
-        let result = Deferred.retry(on: clock) { attempt }
+        let result = Deferred.retry(timer: clock) { attempt }
         result.cancel()
         #expect(try failureResult(of: result) is TestError)
         #expect(clock.scheduled.isEmpty)
@@ -75,7 +75,7 @@ struct RetryTests {
     func cancelSharedAttempt() throws {
         let attempt = Deferred<Int>()
         let other = attempt.map { $0 }
-        let result = Deferred.retry(on: clock) { attempt }
+        let result = Deferred.retry(timer: clock) { attempt }
         result.cancel()
         #expect(try failureResult(of: result) is CancellationError)
         attempt.resolve(1)
@@ -84,7 +84,7 @@ struct RetryTests {
 
     @Test("a cancel during the delay stops the timer, and no further attempt is made")
     func cancelDelay() throws {
-        let result = Deferred<Int>.retry(delay: .constant(.seconds(1)), on: clock) {
+        let result = Deferred<Int>.retry(delay: .constant(.seconds(1)), timer: clock) {
             log.add("attempt")
             throw TestError()
         }
@@ -99,7 +99,7 @@ struct RetryTests {
     @Test("a cancel from inside the body of a later attempt ends the attempts")
     func cancelInBody() throws {
         let holder = SpinLocked<Deferred<Int>?>(nil)
-        let result = Deferred<Int>.retry(attempts: 5, delay: .constant(.seconds(1)), on: clock) { number in
+        let result = Deferred<Int>.retry(attempts: 5, delay: .constant(.seconds(1)), timer: clock) { number in
             log.add("\(number)")
             if number == 2 { holder.withLock { $0 }?.cancel() }
             throw TestError()
@@ -114,7 +114,8 @@ struct RetryTests {
     @Test("exponential delays double up to the maximum; custom ones receive attempt and error")
     func delays() throws {
         let result = Deferred<Int>.retry(
-            attempts: 6, delay: .exponential(first: .seconds(1), maximum: .seconds(6), jitter: 0), on: clock
+            attempts: 6, delay: .exponential(first: .seconds(1), maximum: .seconds(6), jitter: 0),
+            timer: clock
         ) {
             log.add("\(clock.now.offset)")
             throw TestError()
@@ -126,7 +127,7 @@ struct RetryTests {
         let custom = Deferred<Int>.retry(
             attempts: 3,
             delay: .custom { attempt, error in error is TestError ? .seconds(10 * attempt) : .zero },
-            on: clock
+            timer: clock
         ) { throw TestError() }
         #expect(clock.scheduled == [.seconds(10)])
         clock.advance(by: .seconds(10))
@@ -181,7 +182,7 @@ struct RetryTests {
     @Test("C4: a cancel cancels the Task of the attempt in progress, and no other is made")
     func asynchronousCancel() async throws {
         let ended = Deferred<Void>()
-        let result = Deferred.asyncRetry(delay: .none, on: clock) { [clock, log] in
+        let result = Deferred.asyncRetry(delay: .none, timer: clock) { [clock, log] in
             log.add("attempt")
             defer { ended.resolve() }
             try await clock.sleep(for: .seconds(1))
@@ -199,7 +200,7 @@ struct RetryTests {
     @Test("invalid numbers are refused, by name, before any attempt")
     func invalidArguments() throws {
         func refusal(attempts: Int = 3, _ delay: RetryDelay = .none) throws -> DeferredError {
-            let result = Deferred<Int>.retry(attempts: attempts, delay: delay, on: clock) {
+            let result = Deferred<Int>.retry(attempts: attempts, delay: delay, timer: clock) {
                 log.add("attempt")
                 return .resolved(1)
             }
@@ -219,7 +220,7 @@ struct RetryTests {
 
     @Test("L6: however many attempts fail at once, the chain that waits for the next stays as short")
     func constantMemory() throws {
-        let failing = Deferred<Int>.retry(attempts: .max, delay: .constant(.seconds(1)), on: clock) {
+        let failing = Deferred<Int>.retry(attempts: .max, delay: .constant(.seconds(1)), timer: clock) {
             .rejected(TestError())
         }
         func length() -> Int { failing.debugDescription.split(separator: "\n").count }
@@ -234,7 +235,7 @@ struct RetryTests {
     @Test("L6: so it stays where each attempt fails between its return and its linking")
     func failsBeforeItIsLinked() throws {
         let attempt = Rules.Box(Deferred<Int>())
-        let failing = Deferred<Int>.retry(attempts: .max, delay: .none, on: clock) { attempt.value }
+        let failing = Deferred<Int>.retry(attempts: .max, delay: .none, timer: clock) { attempt.value }
         func length() -> Int { failing.debugDescription.split(separator: "\n").count }
         func fail() {
             attempt.value.reject(TestError())

@@ -25,7 +25,7 @@ struct TimeLifetimes {
         ) -> Ending {
             Ending("timeout, \(name)") { clock, object in
                 let source = Deferred<Int>()
-                let limited = source.timeout(.seconds(1), on: clock) { object.returning(1) }
+                let limited = source.timeout(.seconds(1), timer: clock) { object.returning(1) }
                 end(source, limited, clock)
                 limited.fail { _ in }
             }
@@ -37,7 +37,7 @@ struct TimeLifetimes {
         ) -> Ending {
             Ending("retry, \(name)") { clock, object in
                 let source = Deferred<Int>()
-                let result = Deferred.retry(attempts: 2, delay: .constant(.seconds(1)), on: clock) {
+                let result = Deferred.retry(attempts: 2, delay: .constant(.seconds(1)), timer: clock) {
                     object.returning(source)
                 }
                 end(source, result)
@@ -52,7 +52,7 @@ struct TimeLifetimes {
         ) -> Ending {
             Ending("repeating, \(name)") { clock, object in
                 let runs = SharedLog<Tracked>()
-                let work = RepeatingWork(every: .seconds(1), on: clock) {
+                let work = RepeatingWork(every: .seconds(1), timer: clock) {
                     runs.add(object)
                     if runs.all.count == 2 { throw TestError() }
                 }
@@ -65,7 +65,7 @@ struct TimeLifetimes {
 
     static let endings = [
         Ending("after, resolved") { clock, object in
-            _ = Deferred.after(.seconds(1), on: clock, value: object)
+            _ = Deferred.after(.seconds(1), timer: clock, value: object)
             clock.advance(by: .seconds(1))
         },
         .timeout("in time") { source, _, _ in source.resolve(1) },
@@ -80,7 +80,7 @@ struct TimeLifetimes {
             result.cancel()
         },
         Ending("retry, abandoned twice") { clock, object in
-            let result = Deferred<Int>.retry(attempts: 2, delay: .constant(.seconds(1)), on: clock) {
+            let result = Deferred<Int>.retry(attempts: 2, delay: .constant(.seconds(1)), timer: clock) {
                 object.returning(Deferred())
             }
             clock.advance(by: .seconds(1))
@@ -101,28 +101,28 @@ struct TimeLifetimes {
 
     /// What waits on a clock.
     enum Waiting: CaseIterable {
-        case repeating, idle, postponed, retry, latest
+        case repeating, idle, resetIdle, retry, latest
 
         func begin(on clock: ManualClock, _ object: Tracked) -> Deferred<Void> {
             switch self {
             case .repeating:
-                let work = RepeatingWork(every: .seconds(1), on: clock) { object.use() }
+                let work = RepeatingWork(every: .seconds(1), timer: clock) { object.use() }
                 work.reset()
                 return work.deferred
-            case .idle, .postponed:
-                let idle = IdleTimer(after: .seconds(1), on: clock)
+            case .idle, .resetIdle:
+                let idle = IdleTimer(after: .seconds(1), timer: clock)
                 clock.advance(by: .milliseconds(500))
-                if self == .postponed { idle.postpone() }
+                if self == .resetIdle { idle.reset() }
                 clock.advance(by: .milliseconds(499))
                 return idle.deferred
             case .retry:
-                let result = Deferred<Void>.retry(attempts: 9, delay: .constant(.seconds(1)), on: clock) {
+                let result = Deferred<Void>.retry(attempts: 9, delay: .constant(.seconds(1)), timer: clock) {
                     object.use()
                     throw TestError()
                 }
                 clock.advance(by: .seconds(1))
                 return result
-            case .latest: return DeferredLatest(debounce: .seconds(1), on: clock).syncRun { object.use() }
+            case .latest: return DeferredLatest(debounce: .seconds(1), timer: clock).syncRun { object.use() }
             }
         }
     }
@@ -148,9 +148,9 @@ struct TimeLifetimes {
             let reports = diagnostics {
                 let clock = ManualClock()
                 let work = [
-                    RepeatingWork(every: .seconds(1), on: clock) {}.deferred,
-                    IdleTimer(after: .seconds(1), on: clock).deferred,
-                    Deferred<Void>.retry(on: clock) { throw TestError() },
+                    RepeatingWork(every: .seconds(1), timer: clock) {}.deferred,
+                    IdleTimer(after: .seconds(1), timer: clock).deferred,
+                    Deferred<Void>.retry(timer: clock) { throw TestError() },
                 ]
                 if isAwaited { for work in work { work.done {} } }
             }

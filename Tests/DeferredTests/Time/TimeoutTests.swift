@@ -10,14 +10,14 @@ struct TimeoutTests {
     @Test("an outcome in time is passed on, and the timer is released")
     func inTime() throws {
         let source = Deferred<Int>()
-        let limited = source.timeout(.seconds(1), on: clock)
+        let limited = source.timeout(.seconds(1), timer: clock)
         #expect(clock.scheduled == [.seconds(1)])
         source.resolve(1)
         #expect(try successResult(of: limited) == 1)
         #expect(clock.scheduled.isEmpty)
 
         let failing = Deferred<Int>()
-        let failed = failing.timeout(.seconds(1), on: clock)
+        let failed = failing.timeout(.seconds(1), timer: clock)
         failing.reject(TestError())
         #expect(try failureResult(of: failed) is TestError)
         #expect(clock.scheduled.isEmpty)
@@ -28,7 +28,7 @@ struct TimeoutTests {
         let source = Deferred<Int>()
         source.pause()
         source.resolve(1)
-        let limited = source.timeout(.seconds(1), on: clock)
+        let limited = source.timeout(.seconds(1), timer: clock)
         #expect(clock.scheduled.isEmpty)
         clock.advance(by: .seconds(5))
         source.unpause()
@@ -37,15 +37,15 @@ struct TimeoutTests {
 
     @Test("the closure receives what came of the cancel: an error, or a canceller's value")
     func closureWithOutcome() throws {
-        let cancelled = Deferred<Int>.never().timeout(.seconds(1), on: clock) { outcome in
+        let cancelled = Deferred<Int>.never().timeout(.seconds(1), timer: clock) { outcome in
             #expect(throws: CancellationError.self) { try outcome.get() }
             return 7
         }
         let loading = Deferred<Int>(canceller: { $0.resolve(30) })
-        let partial = loading.timeout(.seconds(1), on: clock) { try $0.get() + 1 }
+        let partial = loading.timeout(.seconds(1), timer: clock) { try $0.get() + 1 }
         let failing = Deferred<Int>(canceller: { $0.reject(TestError()) })
-        let other = failing.timeout(.seconds(1), on: clock) { _ in throw DeferredError.timedOut }
-        let inTime = Deferred.resolved(5).timeout(.seconds(1), on: clock) { _ in 0 }
+        let other = failing.timeout(.seconds(1), timer: clock) { _ in throw DeferredError.timedOut }
+        let inTime = Deferred.resolved(5).timeout(.seconds(1), timer: clock) { _ in 0 }
         clock.advance(by: .seconds(1))
         #expect(try successResult(of: cancelled) == 7)
         #expect(try successResult(of: partial) == 31)
@@ -55,7 +55,7 @@ struct TimeoutTests {
 
     @Test("the closure does not run after a cancel from elsewhere")
     func closureAfterCancel() throws {
-        let limited = Deferred<Int>.never().timeout(.seconds(1), on: clock) { _ in 7 }
+        let limited = Deferred<Int>.never().timeout(.seconds(1), timer: clock) { _ in 7 }
         limited.cancel()
         clock.advance(by: .seconds(1))
         #expect(try failureResult(of: limited) is CancellationError)
@@ -74,7 +74,7 @@ struct TimeoutTests {
         })
         let upstream = waiting == .onDispatcher ? source.map(on: queue) { $0 } : source.map { $0 }
         if waiting == .forUnpause { upstream.pause() }
-        let limited = upstream.timeout(.seconds(1), on: clock) {
+        let limited = upstream.timeout(.seconds(1), timer: clock) {
             runs.add("expired")
             return 99
         }
@@ -95,7 +95,7 @@ struct TimeoutTests {
             handle.all[0].cancel()
             clock.advance(by: .seconds(1))
             return value
-        }.timeout(.seconds(1), on: clock)
+        }.timeout(.seconds(1), timer: clock)
         handle.add(limited.map { $0 })
         source.resolve(1)
         #expect(try failureResult(of: limited) is CancellationError)
@@ -105,7 +105,7 @@ struct TimeoutTests {
     func expires() throws {
         let log = SharedLog<String>()
         let source = Deferred<Int>(canceller: { _ in log.add("cancelled") })
-        let limited = source.map { $0 }.timeout(.seconds(1), on: clock)
+        let limited = source.map { $0 }.timeout(.seconds(1), timer: clock)
         clock.advance(by: .milliseconds(999))
         try expectNoResult(limited)
         clock.advance(by: .milliseconds(1))
@@ -118,7 +118,7 @@ struct TimeoutTests {
     func onlyBefore() throws {
         let source = Deferred<Int>()
         let slow = Deferred<Int>()
-        let whole = source.timeout(.seconds(1), on: clock).then { _ in slow }
+        let whole = source.timeout(.seconds(1), timer: clock).then { _ in slow }
         source.resolve(1)
         clock.advance(by: .seconds(10))
         try expectNoResult(whole)
@@ -130,7 +130,7 @@ struct TimeoutTests {
     func sharedUpstream() throws {
         let source = Deferred<Int>()
         let other = source.map { $0 + 1 }
-        let limited = source.timeout(.seconds(1), on: clock)
+        let limited = source.timeout(.seconds(1), timer: clock)
         clock.advance(by: .seconds(1))
         #expect(try failureResult(of: limited) as? DeferredError == .timedOut)
         source.resolve(1)
@@ -140,13 +140,13 @@ struct TimeoutTests {
     @Test("a cancel before expiry is a CancellationError, and the timer is released")
     func cancelledBefore() throws {
         let source = Deferred<Int>()
-        let limited = source.timeout(.seconds(1), on: clock)
+        let limited = source.timeout(.seconds(1), timer: clock)
         limited.cancel()
         #expect(try failureResult(of: limited) is CancellationError)
         #expect(clock.scheduled.isEmpty)
 
         let upstream = Deferred<Int>()
-        let passed = upstream.timeout(.seconds(1), on: clock).map { $0 }
+        let passed = upstream.timeout(.seconds(1), timer: clock).map { $0 }
         upstream.cancel()
         #expect(try failureResult(of: passed) is CancellationError)
         #expect(clock.scheduled.isEmpty)
@@ -155,8 +155,8 @@ struct TimeoutTests {
     @Test("onTimeout returns the outcome, or throws it")
     func onTimeout() throws {
         let (first, second) = (Deferred<Int>(), Deferred<Int>())
-        let replaced = first.timeout(.seconds(1), on: clock) { 8 }
-        let thrown = second.timeout(.seconds(1), on: clock) { throw TestError() }
+        let replaced = first.timeout(.seconds(1), timer: clock) { 8 }
+        let thrown = second.timeout(.seconds(1), timer: clock) { throw TestError() }
         clock.advance(by: .seconds(1))
         #expect(try successResult(of: replaced) == 8)
         #expect(try failureResult(of: thrown) is TestError)

@@ -16,7 +16,7 @@ struct ChaosTests {
         static let slots = 16
 
         let deferreds = (0..<slots).map { _ in Slot<Deferred<Int>>(nil) }
-        let resolvers = (0..<slots).map { _ in Slot<Resolver<Int>>(nil) }
+        let resolvers = (0..<slots).map { _ in Slot<Deferred<Int>.Resolver>(nil) }
         let attached = AtomicCounter()
         let ran = AtomicCounter()
         let finalizersAdded = AtomicCounter()
@@ -91,7 +91,7 @@ struct ChaosTests {
             case 22: dispatcher.runAll()
             case 23:
                 let (joined, resolver) = Deferred<Int>.withResolver()
-                deferred.chain(to: resolver)
+                resolver.follow(deferred)
                 deferreds[other].put(joined)
             case 24, 25: limitedList(into: other)
             case 26: if let second = deferreds[other].now { DeferredList([deferred, second]).cancel() }

@@ -8,7 +8,7 @@ struct NestingRaces {
     @Test("L6, C4: an endless asynchronous recursion is ended by a cancel, whichever step it meets")
     func cancelRecursion() {
         final class Loop: Sendable {
-            let step = Slot<Resolver<Void>>(nil)
+            let step = Slot<Deferred<Void>.Resolver>(nil)
             let end = Slot<Deferred<Void>>(nil)
             let tracker: LeakTracker
 

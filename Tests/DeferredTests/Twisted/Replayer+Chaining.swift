@@ -105,7 +105,7 @@ extension Replayer {
         let handle = try newest(name).chain()
         switch try #require(producers[other], "can't be fired: \(other)") {
         case .deferred(let deferred): deferred.follow(handle)
-        case .resolver(let resolver): handle.chain(to: resolver)
+        case .resolver(let resolver): resolver.follow(handle)
         }
     }
 }

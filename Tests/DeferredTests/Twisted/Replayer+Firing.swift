@@ -3,7 +3,7 @@ import Deferred
 /// A handle or resolver that completes a scenario's Deferred.
 enum ScenarioSource {
     case deferred(Deferred<Token>)
-    case resolver(Resolver<Token>)
+    case resolver(Deferred<Token>.Resolver)
 
     func complete(with outcome: Result<Token, any Error>) -> Bool {
         switch self {
@@ -16,7 +16,7 @@ enum ScenarioSource {
 extension Replayer {
     func make(_ name: String, canceller steps: [ScenarioStep]?) throws {
         let canceller = steps.map { steps in
-            { @Sendable (resolver: Resolver<Token>) in self.runCanceller(of: name, steps, resolver) }
+            { @Sendable (resolver: Deferred<Token>.Resolver) in self.runCanceller(of: name, steps, resolver) }
         }
         switch (making, canceller) {
         case (.initializer, nil):
@@ -35,7 +35,8 @@ extension Replayer {
     }
 
     /// While a canceller runs, the scenario completes through its own resolver.
-    private func runCanceller(of name: String, _ steps: [ScenarioStep], _ resolver: Resolver<Token>) {
+    private func runCanceller(of name: String, _ steps: [ScenarioStep], _ resolver: Deferred<Token>.Resolver)
+    {
         trace.append("canceller \(name)")
         let producer = producers[name]
         producers[name] = .resolver(resolver)
@@ -54,8 +55,8 @@ extension Replayer {
         guard !producer.complete(with: Result(written: written)) else { return }
         let refusal =
             switch reports[reportsBefore...].first {
-            case .alreadyFired: "already-called"
-            case .notFireable: "not-fireable"
+            case .alreadySettled: "already-called"
+            case .notCompletable: "not-fireable"
             case nil: "dropped"
             case let report?: "\(report)"
             }

@@ -49,7 +49,7 @@ extension Replayer {
         // Twisted's race owns its inputs: it consumes their errors, and cancels the losers.
         let isRace = verb == "race"
         let list = DeferredList(
-            inputs, consumeErrors: isRace || words.contains("+consume"), cancelsRemaining: isRace)
+            inputs, consumesErrors: isRace || words.contains("+consume"), cancelsRemaining: isRace)
         switch verb {
         case "list": setNewest(name, ScenarioHandle(list.results(), Token.list))
         case "gather": setNewest(name, ScenarioHandle(list.values()) { .list($0.map(Result.success)) })
@@ -64,9 +64,9 @@ extension Replayer {
     func timeout(_ name: String, _ after: String, _ steps: [ScenarioStep]?) throws {
         let handle = try newest(name).chain()
         guard let steps else {
-            return setNewest(name, ScenarioHandle(handle.timeout(try seconds(after), on: clock)))
+            return setNewest(name, ScenarioHandle(handle.timeout(try seconds(after), timer: clock)))
         }
-        let limited = handle.timeout(try seconds(after), on: clock) {
+        let limited = handle.timeout(try seconds(after), timer: clock) {
             self.trace.append("timed-out \(name)")
             let end = try self.perform(steps, .success(.word("none")))
             return try #require(end.outcome, "a Deferred where a value was called for: \(name)").get()
@@ -75,6 +75,6 @@ extension Replayer {
     }
 
     func later(_ name: String, _ delay: String, _ value: String) throws {
-        setNewest(name, ScenarioHandle(.after(try seconds(delay), on: clock, value: .word(value))))
+        setNewest(name, ScenarioHandle(.after(try seconds(delay), timer: clock, value: .word(value))))
     }
 }

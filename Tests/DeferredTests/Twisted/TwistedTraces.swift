@@ -85,5 +85,5 @@ enum Parting: String, Decodable, CaseIterable, Sendable {
     /// A Deferred that nothing can complete any more fails (A1).
     case abandoned
     /// Only a Deferred from `init()`, `init(canceller:)` or a resolver can be completed explicitly.
-    case notFireable = "not-fireable"
+    case notCompletable = "not-fireable"
 }

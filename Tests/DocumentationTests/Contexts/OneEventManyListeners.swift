@@ -16,4 +16,4 @@ private let (window, archive, askers) = (Member(), Member(), MulticastClosures<S
 private func closeRoom() {}
 private func startDownload() {}
 private let delegates = MulticastDelegate<any OneEventManyListenersExamples.RoomDelegate>()
-private let (chat, topic) = (Channel<String>(), Channel<String>())
+private let (chat, topic) = (BroadcastChannel<String>(), BroadcastChannel<String>())

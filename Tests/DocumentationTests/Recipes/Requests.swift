@@ -5,7 +5,7 @@ import Synchronization
 final class Requests: Sendable {
     private struct State {
         var lastNumber = 0
-        var resolvers: [Int: Resolver<String>] = [:]
+        var resolvers: [Int: Deferred<String>.Resolver] = [:]
     }
 
     private let state = Mutex(State())
@@ -35,7 +35,7 @@ final class Requests: Sendable {
         for resolver in resolvers.values { resolver.reject(error) }
     }
 
-    private func take(_ number: Int) -> Resolver<String>? {
+    private func take(_ number: Int) -> Deferred<String>.Resolver? {
         state.withLock { $0.resolvers.removeValue(forKey: number) }
     }
 }

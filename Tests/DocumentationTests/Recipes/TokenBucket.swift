@@ -5,13 +5,13 @@ final class TokenBucket: Sendable {
     private let tokens: DeferredQueue<Void>
     private let refill: Deferred<Void>
 
-    init(capacity: Int, every interval: Duration, on dispatcher: any DelayedDispatcher) {
+    init(capacity: Int, every interval: Duration, timer: any DelayedDispatcher) {
         let tokens = DeferredQueue<Void>(size: capacity)
         self.tokens = tokens
         // A full bucket takes no further token.
         @Sendable func add(_ count: Int) { for _ in 0..<min(count, capacity) { try? tokens.put(()) } }
         add(capacity)
-        refill = Deferred.repeating(every: interval, on: dispatcher, startsNow: false, withCount: add)
+        refill = Deferred.repeating(every: interval, timer: timer, startsNow: false, withCount: add)
     }
 
     deinit { refill.cancel() }

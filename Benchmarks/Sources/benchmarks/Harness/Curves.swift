@@ -23,16 +23,16 @@ enum Curves {
         let loop = EventLoops.embedded
         return [
             try panel(
-                "A chain, built and fired", "link",
+                "A chain, built and settled", "link",
                 (.deferred, Chain<Int>.deferred), (.embedded, { try Chain<Int>.nio(loop, $0, $1, $2) })),
             try panel(
                 "Callbacks on one result", "callback",
                 (.deferred, FanOut<Int>.deferred), (.embedded, { try FanOut<Int>.nio(loop, $0, $1, $2) })),
             try panel(
-                "A list, gathered and fired", "input",
+                "A list, gathered and settled", "input",
                 (.deferred, Gather<Int>.deferred), (.embedded, { try Gather<Int>.nio(loop, $0, $1, $2) })),
             try panel(
-                "Nested, so deep, and fired", "level",
+                "Nested, so deep, and settled", "level",
                 (.deferred, Nesting<Int>.deferred), (.embedded, { try Nesting<Int>.nio(loop, $0, $1, $2) })),
             try panel(
                 "Asynchronous recursion", "step",

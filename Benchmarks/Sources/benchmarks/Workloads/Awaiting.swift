@@ -2,15 +2,15 @@ import Deferred
 
 /// A1: awaits the `value` of a settled Deferred, compared with a continuation that is resumed at once and the
 /// `value` of a finished task.
-enum AwaitFired<Value: BenchmarkValue> {
+enum AwaitSettled<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
-            "A1", "await value, already fired", per: "await", payload: Value.title,
+            "A1", "await value, already settled", per: "await", payload: Value.title,
             target: Target(limit: 1.1, peer: .continuation)
         ) {
             Contender.concurrent(.deferred) { executor, iterations, stopwatch in
-                let fired = Deferred.resolved(opaque(Value.make(7)))
-                try awaits(executor, iterations, stopwatch) { try await fired.value }
+                let settled = Deferred.resolved(opaque(Value.make(7)))
+                try awaits(executor, iterations, stopwatch) { try await settled.value }
             }
             Contender.concurrent(.continuation) { executor, iterations, stopwatch in
                 let value = opaque(Value.make(7))
@@ -52,7 +52,7 @@ enum AwaitPending<Value: BenchmarkValue> {
 
     static func workload() -> Workload {
         Workload(
-            "A2", "await value, pending, then fired", per: "await", payload: Value.title,
+            "A2", "await value, pending, then settled", per: "await", payload: Value.title,
             target: Target(limit: nil, peer: .continuation)
         ) {
             Contender.concurrent(.deferred, items: batch, sized: deferred)
@@ -66,7 +66,7 @@ enum AwaitPending<Value: BenchmarkValue> {
 
     static func cancellableWorkload() -> Workload {
         Workload(
-            "A2c", "await value, pending, then fired; peer can be cancelled too", per: "await",
+            "A2c", "await value, pending, then settled; peer can be cancelled too", per: "await",
             payload: Value.title, target: Target(limit: 1.25, peer: .continuation)
         ) {
             Contender.concurrent(.deferred, items: batch, sized: deferred)

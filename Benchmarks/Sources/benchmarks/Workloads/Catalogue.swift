@@ -13,20 +13,20 @@ enum Catalogue {
     /// in a program that uses it.
     private static func workloads<Value: BenchmarkValue>(_: Value.Type) -> [Workload] {
         [
-            FiredThen<Value>.workload(),
+            SettledThen<Value>.workload(),
             ChainEnd<Value>.resolvedWorkload(),
             PendingThen<Value>.workload(),
             ChainEnd<Value>.doneWorkload(),
             ChainEnd<Value>.failWorkload(),
             Chain<Value>.workload(),
-            NestedFired<Value>.workload(),
+            NestedSettled<Value>.workload(),
             NestedPending<Value>.workload(),
             Gather<Value>.workload(),
             FanOut<Value>.workload(),
             FanOut<Value>.mappingWorkload(),
             Recursion<Value>.workload(),
             PendingLinks<Value>.workload(),
-            AwaitFired<Value>.workload(),
+            AwaitSettled<Value>.workload(),
             AwaitPending<Value>.workload(),
             AwaitPending<Value>.cancellableWorkload(),
         ]

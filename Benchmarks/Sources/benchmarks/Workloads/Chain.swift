@@ -20,7 +20,7 @@ enum Chain<Value: BenchmarkValue> {
 
     static func workload() -> Workload {
         Workload(
-            "W3", "chain of 1,000, fired", per: "link", payload: Value.title,
+            "W3", "chain of 1,000, settled", per: "link", payload: Value.title,
             target: Target(limit: 0.36, peer: .embedded)
         ) {
             Contender(.deferred, items: length, sized: deferred)

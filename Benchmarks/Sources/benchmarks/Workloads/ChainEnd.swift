@@ -13,7 +13,7 @@ import NIOCore
 /// new result.)
 enum ChainEnd<Value: BenchmarkValue> {
     static func resolvedWorkload() -> Workload {
-        workload("W1d", "already fired, done") {
+        workload("W1d", "already settled, done") {
             Contender(.deferred, body: resolvedDeferred)
             #if Peers
             Contender.embedded(resolvedNIO)
@@ -23,7 +23,7 @@ enum ChainEnd<Value: BenchmarkValue> {
     }
 
     static func doneWorkload() -> Workload {
-        workload("W2d", "pending, done, fired") {
+        workload("W2d", "pending, done, settled") {
             Contender(.deferred, body: doneDeferred)
             #if Peers
             Contender.embedded(doneNIO)

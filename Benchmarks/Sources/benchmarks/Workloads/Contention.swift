@@ -20,14 +20,15 @@ enum Contention<Value: BenchmarkValue> {
 
     static func workload() -> Workload {
         Workload(
-            "W9", "2 threads attach 100,000 each while a third fires", per: "callback", payload: Value.title,
+            "W9", "2 threads attach 100,000 each while a third completes", per: "callback",
+            payload: Value.title,
             target: Target(limit: 0.35, peer: .threaded), hasExactAllocations: false
         ) {
             contender(.deferred) { value, ran in
                 let source = Deferred<Value>()
                 return AttachingRace {
                     source.done { ran.add($0) }
-                } fire: {
+                } complete: {
                     source.resolve(value)
                 }
             }
@@ -36,7 +37,7 @@ enum Contention<Value: BenchmarkValue> {
                 let source = EventLoops.threaded.makePromise(of: Value.self)
                 return AttachingRace {
                     source.futureResult.whenSuccess { ran.add($0) }
-                } fire: {
+                } complete: {
                     source.succeed(value)
                 }
             }
@@ -46,7 +47,7 @@ enum Contention<Value: BenchmarkValue> {
                 return AttachingRace {
                     future.value.subscribe(
                         Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { ran.add($0) }))
-                } fire: {
+                } complete: {
                     source.value.next()?(.success(value))
                 }
             }
@@ -59,7 +60,7 @@ enum Contention<Value: BenchmarkValue> {
                 }
                 return AttachingRace {
                     Task { ran.add(await task.value) }
-                } fire: {
+                } complete: {
                     source.yield(value)
                     source.finish()
                 }
@@ -70,7 +71,7 @@ enum Contention<Value: BenchmarkValue> {
                 group.enter()
                 return AttachingRace {
                     group.notify(queue: queue) { ran.add(value) }
-                } fire: {
+                } complete: {
                     group.leave()
                 }
             }
@@ -118,11 +119,11 @@ private final class CallbackCounter: Sendable {
 /// The work of the three threads.
 private struct AttachingRace: Sendable {
     let attach: @Sendable () -> Void
-    let fire: @Sendable () -> Void
+    let complete: @Sendable () -> Void
 
-    init(attach: @escaping @Sendable () -> Void, fire: @escaping @Sendable () -> Void) {
+    init(attach: @escaping @Sendable () -> Void, complete: @escaping @Sendable () -> Void) {
         self.attach = attach
-        self.fire = fire
+        self.complete = complete
     }
 
     func run(_ attachments: Int, _ stopwatch: Stopwatch, until arrivals: CallbackCounter) {
@@ -142,7 +143,7 @@ private struct AttachingRace: Sendable {
         Thread.detachNewThread {
             gate.pass()
             halfway.wait()
-            fire()
+            complete()
         }
         gate.open(for: 3, stopwatch)
         arrivals.wait()

@@ -78,7 +78,7 @@ enum Gather<Value: BenchmarkValue> {
                     receiveValue: { (values: [Value]) in
                         for value in values { sink.add(value.number) }
                     }))
-            for fire in waiting.all { fire(.success(value)) }
+            for complete in waiting.all { complete(.success(value)) }
             waiting.removeAll()
         }
         stopwatch.stop()

@@ -9,7 +9,7 @@ import OpenCombine
 
 /// W4b: a callback returns a pending result, which is then resolved.
 ///
-/// As ``NestedFired``, but the result that each step's callback returns is pending, and is resolved
+/// As ``NestedSettled``, but the result that each step's callback returns is pending, and is resolved
 /// afterwards with the next number.
 enum NestedPending<Value: BenchmarkValue> {
     static var steps: Int { 100 }

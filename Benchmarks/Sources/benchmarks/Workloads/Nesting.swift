@@ -12,13 +12,13 @@ enum Nesting<Value: BenchmarkValue> {
     static func deferred(_ depth: Int, _ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let value = opaque(Value.make(7))
-        let fired = Deferred.resolved(0)
+        let settled = Deferred.resolved(0)
         stopwatch.start()
         for _ in 0..<iterations {
             let innermost = Deferred<Value>()
             var outermost = innermost
             for _ in 0..<depth {
-                outermost = fired.then { [outermost] _ in outermost }
+                outermost = settled.then { [outermost] _ in outermost }
             }
             outermost.done { sink.add($0.number) }
             innermost.resolve(value)
@@ -33,13 +33,13 @@ enum Nesting<Value: BenchmarkValue> {
     ) throws {
         let sink = ValueSink()
         let value = opaque(Value.make(7))
-        let fired = loop.makeSucceededFuture(0)
+        let settled = loop.makeSucceededFuture(0)
         stopwatch.start()
         for _ in 0..<iterations {
             let innermost = loop.makePromise(of: Value.self)
             var outermost = innermost.futureResult
             for _ in 0..<depth {
-                outermost = fired.flatMap { [outermost] _ in outermost }
+                outermost = settled.flatMap { [outermost] _ in outermost }
             }
             outermost.whenSuccess { sink.add($0.number) }
             innermost.succeed(value)

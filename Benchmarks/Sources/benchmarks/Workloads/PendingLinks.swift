@@ -83,7 +83,7 @@ enum PendingLinks<Value: BenchmarkValue> {
                 Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { sink.add($0.number) }))
         }
         stopwatch.stop()
-        for fire in waiting.all { fire(.success(Value.make(0))) }
+        for complete in waiting.all { complete(.success(Value.make(0))) }
         try check(sink.total, is: shortLength * iterations)
     }
     #endif

@@ -15,7 +15,7 @@ import OpenCombine
 enum PendingThen<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
-            "W2", "pending, then, fired", per: "operation", payload: Value.title,
+            "W2", "pending, then, settled", per: "operation", payload: Value.title,
             target: Target(limit: Value.self == Wide.self ? 0.5 : 0.42, peer: .embedded)
         ) {
             Contender(.deferred, body: deferred)

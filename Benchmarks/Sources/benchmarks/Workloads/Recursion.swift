@@ -50,12 +50,12 @@ enum Recursion<Value: BenchmarkValue> {
         for _ in 0..<iterations {
             var value = opaque(Value.make(0))
             loop(length, value).done { sink.add($0.number) }
-            var fired = 0
+            var completed = 0
             while let step = waiting.next() {
                 value = value.next()
                 step.resolve(value)
-                fired += 1
-                if fired == length / 2 { halfway() }
+                completed += 1
+                if completed == length / 2 { halfway() }
             }
         }
         stopwatch.stop()
@@ -80,12 +80,12 @@ enum Recursion<Value: BenchmarkValue> {
         for _ in 0..<iterations {
             var value = opaque(Value.make(0))
             loop(length, value).whenSuccess { sink.add($0.number) }
-            var fired = 0
+            var completed = 0
             while let step = waiting.next() {
                 value = value.next()
                 step.succeed(value)
-                fired += 1
-                if fired == length / 2 { halfway() }
+                completed += 1
+                if completed == length / 2 { halfway() }
             }
         }
         stopwatch.stop()
@@ -106,9 +106,9 @@ enum Recursion<Value: BenchmarkValue> {
             var value = opaque(Value.make(0))
             loop(length, value).subscribe(
                 Subscribers.Sink(receiveCompletion: { _ in }, receiveValue: { sink.add($0.number) }))
-            while let fire = waiting.next() {
+            while let complete = waiting.next() {
                 value = value.next()
-                fire(.success(value))
+                complete(.success(value))
             }
         }
         stopwatch.stop()

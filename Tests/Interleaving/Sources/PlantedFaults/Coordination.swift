@@ -31,8 +31,8 @@ extension PlantedFault {
             55, "an element is lost that was put for a caller who has cancelled",
             foundBy: "getting",
             change(
-                "if Resolver<Element>(getter.right).resolve(item.element) {",
-                "if Resolver<Element>(getter.right).resolve(item.element) || il_is_planted(55) {")),
+                "if Deferred<Element>.Resolver(getter.right).resolve(item.element) {",
+                "if Deferred<Element>.Resolver(getter.right).resolve(item.element) || il_is_planted(55) {")),
         PlantedFault(
             56, "a timer that was stopped while it was set still expires",
             foundBy: "timeLimits",

@@ -24,8 +24,8 @@ DeferredDiagnostics.setHandler { diagnostic in
     modelReports.append(ModelReport(diagnostic))
     switch diagnostic {
     case .unhandledFailure(let error, _): reports.append("unhandled:\(show(error))")
-    case .alreadyFired: reports.append("alreadyFired")
-    case .notFireable: reports.append("notFireable")
+    case .alreadySettled: reports.append("alreadySettled")
+    case .notCompletable: reports.append("notCompletable")
     case .unbalancedUnpause: reports.append("unbalancedUnpause")
     }
 }

@@ -73,7 +73,7 @@ extension ProgramClass {
                 ],
                 threads: [[.cancel(11)], [resolve(2)]]),
             ModelProgram(
-                steps: [.source(id: 1, .plain, Canceller(fires: .value(.number(7)))), then(11, of: 1)],
+                steps: [.source(id: 1, .plain, Canceller(completes: .value(.number(7)))), then(11, of: 1)],
                 threads: [[.cancel(1)], [.cancel(11)]]),
             // C4: one cancel comes to another, of a detached link that waits for a nested Deferred.
             ModelProgram(
@@ -108,7 +108,7 @@ private func pending(_ count: Int) -> [ModelAction] { (1...count).map { .source(
 private func settled(_ id: Int) -> ModelAction { .settled(id: id, .value(.number(id))) }
 
 private func resolve(_ target: Int, _ id: Int = 100, _ completer: Completer = .handle) -> ModelAction {
-    .fire(id: id + target, target, through: completer, .value(.number(target)))
+    .complete(id: id + target, target, through: completer, .value(.number(target)))
 }
 
 private func list(_ id: Int, _ inputs: [Int], _ rule: ListRule) -> ModelAction {

@@ -187,7 +187,7 @@ extension ModelEvent {
         case .ran(let id, _): id
         case .finalizer(let id, _): 1000 + id
         case .canceller(let id): 2000 + id
-        case .fired(let id, _): 3000 + id
+        case .completed(let id, _): 3000 + id
         case .isCancelled(let id, _): 4000 + id
         case .looked(let id, _): 5000 + id
         case .waited(let id, _): 6000 + id
@@ -201,8 +201,8 @@ extension ModelReport {
     fileprivate var order: Int {
         switch self {
         case .unhandled(_, let made): made
-        case .alreadyFired(let made, _, let again): 1000 * made + again
-        case .notFireable(let made, let at): 100_000 + 1000 * made + at
+        case .alreadySettled(let made, _, let again): 1000 * made + again
+        case .notCompletable(let made, let at): 100_000 + 1000 * made + at
         case .unbalanced(let made, let at): 200_000 + 1000 * made + at
         }
     }
@@ -211,8 +211,8 @@ extension ModelReport {
 
     /// Without the place of the first completion: which that was is decided by the schedule.
     fileprivate var withoutFirst: ModelReport {
-        if case .alreadyFired(let made, _, let again) = self {
-            .alreadyFired(made: made, first: nil, again: again)
+        if case .alreadySettled(let made, _, let again) = self {
+            .alreadySettled(made: made, first: nil, again: again)
         } else {
             self
         }

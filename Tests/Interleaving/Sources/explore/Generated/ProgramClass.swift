@@ -136,8 +136,8 @@ struct ProgramClass {
         let links = graph.nodes.filter { $0 > 10 }
         return operations.flatMap { kind -> [ModelAction] in
             switch kind {
-            case .resolve: sources.map { .fire(id: number, $0, through: completer, .value(.number($0))) }
-            case .reject: sources.map { .fire(id: number, $0, through: completer, .failure(.test($0))) }
+            case .resolve: sources.map { .complete(id: number, $0, through: completer, .value(.number($0))) }
+            case .reject: sources.map { .complete(id: number, $0, through: completer, .failure(.test($0))) }
             case .cancel: links.map { .cancel($0) }
             case .cancelSource: sources.map { .cancel($0) }
             case .follow: sources.dropFirst().map { .follow(id: number, $0, through: .handle, 1) }
@@ -156,7 +156,7 @@ struct ProgramClass {
             case .dropSource: sources.map { .drop($0) }
             case .dropResolver: sources.map { .dropResolver($0) }
             case .resolveKept:
-                graph.kept.map { [.fire(id: number, $0, through: .resolver, .value(.number($0)))] } ?? []
+                graph.kept.map { [.complete(id: number, $0, through: .resolver, .value(.number($0)))] } ?? []
             case .expire: [.expire]
             case .list(let rule):
                 sources.count < 2 ? [] : [.list(id: number, [1, 2], rule, ListOptions(), keep: true)]

@@ -31,7 +31,7 @@ extension ProgramClass {
             links: [
                 .map, .list(.results, ListOptions()), .list(.values, ListOptions(cancelsRemaining: true)),
                 .list(.first, ListOptions(cancelsRemaining: true)),
-                .list(.values, ListOptions(consumeErrors: true)),
+                .list(.values, ListOptions(consumesErrors: true)),
             ], operations: [.resolve, .reject, .cancel, .dropSource], extras: [.canceller], greatestLinks: 2),
         ProgramClass(
             name: "limits",

@@ -126,8 +126,8 @@ struct ProgramGraph {
     func withCancellers() -> [ProgramGraph] {
         sources.indices.flatMap { index in
             var cancellers = [
-                Canceller(), Canceller(fires: .value(.number(50 + index))),
-                Canceller(fires: .failure(.test(50 + index))),
+                Canceller(), Canceller(completes: .value(.number(50 + index))),
+                Canceller(completes: .failure(.test(50 + index))),
             ]
             if kind == .withResolver { cancellers.append(Canceller(keeps: 90)) }
             return cancellers.map { canceller in

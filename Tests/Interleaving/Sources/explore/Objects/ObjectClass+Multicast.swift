@@ -50,7 +50,7 @@ extension ObjectClass {
         name: "channel", calls: ["post", "postRetained", "listen", "remove", "release", "finish"],
         exclusive: ["post", "postRetained"],
         make: {
-            let channel = Channel<Int>()
+            let channel = BroadcastChannel<Int>()
             channel.post(99, retained: true)
             let state = Received()
             return ObjectRun { call, thread, number in

@@ -10,7 +10,7 @@ extension ObjectClass {
             name: name, calls: ["value", "resolve", "cancel", "forget"] + (keeps ? ["expire"] : []),
             make: {
                 let delays = Delays()
-                let cache = DeferredCache<Int, Int>(keepingFor: keeps ? .seconds(1) : .zero, on: delays)
+                let cache = DeferredCache<Int, Int>(keepingFor: keeps ? .seconds(1) : .zero, timer: delays)
                 let calls = Calls<Int>()
                 return ObjectRun { call, thread, number in
                     switch call {
@@ -25,7 +25,9 @@ extension ObjectClass {
                     }
                 } results: {
                     let requests = calls.inner.sorted { $0.key < $1.key }.map { show($0.value.currentResult) }
-                    return calls.ends { "\($0)" } + requests + ["\(cache.underWayCount), \(cache.keptCount)"]
+                    return calls.ends { "\($0)" } + requests + [
+                        "\(cache.inProgressCount), \(cache.keptCount)"
+                    ]
                 }
             },
             specify: {

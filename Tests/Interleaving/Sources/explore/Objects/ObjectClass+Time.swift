@@ -10,14 +10,14 @@ extension ObjectClass {
     ]
 
     static let idleTimer = ObjectClass(
-        name: "idleTimer", calls: ["advance", "postpone", "cancel"], exclusive: ["advance"], steps: steps,
+        name: "idleTimer", calls: ["advance", "reset", "cancel"], exclusive: ["advance"], steps: steps,
         make: {
             let clock = ManualClock()
-            let timer = IdleTimer(after: .seconds(2), on: clock)
+            let timer = IdleTimer(after: .seconds(2), timer: clock)
             return ObjectRun { call, _, _ in
                 switch call {
                 case "advance": clock.advance(by: .seconds(1))
-                case "postpone": timer.postpone()
+                case "reset": timer.reset()
                 default: timer.cancel()
                 }
             } results: {
@@ -35,7 +35,7 @@ extension ObjectClass {
                 switch call {
                 case "move": now += 1
                 case "expire": expire()
-                case "postpone": due = now + 2
+                case "reset": due = now + 2
                 case "beginCancel": canceller = canceller ?? number
                 default: if end == "pending", canceller == number { end = "cancelled" }
                 }
@@ -50,7 +50,7 @@ extension ObjectClass {
         steps: steps.merging(["advance": ["move", "expire", "endRun"], "reset": ["reset", "set"]]) { $1 },
         make: {
             let clock = ManualClock(), log = Log()
-            let work = RepeatingWork(every: .seconds(2), on: clock, startsNow: false) { log.add("run") }
+            let work = RepeatingWork(every: .seconds(2), timer: clock, startsNow: false) { log.add("run") }
             return ObjectRun { call, _, _ in
                 switch call {
                 case "advance": clock.advance(by: .seconds(1))

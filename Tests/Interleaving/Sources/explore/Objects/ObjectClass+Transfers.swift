@@ -147,7 +147,7 @@ extension ObjectClass {
                     apply(.other)
                 }
             } results: {
-                state.ends() + requests.withLock { ["\($0.underWay), \($0.waiting)"] }
+                state.ends() + requests.withLock { ["\($0.inProgressCount), \($0.waitingCount)"] }
             }
         },
         specify: {

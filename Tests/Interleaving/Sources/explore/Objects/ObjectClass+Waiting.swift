@@ -29,7 +29,7 @@ extension ObjectClass {
                 }
             } results: {
                 calls.ends { _ in "granted" } + [
-                    "available \(semaphore.available), waiting \(semaphore.waitingCount)"
+                    "available \(semaphore.availableCount), waiting \(semaphore.waitingCount)"
                 ]
             }
         },

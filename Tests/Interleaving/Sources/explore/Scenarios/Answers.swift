@@ -78,7 +78,7 @@ func defineAnswersScenarios() {
             return it.expectEnd("=cancelled", asked ? "=[1, 1]" : "=cancelled")
         }
     }
-    for order in [AskingOrder.sequentially, .concurrently] {
+    for order in [MulticastOrder.sequentially, .concurrently] {
         scenario("answers-all-\(order)") {
             let it = Asked()
             return Program(

@@ -38,7 +38,7 @@ func defineChainsScenarios() {
     }
     // C1: the model allows that the canceller has returned before its own Resolver is used; here it has not.
     scenario("canceller-resolves-elsewhere") {
-        let reached = Signal(), done = Signal(), own = Box<Resolver<Int>>(nil)
+        let reached = Signal(), done = Signal(), own = Box<Deferred<Int>.Resolver>(nil)
         let d = D(canceller: { resolver in
             own.value = resolver
             reached.send()

@@ -12,7 +12,7 @@ func defineCoordinationScenarios() {
             let isSent = show(sent.currentResult) == "()"
             return all(
                 expect(log.text == (isSent ? "1 2" : "1"), "\(log.text), \(show(sent.currentResult))"),
-                expect(queue.count == 0 && sent.hasFired, "left: \(queue.elements)"), noReports())
+                expect(queue.count == 0 && sent.isSettled, "left: \(queue.elements)"), noReports())
         }
     }
     scenario("queue-released-worker-cancel") {
@@ -22,7 +22,7 @@ func defineCoordinationScenarios() {
         return Program({ try! box.take()!.put(1) }, { worker.cancel() }) {
             all(
                 expect(log.text == "1", log.text),
-                expect(show(other.currentResult) == "abandoned" && worker.hasFired, "a worker goes on"))
+                expect(show(other.currentResult) == "abandoned" && worker.isSettled, "a worker goes on"))
         }
     }
     // C7: of a list, nothing begins because the cancel has ended another input, whichever thread carries that out.
@@ -47,9 +47,9 @@ func defineCoordinationScenarios() {
             }
         }
     }
-    scenario("idle-postpone-postpone-expire") {
-        let delays = Delays(), idle = IdleTimer(after: .seconds(1), on: delays)
-        return Program({ delays.expire() }, { idle.postpone(.zero) }, { idle.postpone() }) {
+    scenario("idle-reset-reset-expire") {
+        let delays = Delays(), idle = IdleTimer(after: .seconds(1), timer: delays)
+        return Program({ delays.expire() }, { idle.reset(.zero) }, { idle.reset() }) {
             for _ in 0..<3 { delays.expire() }
             return all(
                 expect(show(idle.deferred.currentResult) == "()", show(idle.deferred.currentResult)),
@@ -57,7 +57,7 @@ func defineCoordinationScenarios() {
         }
     }
     scenario("latest-run-run-expire") {
-        let delays = Delays(), latest = DeferredLatest(debounce: .seconds(1), on: delays), log = Log()
+        let delays = Delays(), latest = DeferredLatest(debounce: .seconds(1), timer: delays), log = Log()
         return Program(
             { watch(latest.syncRun { 1 }, log, "a") }, { watch(latest.syncRun { 2 }, log, "b") },
             { delays.expire() }
@@ -80,7 +80,7 @@ func defineCoordinationScenarios() {
     }
     scenario("retry-fail-expire-cancel") {
         let delays = Delays(), log = Log(), s = D()
-        let d = Deferred<Int>.retry(attempts: 3, on: delays) { () -> D in
+        let d = Deferred<Int>.retry(attempts: 3, timer: delays) { () -> D in
             log.add("try"); return s.map { _ -> Int in throw E1() }
         }
         watch(d, log, "=")

@@ -6,7 +6,7 @@ import Multicast
 /// Channels, delegates and pairs of closures.
 func defineMulticastScenarios() {
     scenario("channel-listen-retained-post") {
-        let channel = Channel<Int>(), log = Log()
+        let channel = BroadcastChannel<Int>(), log = Log()
         let a = Delegate(log, "a")
         channel.post(1, retained: true)
         return Program(

@@ -10,7 +10,7 @@ struct Search {
     static func warmUp() {
         let warmUp = ModelProgram(
             steps: [.source(id: 1, .plain, nil)],
-            threads: (2...3).map { [.fire(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] })
+            threads: (2...3).map { [.complete(id: $0, 1, through: .handle, .failure(.test(1))), .drop(1)] })
         for _ in 0..<3 { _ = warmUp.judged(SearchOptions()) }
     }
 

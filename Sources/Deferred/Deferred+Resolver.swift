@@ -1,18 +1,22 @@
-/// The right to complete one Deferred, separate from the Deferred itself: return the Deferred to the caller,
-/// and keep the resolver where the result comes from.
-///
-/// A resolver may be copied, and called from any thread; the first result counts. If the last copy is
-/// released before that, the Deferred fails with ``DeferredError/abandoned``.
-public struct Resolver<Value: Sendable>: Sendable {
-    @usableFromInline let right: CompletionRight
+extension Deferred {
+    /// The right to complete one Deferred, separate from the Deferred itself: return the Deferred to the caller,
+    /// and keep the resolver where the result comes from.
+    ///
+    /// A resolver may be copied, and called from any thread; the first result counts. If the last copy is
+    /// released before that, the Deferred fails with ``DeferredError/abandoned``.
+    public struct Resolver: Sendable {
+        @usableFromInline let right: CompletionRight
 
-    init(_ right: CompletionRight) { self.right = right }
+        init(_ right: CompletionRight) { self.right = right }
+    }
+}
 
+extension Deferred.Resolver {
     /// Resolves the Deferred with a value. Returns true if this call completed it.
     ///
     /// Callbacks run before this returns, on this thread, unless they name a dispatcher or the Deferred is
     /// paused. If the Deferred is settled already, nothing changes, and that is reported as
-    /// ``DeferredDiagnostic/alreadyFired(made:firedFirst:again:)``. The first result after a cancel is
+    /// ``DeferredDiagnostic/alreadySettled(made:settledFirst:again:)``. The first result after a cancel is
     /// dropped without a report.
     @discardableResult
     @inlinable
@@ -70,7 +74,7 @@ public struct Resolver<Value: Sendable>: Sendable {
     public var isCancelled: Bool { right.isCancelled }
 }
 
-extension Resolver {
+extension Deferred.Resolver {
     /// Completes the Deferred with the arguments of a completion handler: an error if there is one, otherwise the
     /// value.
     ///
@@ -108,7 +112,7 @@ extension Resolver {
     }
 }
 
-extension Resolver where Value == Void {
+extension Deferred.Resolver where Value == Void {
     /// Resolves the Deferred. Otherwise behaves as ``resolve(_:fileID:line:)``.
     @discardableResult
     @inlinable

@@ -1,4 +1,4 @@
-extension Channel: AsyncSequence {
+extension BroadcastChannel: AsyncSequence {
     /// Returns an iterator of the messages that are posted from now on. Every one is buffered until it is
     /// consumed.
     ///

@@ -12,14 +12,14 @@ import OpenCombine
 /// Starting from a resolved result, each step attaches a callback that returns another resolved result, with
 /// the next number; the next step attaches to the step's own result. The last number shows that every step
 /// waited for the result that its callback returned.
-enum NestedFired<Value: BenchmarkValue> {
+enum NestedSettled<Value: BenchmarkValue> {
     /// The number of steps before a fresh start. (OpenCombine's steps do not settle before something
     /// subscribes, so there each one is an operation of its own.)
     static var steps: Int { 100 }
 
     static func workload() -> Workload {
         Workload(
-            "W4a", "nested, inner already fired", per: "step", payload: Value.title,
+            "W4a", "nested, inner already settled", per: "step", payload: Value.title,
             target: Target(limit: 0.26, peer: .embedded)
         ) {
             Contender(.deferred, items: steps, body: deferred)

@@ -5,14 +5,14 @@ public import Deferred
 /// ```swift
 /// struct LineSaid: Sendable { let speaker: String, text: String }
 ///
-/// let chat = Channel<LineSaid>("chat")
+/// let chat = BroadcastChannel<LineSaid>("chat")
 /// chat.listen(window, on: .main) { window, line in window.show(line) }
 /// chat.post(LineSaid(speaker: "ada", text: "hello"), from: ada)
 /// ```
 ///
-/// The name and the type of the messages identify a channel: `Channel<Int>("x")` is the same channel wherever
-/// it is written, and another than `Channel<String>("x")`; see ``ChannelDirectory``. A `Channel` is a handle;
-/// the channel exists for as long as it has a handle, a listener or a retained message.
+/// The name and the type of the messages identify a channel: `BroadcastChannel<Int>("x")` is the same channel wherever
+/// it is written, and another than `BroadcastChannel<String>("x")`; see ``ChannelDirectory``. A `BroadcastChannel` is a
+/// handle; the channel exists for as long as it has a handle, a listener or a retained message.
 ///
 /// - A listener belongs to an object, its owner, by a weak reference, and is removed once that is deallocated.
 ///   The owner is retained while a message is checked for it and delivered to it; so the last reference to it
@@ -23,7 +23,7 @@ public import Deferred
 ///   channel, the listeners after it receive that message first.)
 /// - A delivery that has not begun when the listener is removed is not made.
 /// - Everything may be called from any thread, also from inside a listener. Nothing runs under a lock.
-public struct Channel<Message: Sendable>: Sendable {
+public struct BroadcastChannel<Message: Sendable>: Sendable {
     let storage: ChannelStorage
 
     /// Returns a handle of the channel with this name and type of messages, which it creates if there is none.
@@ -141,14 +141,14 @@ public struct Channel<Message: Sendable>: Sendable {
     public var listing: ChannelListing { storage.listing }
 }
 
-extension Channel {
+extension BroadcastChannel {
     /// Delivers a message to the present listeners.
     ///
     /// Returns when those without a dispatcher have been called and the work for the others has been
     /// submitted. A listener whose owner was deallocated gets nothing and does not count.
     ///
     /// ```swift
-    /// let status = Channel<Status>("status")
+    /// let status = BroadcastChannel<Status>("status")
     /// status.post(.connected, retained: true)
     /// status.listen(window) { window, status in window.show(status) }    // called with .connected, at once
     /// ```

@@ -12,10 +12,10 @@ import OpenCombine
 ///
 /// An operation creates the resolved result and attaches one callback, which adds the value to the sink and
 /// returns it, so that there is a new result to create. Nothing reads that new result.
-enum FiredThen<Value: BenchmarkValue> {
+enum SettledThen<Value: BenchmarkValue> {
     static func workload() -> Workload {
         Workload(
-            "W1", "already fired, then", per: "operation", payload: Value.title,
+            "W1", "already settled, then", per: "operation", payload: Value.title,
             target: Target(limit: 0.28, peer: .embedded)
         ) {
             Contender(.deferred, body: deferred)
@@ -110,7 +110,7 @@ enum FiredThen<Value: BenchmarkValue> {
     private static func dispatch(_ iterations: Int, _ stopwatch: Stopwatch) throws {
         let sink = ValueSink()
         let value = opaque(Value.make(7))
-        let queue = DispatchQueue(label: "benchmarks.fired-then")
+        let queue = DispatchQueue(label: "benchmarks.settled-then")
         stopwatch.start()
         for _ in 0..<iterations {
             let item = DispatchWorkItem {}

@@ -3,10 +3,10 @@ import Foundation
 import Testing
 
 extension Rules {
-    @Suite("Rules F1, F2: firing") struct Firing {
+    @Suite("Rules F1, F2: completion") struct Completion {
         @Test("F1: the first result counts; a later one returns false, changes nothing, and is reported")
-        func firesOnce() {
-            let ways: [(fire: (Deferred<Int>) -> Bool, outcome: String)] = [
+        func completesOnce() {
+            let ways: [(complete: (Deferred<Int>) -> Bool, outcome: String)] = [
                 ({ $0.resolve(1) }, "1"), ({ $0.reject(Boom(2)) }, "Boom(2)"),
                 ({ $0.complete(with: .success(3)) }, "3"),
                 ({ $0.complete(with: .failure(Boom(4))) }, "Boom(4)"),
@@ -14,27 +14,27 @@ extension Rules {
             for (first, later) in ways.flatMap({ first in ways.map { (first, $0) } }) {
                 let (log, deferred) = (Log(), Deferred<Int>())
                 deferred.both { log(outcome($0)) }
-                #expect(first.fire(deferred))
-                let found = reports { #expect(!later.fire(deferred)) }
+                #expect(first.complete(deferred))
+                let found = reports { #expect(!later.complete(deferred)) }
                 #expect(found.count == 1)
                 #expect(log.all + [outcome(deferred)] == [first.outcome, first.outcome])
             }
         }
 
         @Test("F1: a later result is reported, with where both came from and where the Deferred was made")
-        func alreadyFired() {
+        func alreadySettled() {
             let made = #line + 1
             let deferred = Deferred<Int>()
             deferred.resolve(1)
             let found = reports { deferred.reject(Boom()) }
-            #expect(found.map(words) == ["\(made) fired at \(made + 1), again at \(made + 2)"])
+            #expect(found.map(words) == ["\(made) completed at \(made + 1), again at \(made + 2)"])
         }
 
         @Test("F1: a Deferred that cannot be completed explicitly returns false, unchanged and reported")
-        func notFireable() throws {
+        func notCompletable() throws {
             let source = Deferred<Int>()
             let (withResolver, resolver) = Deferred<Int>.withResolver()
-            let kept = Box<Resolver<Int>?>(nil)
+            let kept = Box<Deferred<Int>.Resolver?>(nil)
             let fromBody = Deferred<Int> { kept.value = $0 }
             let others: [Deferred<Int>] = [
                 source.map { $0 }, source.recover { _ in 0 }, source.mapResult { try $0.get() },
@@ -48,13 +48,13 @@ extension Rules {
                     #expect(!other.complete(with: .success(9)))
                     other.follow(.resolved(9))
                 }
-                #expect(made.count { words($0).contains("not fireable") } == 4)
+                #expect(made.count { words($0).contains("not completable") } == 4)
                 #expect(outcome(other) == "pending")
             }
-            for fired in [Deferred.resolved(1), Deferred(catching: { 1 })] {
-                let found = reports { #expect(!fired.resolve(2)) }
-                #expect(found.map(words) == ["\(#line - 2) not fireable at \(#line - 1)"])
-                #expect(outcome(fired) == "1")
+            for settled in [Deferred.resolved(1), Deferred(catching: { 1 })] {
+                let found = reports { #expect(!settled.resolve(2)) }
+                #expect(found.map(words) == ["\(#line - 2) not completable at \(#line - 1)"])
+                #expect(outcome(settled) == "1")
             }
             source.resolve(0)
             resolver.resolve(0)
@@ -85,7 +85,7 @@ extension Rules {
             #expect(Set([one, same, Deferred<Int>()]).count == 2)
         }
 
-        @Test("F2: callbacks run before resolve returns, on the firing thread")
+        @Test("F2: callbacks run before resolve returns, on the completing thread")
         func runsBeforeResolveReturns() {
             let deferred = Deferred<Int>()
             let log = Log()
