@@ -76,6 +76,21 @@ struct FramingTests {
         #expect(requests.allSatisfy { $0.bodyIsPattern && $0[header: "Content-Length"] == "300000" })
     }
 
+    @Test("O11: the length of a body is not that of a request without one, which a redirect leads to")
+    func droppedByRedirect() async throws {
+        fixture.server.route("/target", .text("in"))
+        for follows in [false, true] {
+            _ = try await fixture.load(.redirect(to: "/target", status: 303)) { request, options in
+                request.httpMethod = "POST"
+                request.setValue("10", forHTTPHeaderField: "Content-Length")
+                (options.makeBodyStream, options.bodyByteCount) = ({ Self.stream() }, 10)
+                if follows { options.onRedirect = { _ in .resolved(.follow) } }
+            }
+        }
+        let last = try #require(fixture.server.requests.last)
+        #expect(last.method == "GET" && last[header: "Content-Length"] == nil)
+    }
+
     /// Lengths that contradict the body, and the words of the error.
     private static var contradictions: [(words: String, change: TransferFixture.Change)] {
         [

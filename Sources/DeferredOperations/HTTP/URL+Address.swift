@@ -162,6 +162,7 @@ extension URLRequest {
         if bodies > 0, httpMethod == "GET" { throw .invalidRequest(url, reason: "a GET has no body") }
         if bodies > 1 { throw .invalidRequest(url, reason: "more than one body") }
         try options.uploadFile?.checkUpload(to: url)
+        try request.checkByteCount(options)
         try request.checkFraming(options)
         for case let limit? in [options.silenceTimeout, options.totalTimeout] where limit <= .zero {
             throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")

@@ -47,15 +47,27 @@ extension URLRequest {
             let words = "a Transfer-Encoding of \(encoding): what frames the body is decided when it is sent"
             throw .invalidRequest(errorURL, reason: words)
         }
-        if let count = options.bodyByteCount, count < 0 {
-            throw .invalidRequest(errorURL, reason: "a bodyByteCount of \(count)")
-        }
-        guard let text = value(forHTTPHeaderField: "Content-Length") else { return options.bodyByteCount }
-        guard let count = ContentRange.position(text), count == options.bodyByteCount ?? count else {
-            let words = options.bodyByteCount.map { "where bodyByteCount is \($0)" } ?? "which is no length"
+        // A redirect may have left no body.
+        let option = hasBody(options) ? options.bodyByteCount : nil
+        guard let text = value(forHTTPHeaderField: "Content-Length") else { return option }
+        guard let count = ContentRange.position(text), count == option ?? count else {
+            let words = option.map { "where bodyByteCount is \($0)" } ?? "which is no length"
             throw .invalidRequest(errorURL, reason: "a Content-Length of \(text), \(words)")
         }
         return count
+    }
+
+    private func hasBody(_ options: TransferOptions) -> Bool {
+        let isOption =
+            options.uploadFile != nil || options.uploadForm != nil || options.makeBodyStream != nil
+        return mayHaveBody && (isOption || httpBodyStream != nil || httpBody?.isEmpty == false)
+    }
+
+    /// Checks the length that the options have for the body, before the first request.
+    func checkByteCount(_ options: TransferOptions) throws(DataSourceError) {
+        guard let count = options.bodyByteCount else { return }
+        if count < 0 { throw .invalidRequest(errorURL, reason: "a bodyByteCount of \(count)") }
+        if !hasBody(options) { try check(count, against: 0) }
     }
 
     /// Checks that what the caller says about the length of the body does not contradict it, as far as that is known
