@@ -5,12 +5,13 @@ import LoopbackServer
 
 /// A stub, a queue and a folder for one test: what `TransferFixture` is, without sockets, threads and Foundation's transport.
 final class StubFixture: Fixture {
-    let server = StubServer()
+    let server: StubServer
     let session: TransferSession
     let queue = OperationQueue()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("stub-\(UUID())")
 
-    init() {
+    init(canPause: Bool = true) {
+        server = StubServer(canPause: canPause)
         session = TransferSession(transport: server.transport)
         try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
@@ -31,10 +32,10 @@ final class StubServer: Sendable {
     private let state: Watched<State>
     let transport: StubTransport
 
-    init() {
+    init(canPause: Bool) {
         let state = Watched(State())
         self.state = state
-        transport = StubTransport { request in
+        transport = StubTransport(canPause: canPause) { request in
             state.update { $0.seen += 1 }
             return state.value.routes[request.path]?(request) ?? .answer(404)
         }

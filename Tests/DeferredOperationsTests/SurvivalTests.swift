@@ -47,7 +47,7 @@ struct SurvivalTests {
                 try await Self.upload(.file, .hungUp, 60, isCancelled: false)
             }
             await #expect(processExitsWith: .success) {
-                try await Self.upload(.file, .stalled, 60, isCancelled: true)
+                try await Self.upload(.file, .stalled, 20, isCancelled: true)
             }
         case .form:
             await #expect(processExitsWith: .success) {
