@@ -7,19 +7,29 @@ extension Deferred {
     /// If the Deferred was settled before, nothing changes, and the call is reported as
     /// ``DeferredDiagnostic/alreadySettled(made:settledFirst:again:)``. The first result that arrives after a
     /// cancellation is dropped without a report.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - onUndelivered: Receives the value back if nobody receives it, once, on the thread that releases the last
+    ///     reference to it: also if this call did not complete the Deferred. A value is received by a callback, an
+    ///     `await`, `wait()`, `currentResult`, or a list that is decided with it; not by what passes it on. See
+    ///     <doc:UndeliveredValues>.
     @discardableResult
     @inlinable
-    public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-        link.complete(.value(value), DeferredDiagnostic.Location(fileID: fileID, line: line))
+    public func resolve(
+        _ value: Value, onUndelivered: (@Sendable (Value) -> Void)? = nil,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Bool {
+        link.complete(.value(value, onUndelivered), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
-    /// Completes the Deferred with an error; otherwise as ``resolve(_:fileID:line:)``.
+    /// Completes the Deferred with an error; otherwise as ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
         link.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
-    /// Completes the Deferred with a result; otherwise as ``resolve(_:fileID:line:)``.
+    /// Completes the Deferred with a result; otherwise as ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     @inlinable
     public func complete(
@@ -29,7 +39,7 @@ extension Deferred {
     }
 
     /// Completes the Deferred with a result that has a typed error; otherwise as
-    /// ``resolve(_:fileID:line:)``.
+    /// ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     @inlinable
     public func complete(
@@ -49,7 +59,7 @@ extension Deferred {
 }
 
 extension Deferred where Value == Void {
-    /// Completes the Deferred; otherwise as ``resolve(_:fileID:line:)``.
+    /// Completes the Deferred; otherwise as ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     @inlinable
     public func resolve(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {

@@ -77,7 +77,7 @@ extension Deferred {
         _ finalizer: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) -> Deferred<Value> {
         link.addFinalizer(dispatcher) { outcome in
-            finalizer(outcome.result())
+            finalizer(outcome.resultPassedOn())
         }
         return self
     }

@@ -1,5 +1,5 @@
 extension Deferred {
-    /// Creates a pending Deferred, to be completed explicitly with ``resolve(_:fileID:line:)`` or
+    /// Creates a pending Deferred, to be completed explicitly with ``resolve(_:onUndelivered:fileID:line:)`` or
     /// ``reject(_:fileID:line:)``.
     ///
     /// Copies of this handle can complete it too. When the last of them is released while the Deferred is pending, it
@@ -138,12 +138,18 @@ extension Deferred {
     }
 
     /// Returns a Deferred that is resolved with `value`.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - onUndelivered: Receives the value back if nobody receives it: see ``resolve(_:onUndelivered:fileID:line:)``.
     @inlinable
     @inline(__always)
-    public static func resolved(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line)
-        -> Deferred
-    {
-        Deferred(Link.settled(.value(value), DeferredDiagnostic.Location(.settled, fileID, line)))
+    public static func resolved(
+        _ value: Value, onUndelivered: (@Sendable (Value) -> Void)? = nil,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred {
+        Deferred(
+            Link.settled(.value(value, onUndelivered), DeferredDiagnostic.Location(.settled, fileID, line)))
     }
 
     /// Returns a Deferred that is rejected with `error`.

@@ -18,19 +18,29 @@ extension Deferred.Resolver {
     /// paused. If the Deferred is settled already, nothing changes, and that is reported as
     /// ``DeferredDiagnostic/alreadySettled(made:settledFirst:again:)``. The first result after a cancel is
     /// dropped without a report.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - onUndelivered: Receives the value back if nobody receives it, once, on the thread that releases the last
+    ///     reference to it: also if this call did not complete the Deferred. A value is received by a callback, an
+    ///     `await`, `wait()`, `currentResult`, or a list that is decided with it; not by what passes it on. See
+    ///     <doc:UndeliveredValues>.
     @discardableResult
     @inlinable
-    public func resolve(_ value: Value, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
-        right.complete(.value(value), DeferredDiagnostic.Location(fileID: fileID, line: line))
+    public func resolve(
+        _ value: Value, onUndelivered: (@Sendable (Value) -> Void)? = nil,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Bool {
+        right.complete(.value(value, onUndelivered), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
-    /// Rejects the Deferred with an error. Otherwise behaves as ``resolve(_:fileID:line:)``.
+    /// Rejects the Deferred with an error. Otherwise behaves as ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
         right.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
-    /// Completes the Deferred with a result. Otherwise behaves as ``resolve(_:fileID:line:)``.
+    /// Completes the Deferred with a result. Otherwise behaves as ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     @inlinable
     public func complete(
@@ -40,7 +50,7 @@ extension Deferred.Resolver {
     }
 
     /// Completes the Deferred with a result that has a typed error. Otherwise behaves as
-    /// ``resolve(_:fileID:line:)``.
+    /// ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     @inlinable
     public func complete(
@@ -83,7 +93,7 @@ extension Deferred.Resolver {
     /// ```
     ///
     /// With neither, the Deferred fails with ``DeferredError/invalidArgument(_:)``. Otherwise behaves as
-    /// ``resolve(_:fileID:line:)``.
+    /// ``resolve(_:onUndelivered:fileID:line:)``.
     ///
     /// - Returns: Whether this call completed the Deferred.
     @discardableResult
@@ -113,7 +123,7 @@ extension Deferred.Resolver {
 }
 
 extension Deferred.Resolver where Value == Void {
-    /// Resolves the Deferred. Otherwise behaves as ``resolve(_:fileID:line:)``.
+    /// Resolves the Deferred. Otherwise behaves as ``resolve(_:onUndelivered:fileID:line:)``.
     @discardableResult
     @inlinable
     public func resolve(fileID: StaticString = #fileID, line: UInt = #line) -> Bool {

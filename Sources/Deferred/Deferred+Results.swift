@@ -114,7 +114,7 @@ extension Deferred {
     ) -> Deferred<Value> {
         attach(dispatcher, DeferredDiagnostic.Location(.always, fileID, line), VoidClosure(callback)) {
             callback, input in
-            do { try callback.closure(input.result()) } catch { return .failure(error) }
+            do { try callback.closure(input.resultPassedOn()) } catch { return .failure(error) }
             return input.copy()
         }
     }

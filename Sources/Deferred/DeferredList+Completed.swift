@@ -12,27 +12,29 @@ extension DeferredList {
     /// Reading this property starts a list with a limit. The sequence is one consumer of each distinct input, and
     /// handles their failures. It may be iterated once. If the Task that iterates is cancelled, the sequence ends,
     /// and the inputs still pending are cancelled as far as nothing else consumes them. Leaving the loop early
-    /// cancels nothing.
+    /// cancels nothing; the sequence then consumes no input any more, and releases the outcomes that were not read. A
+    /// value is received when it is read (``Deferred/resolve(_:onUndelivered:fileID:line:)``).
     ///
     /// A list with a limit starts no further input for this sequence while 100 outcomes wait to be read, nor after
     /// the loop was left early; so an endless list of inputs needs constant memory, provided that no handle of the
     /// list is kept.
     public var completed: some AsyncSequence<(index: Int, result: Result<Value, any Error>), Never> & Sendable
     {
-        let (stream, continuation) = AsyncStream<(index: Int, result: Result<Value, any Error>)>.makeStream()
+        let (stream, continuation) = AsyncStream<(index: Int, input: Link)>.makeStream()
         let backlog = Backlog()
         let inputs: LimitedInputs<Value>? =
             if case .limited(let handle) = source { handle.inputs } else { nil }
+        let (all, observer): (Deferred<Void>, ListObserver?) = observe(
+            .each { index, input in
+                backlog.count.add(1, ordering: .relaxed)
+                continuation.yield((index: index, input: input))
+            }, fileID, line, backlog
+        ) { _, _ in .value(()) }
         continuation.onTermination = { _ in
             backlog.wasLeft.store(true, ordering: .relaxed)
             inputs?.startInputs()
+            observer?.leaveEarly()
         }
-        let all: Deferred<Void> = start(
-            .each { index, input in
-                backlog.count.add(1, ordering: .relaxed)
-                continuation.yield((index: index, result: input.payload.result()))
-            }, fileID, line, backlog
-        ) { _, _ in .value(()) }
         all.finally { _ in continuation.finish() }
         return Completions(stream: stream, all: all) {
             backlog.count.subtract(1, ordering: .relaxed)
@@ -46,23 +48,25 @@ private struct Completions<Value: Sendable>: AsyncSequence, Sendable {
     typealias Element = (index: Int, result: Result<Value, any Error>)
     typealias Failure = Never
 
-    let stream: AsyncStream<Element>
+    /// The outcomes are read, and their values received (V1), when they are taken out of the stream.
+    let stream: AsyncStream<(index: Int, input: Link)>
     let all: Deferred<Void>
     /// Called for each outcome that was read.
     let didRead: @Sendable () -> Void
 
     struct Iterator: AsyncIteratorProtocol {
-        var base: AsyncStream<Element>.Iterator
+        var base: AsyncStream<(index: Int, input: Link)>.Iterator
         let all: Deferred<Void>
         let didRead: @Sendable () -> Void
 
         mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             let all = all
-            let element = await withTaskCancellationHandler(
+            let completed = await withTaskCancellationHandler(
                 operation: { await base.next(isolation: actor) }, onCancel: { all.cancel() }, isolation: actor
             )
-            if element != nil { didRead() }
-            return element
+            guard let (index, input) = completed else { return nil }
+            didRead()
+            return (index, input.payload.result())
         }
     }
 

@@ -26,6 +26,8 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         var isReleased = false
         /// Results that were asked for and need all inputs.
         var requests: [Request] = []
+        /// The links of the inputs in progress.
+        var running: [ObjectIdentifier: Link] = [:]
         /// How many of the requests, from the first, observe the inputs started before.
         var joinedCount = 0
         /// The sequence with the body, until no further input starts.
@@ -61,7 +63,10 @@ final class LimitedInputs<Value: Sendable>: Sendable {
 
     fileprivate func releaseHandle() {
         state.withLock { $0.isReleased = true }
-        startInputs()
+        DrainLoop.with { loop in
+            startInputs(in: &loop)
+            leaveRunning(in: &loop)
+        }
     }
 
     /// Adds a list, which observes all inputs, also those started before.
@@ -70,9 +75,9 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         startInputs()
     }
 
-    /// Removes a list that is settled or cancelled. After the last one, no input starts any more. Returns the
-    /// sequence, to be released after the inputs have been cancelled.
-    func leave(_ list: ListObserver) -> AnyObject? {
+    /// Removes a list that is settled or cancelled. After the last one, no input starts any more. Returns what is to be
+    /// done when the list has left the inputs; that also retains the sequence until they have been cancelled.
+    func leave(_ list: ListObserver) -> ListObserver.AfterLeaving? {
         let (inputs, removed) = state.withLock { state in
             let removed = state.removeRequest { $0.list === list }
             if state.requests.isEmpty { state.isStopped = true }
@@ -80,7 +85,28 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         }
         withExtendedLifetime(removed) {}
         startInputs()
-        return inputs
+        return { [self] loop in
+            leaveRunning(in: &loop)
+            withExtendedLifetime(inputs) {}
+        }
+    }
+
+    /// Detaches what this list has attached to inputs in progress, once no result needs them and none can be asked for
+    /// any more (V3). Not from one where a cancel waits for what becomes of it.
+    private func leaveRunning(in loop: inout DrainLoop) {
+        let links = state.withLock { state in
+            let isLeft = state.isReleased && state.isStopped && !state.isCancelled && state.requests.isEmpty
+            return isLeft ? Array(state.running.values) : []
+        }
+        for link in links {
+            let (isUnobserved, isDisowned) = link.locked {
+                let word = link.word.load(ordering: .relaxed)
+                return (Link.only(in: word) != nil, link.state.marks.contains(.handled))
+            }
+            guard isUnobserved else { continue }
+            if isDisowned { link.waitedFor?.disownFailure() }
+            loop.detachPending(link)
+        }
     }
 
     /// Starts no further input, and cancels those in progress.
@@ -156,13 +182,20 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         let link = made.attach(.step { $0.copy() }, site)
         state.withLock { state in
             state.startedCount += 1
+            state.running[ObjectIdentifier(link)] = link
             if !state.isReleased { state.links.append(link) }
         }
         for (list, _) in requests { list.add(link, site, in: &loop) }
         // Attached after the lists: the next input starts when they have been notified.
+        let key = ObjectIdentifier(link)
         let hook = Link.Payload.hook { [self] loop, _ in
-            state.withLock { $0.free += 1 }
+            let ended = state.withLock { state in
+                state.free += 1
+                return state.running.removeValue(forKey: key)
+            }
             startInputs(in: &loop)
+            // If no list waits for it any more, nothing does: its abandonment is not reported (U1).
+            if let ended, ended.payload.error as? DeferredError == .abandoned { ended.disownFailure() }
         }
         let observer = Link(.waiting, hook, site.of(.hidden))
         observer.set(Link.Flags.onlyObserves)

@@ -162,25 +162,33 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     @usableFromInline
     func start<U>(
-        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt, _ backlog: Backlog? = nil,
+        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt,
         _ finish: @escaping ListObserver.Finish
     ) -> Deferred<U> {
+        observe(rule, fileID, line, nil, finish).deferred
+    }
+
+    /// Observes the inputs; returns the Deferred for the result, and what settles it.
+    func observe<U>(
+        _ rule: ListObserver.Rule, _ fileID: StaticString, _ line: UInt, _ backlog: Backlog?,
+        _ finish: @escaping ListObserver.Finish
+    ) -> (deferred: Deferred<U>, observer: ListObserver?) {
         let site = DeferredDiagnostic.Location(.list, fileID, line)
         switch source {
         case .given(let links):
             let list = ListObserver(
                 rule, count: links.count, consumesErrors: consumesErrors, cancelsRemaining: cancelsRemaining,
                 site, finish)
-            return Deferred<U>(list.start(links, site))
+            return (Deferred<U>(list.start(links, site)), list)
         case .limited(let handle):
             let list = ListObserver(
                 rule, count: 0, addsInputs: true, consumesErrors: consumesErrors,
                 cancelsRemaining: cancelsRemaining, onStop: handle.inputs.leave, site, finish)
             let deferred = Deferred<U>(list.open())
             handle.inputs.join(list, backlog)
-            return deferred
+            return (deferred, list)
         case .invalid(let error):
-            return .rejected(error, fileID: fileID, line: line)
+            return (.rejected(error, fileID: fileID, line: line), nil)
         }
     }
 }

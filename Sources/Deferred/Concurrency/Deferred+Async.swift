@@ -10,12 +10,23 @@ extension Deferred {
     /// returns or throws from then on is dropped, whichever thread is faster. Callbacks run on the thread on which
     /// the operation ends. If all handles are released, the operation continues, as a Task does.
     ///
+    /// A value that has to be closed or returned needs `onUndelivered`: the operation may succeed all the same when it
+    /// was cancelled, and the Task's cancellation may come too late.
+    ///
+    /// ```swift
+    /// let file = Deferred(onUndelivered: { $0.close() }) { try await open(path) }
+    /// ```
+    ///
     /// - Parameters:
     ///   - priority: The priority of the Task; `nil` for that of the current Task.
+    ///   - onUndelivered: Receives the value if nobody receives it otherwise, since the Deferred was cancelled first or
+    ///     since its value never reached a callback: see ``resolve(_:onUndelivered:fileID:line:)``. It runs on the
+    ///     thread on which the operation ends, or on the one that releases the last reference to the value.
     ///   - operation: Runs on the global executor, or on the actor that it names (`{ @MainActor in … }`). It is
     ///     released when it ends.
     public init(
-        priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
+        priority: TaskPriority? = nil, onUndelivered: (@Sendable (Value) -> Void)? = nil,
+        operation: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
         let running = SpinLocked<Task<Void, Never>?>(nil)
@@ -27,8 +38,14 @@ extension Deferred {
             do { result = .success(try await operation()) } catch { result = .failure(error) }
             // A cancel marks the Deferred before it cancels the Task, and fails it after that. What the operation
             // makes of the cancel comes in between, and must not be the outcome.
-            if resolver.isCancelled { return }
-            resolver.complete(with: result, fileID: fileID, line: line)
+            switch result {
+            case .success(let value) where resolver.isCancelled:
+                onUndelivered?(value)
+            case .success(let value):
+                resolver.resolve(value, onUndelivered: onUndelivered, fileID: fileID, line: line)
+            case .failure(let error):
+                if !resolver.isCancelled { resolver.reject(error, fileID: fileID, line: line) }
+            }
         }
         running.withLock { $0 = task }
         self = deferred

@@ -4,15 +4,19 @@ extension Deferred {
     /// The value, once this Deferred is resolved; throws the error if it fails.
     ///
     /// The Task is a consumer of this Deferred, and so handles its failure. If the Task is cancelled while it
-    /// waits, this throws `CancellationError` at once, and cancels what this Deferred waits for if nothing else
-    /// consumes that (as ``cancel()`` on a position of its own does). An outcome that is there, and not paused, is
-    /// returned to a cancelled Task, too.
+    /// waits, or was before, this throws `CancellationError` at once, and cancels what this Deferred waits for if
+    /// nothing else consumes that (as ``cancel()`` on a position of its own does).
+    ///
+    /// A Deferred that is settled, is not paused and has called its callbacks returns its outcome at once, without
+    /// waiting, and therefore to a cancelled Task, too. While it calls its callbacks, or is paused, a cancelled Task
+    /// receives a `CancellationError`, though there is an outcome. So a Task that may be cancelled at that moment
+    /// receives either.
     @inlinable
     public nonisolated(nonsending) var value: Value {
         get async throws { try await result.get() }
     }
 
-    /// The outcome, once this Deferred is settled; see ``value``.
+    /// The outcome, once this Deferred is settled, or a failure with `CancellationError` where ``value`` throws that.
     @inlinable
     public nonisolated(nonsending) var result: Result<Value, any Error> {
         get async {
@@ -57,7 +61,7 @@ extension Deferred {
     public func wait(
         timeout: Duration? = nil, fileID: StaticString = #fileID, line: UInt = #line
     ) throws -> Value {
-        Abandonment.finishWaiting()
+        NestedWork.finishWaiting()
         if !link.isPaused, let result = currentResult { return try result.get() }
         let site = DeferredDiagnostic.Location(.blocking, fileID, line)
         // Replaced before the semaphore is signalled.

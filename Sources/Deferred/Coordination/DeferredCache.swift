@@ -13,8 +13,15 @@ public import Dispatch
 /// Each caller gets a Deferred of its own and may cancel it without affecting the others. When the last one has
 /// cancelled, the request is cancelled, and the next call makes a new one. A failure is passed to all who shared the
 /// request, and is not kept. Safe from any thread. A key's `==` and `hash` run under no lock.
+///
+/// A request must not wait for the value of its own key, neither now nor later, nor by way of other keys. A cycle of
+/// callbacks and nested Deferreds fails with ``DeferredError/cycle``. In a Task that awaits the value, a cycle cannot
+/// be told from a Task that only shares the request: it stays pending. Calls from inside of requests do not keep it:
+/// the last cancel of a caller from outside ends it, and the keys are free. Inside is what a request's closure calls,
+/// and the Tasks that it starts; not callbacks that run later, nor `Task.detached`, whose calls count as those from
+/// outside.
 public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private typealias Entry = CacheEntry<Key, Value>
+    typealias Entry = CacheEntry<Key, Value>
 
     /// By the keys' hash values: keys are compared outside of the lock.
     private let buckets = SpinLocked<[Int: [Entry]]>([:])
@@ -45,8 +52,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// Returns the value for `key`: one that is kept, that of the request in progress, or that of a new `request`.
     ///
     /// - Parameter request: Runs at once, on this thread, if there is neither. What it throws is the failure. It must
-    ///   not wait for the value of the same `key`, which would be its own, neither now nor later, nor by way of other
-    ///   keys: such a cycle fails with ``DeferredError/cycle``.
+    ///   not wait for the value of the same `key`, which would be its own.
     public func value(
         for key: Key, _ request: () throws -> Deferred<Value>,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -55,8 +61,9 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         while true {
             let bucket = buckets.withLock { $0[hash] } ?? []
             guard let entry = bucket.first(where: { $0.key == key }) else {
+                let origin = CacheCallers.origin
                 let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
-                let entry = Entry(key, hash)
+                let entry = Entry(key, hash, in: self)
                 let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
                 let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
                     finish(entry, input.result())
@@ -64,23 +71,26 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
                 }
                 let keeper: Deferred<Value> = shared.attach(nil, site.of(.hidden)) { $0.copy() }
                 for part in [shared, keeper] { part.disownFailure() }
-                entry.share(shared, keeper)
+                entry.begin(.init(outcome: shared, keeper: keeper), origin)
                 guard insert(entry, ifUnchanged: bucket) else {
                     entry.end()
                     continue
                 }
-                let first = consumer(of: entry, shared, fileID, line)
-                let made = Deferred<Value>(following: request)
+                let first = consumer(of: entry, shared, origin, fileID, line)
+                let made = CacheCallers.inside(entry) { Deferred<Value>(following: request) }
                 resolver.follow(orCancel: made)
                 // Marks a failure of `made` as handled: where the request waits for its own value, `made` fails with
                 // `.cycle`, and so does `source`.
                 _ = made.currentResult
                 return first
             }
-            let state = entry.join()
-            if let kept = state.kept { return .resolved(kept.value, fileID: fileID, line: line) }
-            if let shared = state.shared { return consumer(of: entry, shared, fileID, line) }
-            remove(entry)
+            if let value = entry.keptValue { return .resolved(value, fileID: fileID, line: line) }
+            let origin = CacheCallers.origin
+            switch entry.join(origin) {
+            case .kept(let value): return .resolved(value, fileID: fileID, line: line)
+            case .shares(let shared): return consumer(of: entry, shared, origin, fileID, line)
+            case .hasEnded: remove(entry)
+            }
         }
     }
 
@@ -132,7 +142,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// Removes an entry, which the caller retains, if it is still there.
-    private func remove(_ entry: Entry) {
+    func remove(_ entry: Entry) {
         buckets.withLock { buckets in
             guard let bucket = buckets[entry.hash] else { return }
             let rest = bucket.filter { $0 !== entry }
@@ -146,15 +156,22 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// is cancelled with all that the same call cancels, before any of that ends (C7). A value with which the request
     /// completes itself then reaches no caller.
     private func consumer(
-        of entry: Entry, _ shared: Deferred<Value>, _ fileID: StaticString, _ line: UInt
+        of entry: Entry, _ shared: Deferred<Value>, _ origin: (any CacheRequest)?, _ fileID: StaticString,
+        _ line: UInt
     ) -> Deferred<Value> {
         let isCancelled = SpinLocked(false)
         let (deferred, resolver) = Deferred<Value>.withResolver(
             canceller: { [self] own in
                 isCancelled.withLock { $0 = true }
-                guard let keeper = entry.leave() else { return }
-                remove(entry)
-                own.follow(keeper)
+                switch entry.leave(origin) {
+                case .someStay: break
+                case .last(let keeper):
+                    remove(entry)
+                    own.follow(keeper)
+                case .lastFromOutside(let outcome):
+                    remove(entry)
+                    outcome.cancel()
+                }
             }, fileID: fileID, line: line)
         deferred.setIsWaiting { true }
         resolver.follow(shared)
@@ -175,71 +192,4 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             remove(entry)
         }
     }
-}
-
-/// A request of a ``DeferredCache`` that is in progress, or the value that it returned.
-private final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// Without a request and a value, the entry has ended.
-    struct State: Sendable {
-        /// How many callers asked for the request in progress and have not cancelled.
-        var consumers = 0
-        /// What their Deferreds follow, before which the cache has recorded the outcome; nil if no further caller
-        /// shares the request.
-        var shared: Deferred<Value>?
-        /// A consumer of `shared`, too, so that nothing but the count decides when the request is cancelled: with the
-        /// keeper. Nil unless the request is in progress.
-        var keeper: Deferred<Value>?
-        var kept: (value: Value, timer: DelayedCall)?
-    }
-
-    let key: Key
-    let hash: Int
-    private let state = SpinLocked(State())
-
-    init(_ key: Key, _ hash: Int) {
-        self.key = key
-        self.hash = hash
-    }
-
-    var isInProgress: Bool { state.withLock { $0.keeper != nil } }
-    var isKept: Bool { state.withLock { $0.kept != nil } }
-
-    /// Begins the request, which one caller asked for and others may share.
-    func share(_ shared: Deferred<Value>, _ keeper: Deferred<Value>) {
-        state.withLock { $0 = State(consumers: 1, shared: shared, keeper: keeper) }
-    }
-
-    /// Adds a consumer to a request that may be shared. Returns the state.
-    func join() -> State {
-        state.withLock { state in
-            if state.shared != nil { state.consumers += 1 }
-            return state
-        }
-    }
-
-    /// Removes a consumer. Returns the keeper if it was the last of a request in progress, which has ended thereby.
-    func leave() -> Deferred<Value>? {
-        let before = state.exchange { state in
-            if state.keeper == nil { return state }
-            var state = state
-            state.consumers -= 1
-            return state.consumers > 0 ? state : State()
-        }
-        return before.consumers == 1 ? before.keeper : nil
-    }
-
-    /// Keeps the value of a request that may be shared. Returns false for another.
-    func keep(_ value: Value, _ timer: DelayedCall) -> Bool {
-        state.exchange { $0.shared == nil ? $0 : State(kept: (value, timer)) }.shared != nil
-    }
-
-    /// Releases a value that is kept; a request in progress is shared no more, and its value not kept.
-    func forget() {
-        end { $0.keeper == nil ? State() : State(consumers: $0.consumers, keeper: $0.keeper) }
-    }
-
-    /// Ends the entry.
-    func end() { end { _ in State() } }
-
-    private func end(_ after: (State) -> State) { state.exchange(after).kept?.timer.stop() }
 }

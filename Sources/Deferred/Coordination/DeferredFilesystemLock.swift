@@ -9,10 +9,12 @@ public import Dispatch
 /// ```
 ///
 /// The lock is the kernel's, so that it ends with the process that has it, however that ends; another process then
-/// acquires it. The file contains the number of the process, and exists only while the lock is acquired. Nothing
-/// notifies a process when another one releases the lock: one that waits tries again at intervals. Within one process,
-/// the callers that wait for one object acquire the lock in the order in which they asked, and only the first tries.
-/// Not for a file system that several machines share, unless that supports `flock`.
+/// acquires it. The file contains the number of the process, in 11 digits, and exists only while the lock is acquired;
+/// where the folder cannot be written, it stays, empty. Whatever a process leaves that is killed at any moment, the
+/// next one acquires the lock. Nothing notifies a process when another one releases the lock: one that waits tries
+/// again at intervals. Within one process, the callers that wait for one object acquire the lock in the order in which
+/// they asked, and only the first tries. Not for a file system that several machines share, unless that supports
+/// `flock`.
 ///
 /// The file must be a regular file that was made by such a lock, or not exist: symbolic links are not followed, and
 /// any other file is left unchanged. Use a folder that only the users of the lock can write to.
@@ -113,7 +115,8 @@ extension DeferredFilesystemLock {
     /// The right to hold the lock, until ``release()``, at the latest until the last reference to the permit is
     /// released: keep a reference to it.
     public final class Permit: ReleasablePermit {
-        /// The process that died while it had the lock before, if one did: its work may be incomplete.
+        /// The process that died while it had the lock before, if one did: its work may be incomplete. Never one that
+        /// has released it. Nil also where a power failure has removed the number.
         public let predecessor: Int32?
         private let held: SpinLocked<(file: LockFile, place: DeferredLock.Permit)?>
 
@@ -144,7 +147,7 @@ extension DeferredFilesystemLock {
     public enum Failure: Error, Hashable {
         /// Another process has it: `owner` is that process, nil if its number is not known yet.
         case held(path: String, owner: Int32?)
-        /// This file cannot be used as a lock.
+        /// This file cannot be used as a lock, or cannot be written: the disk may be full.
         case unusable(path: String, reason: String)
     }
 }

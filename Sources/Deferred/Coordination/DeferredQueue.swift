@@ -19,7 +19,7 @@
 ///
 /// With a size or backlog below zero, every use fails with ``DeferredError/invalidArgument(_:)``.
 public final class DeferredQueue<Element: Sendable>: Sendable {
-    let storage: QueueStorage<Element>
+    @usableFromInline let storage: QueueStorage
 
     /// Creates an empty queue.
     ///
@@ -46,7 +46,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     public var backlog: Int? { storage.state.withLock { $0.backlog } }
 
     /// The elements that wait in the queue, the next one first.
-    public var elements: [Element] { storage.state.withLock { $0.elements.elements } }
+    @inlinable
+    public var elements: [Element] { storage.elements.map { $0.value.value() } }
 
     /// How many elements wait in the queue.
     public var count: Int { storage.state.withLock { $0.elements.count } }
@@ -65,9 +66,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     ///
     /// Throws ``DeferredError/queueOverflow(size:)`` if the queue is full, and ``DeferredError/finished`` after
     /// ``finish()``; the element is not kept then.
-    public func put(_ element: Element) throws {
-        storage.perform(try storage.state.withLock { state throws in try state.put(element) })
-    }
+    @inlinable
+    public func put(_ element: Element) throws { try storage.put(.value(element)) }
 
     /// Waits until there is room for `element`, and puts it into the queue.
     ///
@@ -75,16 +75,19 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// func produce() -> Deferred<Void> { jobs.send(nextJob()).then { produce() } }   // as fast as the workers are
     /// ```
     ///
-    /// The Deferred is resolved when the element is in the queue, or was delivered: at once, if there is room. A
-    /// cancel before that withdraws the element. After ``finish()`` the Deferred fails with
+    /// The Deferred is resolved when the element is in the queue: at once, if there is room. In a queue of size 0 it is
+    /// resolved when the element was received; one that was not comes back, and waits for the next caller. A cancel
+    /// before that withdraws the element. (If it is on its way to a caller just then, who may yet receive it, `send`
+    /// fails with `CancellationError`, and it does not come back.) After ``finish()`` the Deferred fails with
     /// ``DeferredError/finished``; what was sent before still enters. Where no worker is left, also after one with
     /// `stopsOnFailure`, it waits for as long as the queue is there. It fails with ``DeferredError/abandoned`` if
     /// neither the queue nor a worker is left.
     @discardableResult
+    @inlinable
     public func send(
         _ element: Element, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        storage.send(element, fileID, line)
+        Deferred<Void>(storage.send(.value(element), fileID, line))
     }
 
     /// Ends the queue. The elements that were put or sent before are still delivered; calls that wait for one fail with
@@ -97,18 +100,20 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     ///
     /// Fails with ``DeferredError/finished`` after ``finish()`` once no element is left, and with
     /// ``DeferredError/queueUnderflow(backlog:)`` if as many callers wait already as may. A cancel while it waits
-    /// removes it from the queue; it takes no element. Once settled, the Deferred has the element: a cancel of what is
-    /// attached to it does not return that, as `run` does.
+    /// removes it from the queue; it takes no element.
+    ///
+    /// An element that nobody receives is not lost: if everything that has it is released before a callback, an `await`
+    /// or another reader has received it, as when what was attached to the Deferred was cancelled or timed out first,
+    /// it returns to its place at the head of the queue, also if that is full or finished, and goes to the next caller.
+    /// What receives and what only passes on is in <doc:UndeliveredValues>.
+    @inlinable
     public func get(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Element> {
-        storage.next(isWorker: false, fileID, line) { item in item.element }
+        Deferred(storage.next(isWorker: false, fileID, line))
     }
 
     /// Returns the element that has waited longest, if there is one.
-    public func tryGet() -> Element? {
-        let (item, effects) = storage.state.withLock { $0.takeFirst() }
-        storage.perform(effects)
-        return item?.element
-    }
+    @inlinable
+    public func tryGet() -> Element? { storage.takeNext()?.value.value() }
 }
 
 extension DeferredQueue {
@@ -175,9 +180,12 @@ extension DeferredQueue {
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
         return AsyncLoop.deferred(fileID, line) { [storage] isCancelled in
+            let next = Deferred<Element>(storage.next(isWorker: true, fileID, line))
+            // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.
+            next.disownFailure()
             // An error of a job is none of the queue's: one that fails with `.finished` does not end the worker.
-            storage.delivery(fileID, line).loopStep(on: place) { delivery in
-                Deferred(following: { try start(delivery.take()) }).attach(nil, site) { input in
+            return next.loopStep(on: place) { element in
+                Deferred(following: { try start(element) }).attach(nil, site) { input in
                     if let error = input.error {
                         if stopsOnFailure || isCancelled() { return input.copy() }
                         if !input.isOfCancelledWork, !(error is CancellationError) {

@@ -9,12 +9,12 @@ internal import Musl
 internal import Android
 #endif
 
-/// A file that one process at a time has open and locked; its text is the number of that process.
+/// A file that one process at a time has open and locked; it contains the number of that process.
 ///
-/// The lock is the kernel's (`flock`), which releases it when the process ends, however that ends. The file is
-/// removed when the lock is released, while it is still locked. Therefore a number found in a file just locked is
+/// The lock is the kernel's (`flock`), which releases it when the process ends, however that ends. The file is emptied
+/// and removed when the lock is released, while it is still locked. Therefore a number found in a file just locked is
 /// that of a process that died; and a file that is locked but no longer at its path was removed by the holder before,
-/// and is not the lock.
+/// and is not the lock. ``LockFileContents`` says what is found wherever a process was killed.
 ///
 /// The folder is opened once, and the file is named relative to it, so that the same folder is meant from locking to
 /// release. Symbolic links in place of the file are not followed, and nothing but a regular file is locked.
@@ -38,26 +38,30 @@ struct LockFile {
             let file = try Descriptor(regular: name, in: folder, O_RDWR | O_CREAT)
             try file.lock()
             guard try file.isAt(name, in: folder) else { continue }
-            predecessor = try file.owner()
-            try file.write("\(getpid())\n")
+            let contents = try file.contents()
+            do throws(Failure) {
+                try file.record(getpid(), after: contents)
+            } catch {
+                if contents.owner == nil { file.remove(at: name, in: folder) }
+                throw error
+            }
+            predecessor = contents.owner
             self.file = file
             return
         }
         throw .held(by: nil)
     }
 
-    /// Removes the file, if it is still the one that was locked, and releases the lock.
-    ///
-    /// Between the check and the removal, no process that respects the lock changes the file.
+    /// Removes the file, and releases the lock.
     func release() {
-        if (try? file.isAt(name, in: folder)) == true { unlinkat(folder.number, name, 0) }
+        file.remove(at: name, in: folder)
         flock(file.number, LOCK_UN)
     }
 
     /// Returns the process that has the lock on the file at `path`, or had it when it died, if its number can be read.
     static func owner(at path: String) -> Int32? {
         guard let (folder, name) = try? openFolder(of: path) else { return nil }
-        return try? Descriptor(regular: name, in: folder, O_RDONLY).owner()
+        return try? Descriptor(regular: name, in: folder, O_RDONLY).contents().owner
     }
 
     static var currentProcess: Int32 { getpid() }
@@ -113,7 +117,7 @@ struct LockFile {
 
         func lock() throws(Failure) {
             while flock(number, LOCK_EX | LOCK_NB) != 0 {
-                if errno == EWOULDBLOCK { throw .held(by: try? owner()) }
+                if errno == EWOULDBLOCK { throw .held(by: try? contents().owner) }
                 if errno != EINTR { throw .unusable(Self.reason()) }
             }
         }
@@ -126,26 +130,58 @@ struct LockFile {
             return open.st_dev == named.st_dev && open.st_ino == named.st_ino
         }
 
-        /// Returns the process number in the file; nil if it is empty. A file with other contents is foreign and must
-        /// not be overwritten.
-        func owner() throws(Failure) -> Int32? {
-            var bytes = [UInt8](repeating: 0, count: 32)
-            let count = pread(number, &bytes, bytes.count, 0)
-            guard count >= 0 else { throw .unusable(Self.reason()) }
-            if count == 0 { return nil }
-            let text = String(decoding: bytes[..<count], as: UTF8.self)
-            guard text.last == "\n", let owner = Int32(text.dropLast()), owner > 0 else {
+        /// Reads the file, which must not be changed if it is foreign.
+        func contents() throws(Failure) -> LockFileContents {
+            var bytes = [UInt8](repeating: 0, count: LockFileContents.readLength)
+            let count = try Self.retry { pread(number, &bytes, bytes.count, 0) }
+            guard let contents = LockFileContents(Array(bytes[..<count])) else {
                 throw .unusable("it exists and is not a lock file")
             }
-            return owner
+            return contents
         }
 
-        func write(_ text: String) throws(Failure) {
-            let bytes = Array(text.utf8)
-            // Written in one piece, and truncated only then, so that a concurrent reader sees a number.
-            guard pwrite(number, bytes, bytes.count, 0) == bytes.count,
-                ftruncate(number, off_t(bytes.count)) == 0
-            else { throw .unusable(Self.reason()) }
+        /// Makes `process` the owner. If this throws, the owner is the same as before.
+        func record(_ process: Int32, after contents: LockFileContents) throws(Failure) {
+            let (recording, tidying) = contents.changes(owner: process)
+            for change in recording { try make(change) }
+            // The number counts now. Each is made only after the one before.
+            try? tidying.forEach(make)
+        }
+
+        /// Empties the file, and removes it if it is still the one of that name.
+        ///
+        /// A file that was moved, or cannot be removed, then does not name a process that has not died. Between the
+        /// check and the removal, no process that respects the lock changes the file.
+        func remove(at name: String, in folder: Descriptor) {
+            try? make(.truncate(to: 0))
+            if (try? isAt(name, in: folder)) == true { unlinkat(folder.number, name, 0) }
+        }
+
+        private func make(_ change: LockFileContents.Change) throws(Failure) {
+            switch change {
+            case .write(let bytes, at: var offset):
+                var rest = bytes[...]
+                while !rest.isEmpty {
+                    let count = try Self.retry {
+                        rest.withUnsafeBytes { pwrite(number, $0.baseAddress, $0.count, off_t(offset)) }
+                    }
+                    // Or this would not end.
+                    guard count > 0 else { throw .unusable(String(cString: strerror(ENOSPC))) }
+                    rest = rest.dropFirst(count)
+                    offset += count
+                }
+            case .truncate(to: let length):
+                _ = try Self.retry { Int(ftruncate(number, off_t(length))) }
+            }
+        }
+
+        /// Makes a call, again if a signal interrupted it.
+        private static func retry(_ call: () -> Int) throws(Failure) -> Int {
+            while true {
+                let result = call()
+                if result >= 0 { return result }
+                if errno != EINTR { throw .unusable(reason()) }
+            }
         }
 
         private static func reason() -> String { String(cString: strerror(errno)) }

@@ -1,24 +1,35 @@
-/// The elements of a ``DeferredQueue``, and the calls that wait for them or for room.
+/// The elements of a ``DeferredQueue``, and the calls that wait for them or for room. Knows nothing of the type of the
+/// elements, as the engine knows nothing of that of values.
 ///
 /// Apart from the queue, so that a worker retains this and not the queue: when the last reference to that is released,
 /// the workers deliver what was put before (Q3).
 ///
+/// An element that a call of `get()` takes out is a ``ReturnableValue``: if nobody receives it, it comes back (V2).
+///
 /// Decisions are made in ``State``, under the lock; ``perform(_:)`` carries them out after it has been released.
-final class QueueStorage<Element: Sendable>: Sendable {
-    typealias Ticket = CancellableFIFO<Element>.Ticket
-    typealias Item = CancellableFIFO<Element>.Item
+@usableFromInline
+final class QueueStorage: Sendable {
+    typealias Ticket = CancellableFIFO<QueueElement>.Ticket
 
-    /// A call that waits for an element: that of a worker for a ``Delivery``.
+    /// A call that waits for an element.
     struct Getter: Sendable {
         let right: CompletionRight
         let isWorker: Bool
     }
 
+    /// A call of `send` that waits for room; of a queue of size 0, until its element was received.
+    struct Sender: Sendable {
+        let right: CompletionRight
+        let site: DeferredDiagnostic.Location
+
+        func resolve() { _ = right.complete(.value(()), site) }
+    }
+
     /// What a change makes necessary.
     struct Effects: Sendable {
-        var delivery: (getter: Getter, item: Item)?
+        var delivery: (getter: Getter, element: QueueElement)?
         /// A call of `send` whose element has entered the queue.
-        var entered: (ticket: Ticket, resolver: Deferred<Void>.Resolver)?
+        var entered: (ticket: Ticket, sender: Sender)?
     }
 
     let state: SpinLocked<State>
@@ -32,70 +43,85 @@ final class QueueStorage<Element: Sendable>: Sendable {
         self.state = SpinLocked(state)
     }
 
-    /// Returns the next element to a worker.
-    func delivery(_ fileID: StaticString, _ line: UInt) -> Deferred<Delivery> {
-        let delivery = next(isWorker: true, fileID, line) { [self] in Delivery($0, self) }
-        // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.
-        delivery.disownFailure()
-        return delivery
+    @usableFromInline
+    func put(_ element: consuming Link.Payload) throws {
+        let element = QueueElement(element)
+        perform(try state.withLock { state throws in try state.put(element) })
     }
 
-    /// Returns a Deferred with the result of `result` for the next element.
-    func next<R>(
-        isWorker: Bool, _ fileID: StaticString, _ line: UInt, _ result: (Item) -> R
-    ) -> Deferred<R> {
+    /// Returns a link with the next element: a settled one, or one that waits.
+    @usableFromInline
+    func next(isWorker: Bool, _ fileID: StaticString, _ line: UInt) -> Link {
         func take(_ waiter: (Ticket, Getter)?) -> State.Decision {
             let (decision, effects) = state.withLock { $0.get(waiter, isWorker) }
             perform(effects)
             return decision
         }
+        let site = DeferredDiagnostic.Location(.settled, fileID, line)
         let ticket: Ticket
         switch take(nil) {
-        case .element(let item): return .resolved(result(item), fileID: fileID, line: line)
-        case .refuse(let error): return .rejected(error, fileID: fileID, line: line)
+        case .element(let element): return .settled(element.onItsWay(to: self, isWorkers: isWorker), site)
+        case .refuse(let error): return .settled(.failure(error), site)
         case .wait(let place): ticket = place
         }
-        let (deferred, resolver) = Deferred<R>.withResolver(
-            canceller: { [weak self] _ in _ = self?.state.withLock { $0.getters.remove(ticket) } },
-            fileID: fileID, line: line)
-        deferred.setIsWaiting { true }
+        let link = Link(.source, .none, DeferredDiagnostic.Location(.resolver, fileID, line))
+        let right = CompletionRight(link)
+        // No cycle is left: the queue's `deinit` ends the calls that wait.
+        link.setCanceller { [self] _ in _ = state.withLock { $0.getters.remove(ticket) } }
+        link.setIsWaiting { true }
         // Decided anew: an element may have been put since.
-        switch take((ticket, Getter(right: resolver.right, isWorker: isWorker))) {
-        case .element(let item): resolver.resolve(result(item), fileID: fileID, line: line)
-        case .refuse(let error): resolver.reject(error, fileID: fileID, line: line)
+        switch take((ticket, Getter(right: right, isWorker: isWorker))) {
+        case .element(let element):
+            _ = right.complete(element.onItsWay(to: self, isWorkers: isWorker), site)
+        case .refuse(let error): _ = right.complete(.failure(error), site)
         case .wait: break
         }
-        return deferred
+        return link
     }
 
-    /// Adds an element when there is room, and returns a Deferred that is resolved then.
-    func send(_ element: Element, _ fileID: StaticString, _ line: UInt) -> Deferred<Void> {
-        let ticket = state.withLock { $0.elements.reserve() }
-        let (deferred, resolver) = Deferred<Void>.withResolver(
-            canceller: { [weak self] resolver in
-                // A call of `send` whose element was delivered succeeds, also if it is cancelled now (Q4).
-                if let self, !withdraw(ticket) { resolver.resolve() }
-            }, fileID: fileID, line: line)
+    /// Adds an element when there is room, and returns a link that is resolved then.
+    @usableFromInline
+    func send(_ element: consuming Link.Payload, _ fileID: StaticString, _ line: UInt) -> Link {
+        let element = QueueElement(element)
+        element.ticket = state.withLock { $0.elements.reserve() }
+        let link = Link(.source, .none, DeferredDiagnostic.Location(.resolver, fileID, line))
+        let sender = Sender(
+            right: CompletionRight(link), site: DeferredDiagnostic.Location(fileID: fileID, line: line))
+        link.setCanceller { [weak self, ticket = element.ticket] right in self?.cancelSend(ticket, right) }
         do {
-            perform(try state.withLock { state throws in try state.send((ticket, element), resolver) })
+            perform(try state.withLock { state throws in try state.send(element, sender) })
         } catch {
-            resolver.reject(error, fileID: fileID, line: line)
+            _ = sender.right.complete(.failure(error), sender.site)
         }
-        return deferred
+        return link
     }
 
-    /// Removes the element of a call of `send` that is cancelled. Returns false if it has been delivered.
-    private func withdraw(_ ticket: Ticket) -> Bool {
-        let (withdrawn, sender, effects) = state.withLock { state in
+    /// Removes the element of a call of `send` that is cancelled. If it has entered, the call succeeds (Q4); if it is on
+    /// its way out of a queue of size 0, the call fails, and the element does not come back.
+    private func cancelSend(_ ticket: Ticket, _ right: CompletionRight) {
+        let (withdrawn, sender, hasEntered, effects) = state.withLock { state in
             let sender = state.senders.remove(ticket)
             let isEntering = state.entering.remove(ticket) != nil
             let element = sender?.element ?? (isEntering ? state.elements.remove(ticket) : nil)
-            return (element, sender, state.settle())
+            return (element, sender, element == nil && state.size != 0, state.settle())
         }
+        if hasEntered { _ = right.complete(.value(()), .init(fileID: #fileID, line: #line)) }
         perform(effects)
-        withExtendedLifetime(sender) {}
-        return withdrawn != nil
+        withExtendedLifetime((withdrawn, sender)) {}
     }
+
+    /// Removes and returns the next element, for a caller that receives it; nil if there is none.
+    @usableFromInline
+    func takeNext() -> QueueElement? {
+        let (element, effects) = state.withLock { $0.takeFirst() }
+        element?.receive()
+        perform(effects)
+        return element
+    }
+
+    /// The elements in the queue, the next one first.
+    @usableFromInline
+    var elements: [QueueElement] { state.withLock { $0.elements.elements } }
 
     /// Ends the queue. Calls that wait for an element fail; those that wait for room do not, as workers make room.
     func end(with error: DeferredError) {
@@ -103,45 +129,95 @@ final class QueueStorage<Element: Sendable>: Sendable {
         refuseWaiting()
     }
 
-    /// Records that an element on its way was received: on `thread`, or by a worker.
-    func received(on thread: UInt?) {
-        state.withLock { $0.endDelivery(on: thread) }
+    /// Notes that an element on its way has arrived: a worker has received it, or what it was delivered to on `thread`
+    /// has been notified.
+    fileprivate func endDelivery(on thread: UInt?) {
+        let mayRefuse = state.withLock { state in
+            state.endDelivery(on: thread)
+            return state.end != nil
+        }
+        if mayRefuse { refuseWaiting() }
+    }
+
+    /// Returns an element that nobody has received to its place, and delivers it to the next.
+    fileprivate func takeBack(_ element: QueueElement, isWorkers: Bool) {
+        perform(state.withLock { $0.putBack(element, isWorkers: isWorkers) })
         refuseWaiting()
     }
 
     /// Fails the calls that wait for an element of a queue that has ended, if none can come any more.
-    func refuseWaiting() {
+    private func refuseWaiting() {
         while let (getter, error) = state.withLock({ $0.nextRefused() }) {
             // A getter that is released here fails with `.abandoned`, reported only if something waits for it.
-            if error != .abandoned { Deferred<Element>.Resolver(getter.right).reject(error) }
+            if error == .abandoned { continue }
+            _ = getter.right.complete(.failure(error), .init(fileID: #fileID, line: #line))
         }
     }
 
     /// Carries out what a change has made necessary.
-    func perform(_ first: Effects) {
+    private func perform(_ first: Effects) {
         var effects = first
         while true {
             // A call of `send` that is being cancelled either withdraws its element or finds that it has entered. The
             // lock decides which.
-            if let (ticket, resolver) = effects.entered, !resolver.isCancelled,
+            if let (ticket, sender) = effects.entered, !sender.right.isCancelled,
                 state.withLock({ $0.entering.remove(ticket) != nil })
             {
-                resolver.resolve()
+                sender.resolve()
             }
-            guard let (getter, item) = effects.delivery else { return }
-            if !getter.right.isCancelled {
-                // Cancelled meanwhile, it does not take the delivery, whose `deinit` returns the element.
-                if getter.isWorker {
-                    return _ = Deferred<Delivery>.Resolver(getter.right).resolve(Delivery(item, self))
-                }
-                if Deferred<Element>.Resolver(getter.right).resolve(item.element) {
-                    return received(on: Platform.currentThread)
-                }
+            guard let (getter, element) = effects.delivery else { return }
+            if getter.right.isCancelled {
+                // It is about to leave: the element goes to the next getter (C7, Q2).
+                effects = state.withLock { $0.putBack(element, isWorkers: getter.isWorker, isCounted: true) }
+                if effects.delivery == nil { refuseWaiting() }
+                continue
             }
-            // The getter was cancelled, or is about to be: the element goes to the next getter (C7, Q2).
-            effects = state.withLock { $0.putBack(item, isWorkers: getter.isWorker) }
-            if effects.delivery == nil { refuseWaiting() }
+            let site = DeferredDiagnostic.Location(fileID: #fileID, line: #line)
+            // Cancelled meanwhile, the getter does not take the element, which then comes back.
+            _ = getter.right.complete(element.onItsWay(to: self, isWorkers: getter.isWorker), site)
+            if !getter.isWorker { endDelivery(on: Platform.currentThread) }
+            return
         }
+    }
+}
+
+/// An element of a queue. It has a place there, the ticket's, also while it is on its way to one that may not receive
+/// it.
+///
+/// Sound as `@unchecked Sendable`: the properties are set before another thread has a reference to the element, or, as
+/// `storage`, by the thread that has taken it out of the queue, before it is on its way.
+@usableFromInline
+final class QueueElement: ReturnableValue, @unchecked Sendable {
+    @exclusivity(unchecked) fileprivate(set) var ticket: QueueStorage.Ticket = 0
+    /// The call of `send` that waits until the element was received.
+    @exclusivity(unchecked) fileprivate var sender: QueueStorage.Sender?
+    /// Where it returns to; nil while it is in the queue.
+    @exclusivity(unchecked) private var storage: QueueStorage?
+    @exclusivity(unchecked) private var isWorkers = false
+
+    /// The outcome that takes the element to a call that waited for it, or to a worker's.
+    fileprivate func onItsWay(to storage: QueueStorage, isWorkers: Bool) -> Link.Payload {
+        self.storage = storage
+        self.isWorkers = isWorkers
+        return .returnable(self)
+    }
+
+    override func didReceive() {
+        if isWorkers { storage?.endDelivery(on: nil) }
+        sender?.resolve()
+    }
+
+    deinit {
+        guard let storage, !wasReceived else { return }
+        let content = ReturnableValue(value.copy())
+        NestedWork.run(
+            .closure { [ticket, sender, isWorkers] in
+                // Made here, so that it is released here if it does not stay in the queue.
+                let returned = QueueElement(content.value.copy())
+                returned.ticket = ticket
+                returned.sender = sender
+                storage.takeBack(returned, isWorkers: isWorkers)
+            })
     }
 }
 
@@ -151,41 +227,40 @@ extension QueueStorage {
     struct State {
         let size: Int?
         let backlog: Int?
-        var elements = CancellableFIFO<Element>()
+        var elements = CancellableFIFO<QueueElement>()
         /// By the tickets that their elements have.
-        var senders = CancellableFIFO<(element: Element, resolver: Deferred<Void>.Resolver)>()
+        var senders = CancellableFIFO<(element: QueueElement, sender: Sender)>()
         /// The calls of `send` whose elements have entered, and which have not been resolved yet.
         var entering: Set<Ticket> = []
         var getters = CancellableFIFO<Getter>()
         /// Why the queue has ended, or accepts no use at all; nil before that.
         var end: DeferredError?
-        /// Of each element on its way, which may yet return (Q2), the thread that delivers it: within its callbacks,
-        /// which run on that thread, the element has been received. Nil for one that a worker has yet to take.
+        /// Of each element that is being delivered, for which other calls wait after the end: the thread that delivers
+        /// it, within whose callbacks it has arrived; nil for one that a worker has yet to receive.
         var deliveries: [UInt?] = []
 
-        enum Decision: Sendable { case element(Item), wait(Ticket), refuse(DeferredError) }
+        enum Decision: Sendable { case element(QueueElement), wait(Ticket), refuse(DeferredError) }
 
-        mutating func put(_ element: Element) throws -> Effects {
+        mutating func put(_ element: QueueElement) throws -> Effects {
             if let end { throw end }
             // One that is sent waits behind those that wait already.
             if let size, !hasRoom || !senders.isEmpty { throw DeferredError.queueOverflow(size: size) }
-            elements.append(element)
+            element.ticket = elements.reserve()
+            elements.insert(element, at: element.ticket)
             return settle()
         }
 
-        mutating func send(_ item: Item, _ resolver: Deferred<Void>.Resolver) throws -> Effects {
+        mutating func send(_ element: QueueElement, _ sender: Sender) throws -> Effects {
             if let end { throw end }
-            senders.insert((item.element, resolver), at: item.ticket)
+            senders.insert((element, sender), at: element.ticket)
             return settle()
         }
 
-        mutating func get(
-            _ waiter: (ticket: Ticket, getter: Getter)?, _ isWorker: Bool
-        ) -> (Decision, Effects) {
-            let (item, effects) = takeFirst()
-            if let item {
+        mutating func get(_ waiter: (ticket: Ticket, getter: Getter)?, _ isWorker: Bool) -> (Decision, Effects) {
+            let (element, effects) = takeFirst()
+            if let element {
                 if isWorker { deliveries.append(nil) }
-                return (.element(item), effects)
+                return (.element(element), effects)
             }
             if let end, !mayReturn { return (.refuse(end), effects) }
             if let backlog, getters.count >= backlog {
@@ -196,18 +271,29 @@ extension QueueStorage {
             return (.wait(waiter.ticket), effects)
         }
 
-        mutating func takeFirst() -> (Item?, Effects) {
-            if let item = elements.popFirst() { return (item, settle()) }
+        mutating func takeFirst() -> (QueueElement?, Effects) {
+            if let item = elements.popFirst() { return (item.element, settle()) }
             // A queue of size 0 has only the elements of those that wait for room.
-            guard let (ticket, sender) = senders.popFirst() else { return (nil, Effects()) }
-            entering.insert(ticket)
-            return ((ticket, sender.element), Effects(entered: (ticket, sender.resolver)))
+            return (takeFromSender(), Effects())
         }
 
-        /// Returns an element that was on its way to its position, or delivers it to another.
-        mutating func putBack(_ item: Item, isWorkers: Bool) -> Effects {
-            endDelivery(on: isWorkers ? nil : Platform.currentThread)
-            elements.insert(item.element, at: item.ticket)
+        /// Takes the element of the call of `send` that has waited longest, which waits on until it was received.
+        private mutating func takeFromSender() -> QueueElement? {
+            guard let (_, first) = senders.popFirst() else { return nil }
+            first.element.sender = first.sender
+            return first.element
+        }
+
+        /// Returns an element that was on its way to its position, or delivers it to another. One whose call of `send`
+        /// was cancelled meanwhile does not come back.
+        mutating func putBack(_ element: QueueElement, isWorkers: Bool, isCounted: Bool = false) -> Effects {
+            if isWorkers { endDelivery(on: nil) } else if isCounted { endDelivery(on: Platform.currentThread) }
+            if let sender = element.sender {
+                element.sender = nil
+                if !sender.right.isCancelled { senders.insert((element, sender), at: element.ticket) }
+            } else {
+                elements.insert(element, at: element.ticket)
+            }
             return settle()
         }
 
@@ -234,43 +320,17 @@ extension QueueStorage {
         /// change makes no more than one of each necessary.
         mutating func settle() -> Effects {
             var effects = Effects()
-            if hasRoom, let (ticket, sender) = senders.popFirst() {
-                elements.insert(sender.element, at: ticket)
+            if elements.count < size ?? .max, let (ticket, first) = senders.popFirst() {
+                elements.insert(first.element, at: ticket)
                 entering.insert(ticket)
-                effects.entered = (ticket, sender.resolver)
+                effects.entered = (ticket, first.sender)
             }
-            if !elements.isEmpty, let getter = getters.popFirst(), let item = elements.popFirst() {
-                deliveries.append(getter.element.isWorker ? nil : Platform.currentThread)
-                effects.delivery = (getter.element, item)
-            }
+            guard !getters.isEmpty, let element = elements.popFirst()?.element ?? takeFromSender(),
+                let getter = getters.popFirst()?.element
+            else { return effects }
+            deliveries.append(getter.isWorker ? nil : Platform.currentThread)
+            effects.delivery = (getter, element)
             return effects
-        }
-    }
-
-    /// An element on its way to a worker. If that does not take it, it returns to the queue (Q2).
-    final class Delivery: Sendable {
-        private let item: SpinLocked<Item?>
-        private let storage: QueueStorage
-
-        init(_ item: Item, _ storage: QueueStorage) {
-            self.item = SpinLocked(item)
-            self.storage = storage
-        }
-
-        deinit {
-            if let item = item.withLock({ $0.take() }) {
-                storage.perform(storage.state.withLock { $0.putBack(item, isWorkers: true) })
-                storage.refuseWaiting()
-            }
-        }
-
-        /// Takes the element, once.
-        func take() -> Element {
-            guard let item = item.withLock({ $0.take() }) else {
-                preconditionFailure("a delivery is for one callback, which runs once")
-            }
-            storage.received(on: nil)
-            return item.element
         }
     }
 }

@@ -87,6 +87,9 @@ extension Link {
         return true
     }
 
+    /// The error of a settled link, which counts as handled; nil for a value, which is not received thereby (V1).
+    var observedError: (any Error)? { peek() ? payload.error : nil }
+
     /// As `peek()`, for a caller that would otherwise attach a consumer: false while other consumers are
     /// being notified or are suspended by a pause.
     @usableFromInline
@@ -163,6 +166,6 @@ extension Link {
         guard payload.kind == .awaiting else { return unlock(word) }
         let awaiting = exchangePayload(with: .noOp)
         unlock(word)
-        if awaiting.resume() { cancel() }
+        if awaiting.resume() { NestedWork.run(.cancel(of: self)) }
     }
 }

@@ -27,12 +27,15 @@ extension DrainLoop {
                 climb(request)
             } else if let source = others?.claimedWaiting.popFirst() ?? others?.claimed.popFirst() {
                 runCanceller(of: source)
-            } else if let link = others?.detached.popFirst() {
+            } else if let (link, scope) = others?.detached.popFirst() {
                 // Its step runs with the error as if that had come from upstream. Requests that came since begin
                 // again after it.
+                let current = self.scope
+                if let scope { self.scope = FinalizerScope.join(scope, current) }
                 let word = link.lock()
                 _ = link.state.run()
                 performCancelled(link, word)
+                self.scope = current
             } else {
                 break
             }
@@ -41,6 +44,7 @@ extension DrainLoop {
         others?.requests = []
         others?.postponed = []
         cancelInProgress = .none
+        while others?.returned.popLast() != nil {}
     }
 
     // MARK: Climbing
@@ -120,7 +124,9 @@ extension DrainLoop {
         switch removal {
         case .onlyConsumer, .bypassed:
             return false
-        case .detached:
+        case .detached, .detachedFromPaused:
+            // Nothing else consumes what is paused: it is cancelled for its part.
+            if case .detachedFromPaused = removal { enqueue(CancelRequest(copy upstream)) }
             let thread = thread
             // Not if another thread has its step.
             let isFirst = link.locked {
@@ -129,12 +135,12 @@ extension DrainLoop {
                 link.upstream = .none
                 return true
             }
-            // What finalizers wait for (Z1), if a pause has suspended it.
+            // What finalizers wait for (Z1), if a pause has suspended it. A failure would have been this link's.
             let scope = isFirst ? upstream.scopeOfSuspended() : nil
+            if isFirst, !link.onlyObserves, upstream.isSettled { upstream.disownFailure() }
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
-            if let scope { link.retainScope(scope) }
-            if isFirst { jobs.detached.append(link) }
+            if isFirst { jobs.detached.append((link, scope)) }
             // The error reaches the root only if what the walk has come by still waits for the link: another thread may
             // have taken a link out of a cycle meanwhile, which then fails with that error.
             guard request.root.waits(for: link, within: steps) else { return false }
@@ -175,12 +181,14 @@ extension DrainLoop {
     }
 
     /// As `interrupt`, for a request that is not put off.
-    private func mark(_ link: Link, _ word: UInt, for request: CancelRequest) {
+    private mutating func mark(_ link: Link, _ word: UInt, for request: CancelRequest) {
         if link !== request.root || !link.isInterrupted {
             request.end()
             if link.payload.kind != .observer { link.state.interrupt() }
         }
+        let returned = link.phase == .dispatched ? link.payload.takeReturnableInput() : nil
         link.unlock(word)
+        if let returned { jobs.returned.append(returned) }
     }
 
     /// Leaves the request in a locked link in transition, and unlocks it. Returns false if the walk has to
@@ -266,11 +274,14 @@ extension DrainLoop {
     /// Cancels the inputs of a list whose Deferred was cancelled. On its own, the list's callbacks precede
     /// the cancellers of its inputs (D4).
     private mutating func cancelInputs(of list: ListObserver) {
-        let released = list.stop()
-        let inputs = list.takeObservers()
+        let afterLeaving = list.stop()
+        let inputs = list.takeObservers().filter { !$0.isSettled }
         let isOfSeveral = cancelInProgress == .ofSeveral
         if isOfSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
-        jobs.append(.cancel(isOfSeveral ? [] : inputs, thenRelease: released))
+        let leave: @Sendable (inout DrainLoop) -> Void = {
+            list.leave(inputs, in: &$0, afterwards: afterLeaving, isCancelled: true)
+        }
+        jobs.append(.cancel(isOfSeveral ? [] : inputs, then: leave))
     }
 
     /// Begins a request for each link by which a locked source follows another, and unlocks it.
@@ -392,7 +403,7 @@ extension Link {
     static func cancel(_ links: some Collection<Link>) {
         let recorded = Recording.isOn ? links.map { Recording.begin(.cancelling, of: $0) } : []
         defer { for subject in recorded.reversed() { Recording.end(subject) } }
-        Abandonment.finishWaiting()
+        NestedWork.finishWaiting()
         DrainLoop.with { $0.begin(links.lazy.map { CancelRequest($0) }) }
     }
 

@@ -126,7 +126,7 @@ extension Link {
         guard state.abandon(isFollowing: isFollowing) else { return unlock(word) }
         activeThread = Platform.currentThread
         unlock(word)
-        Abandonment.run(self)
+        NestedWork.run(.abandonment(of: self))
     }
 
     /// Abandons the pending source whose last handle was released. Called from `deinit`: another link fails
@@ -134,53 +134,6 @@ extension Link {
     func abandonAtEnd() {
         let standIn = makeStandIn(LinkState(.running, .handled), .none)
         standIn.activeThread = Platform.currentThread
-        Abandonment.run(standIn)
-    }
-}
-
-/// The abandonments in progress on one thread, one within another.
-///
-/// A callback is released with what it captured, which may be the last reference to another source, and so on
-/// a million times. To a depth of 16, each abandonment runs within the one before, so that it is finished
-/// when the handle has been released. Deeper ones wait until the one at that depth has finished (F6), or
-/// until a callback on this thread cancels or waits for something, if that is earlier.
-///
-/// The thread's slot has the address of the outermost one. Sound: the slot is cleared before the memory that
-/// it points to is released, and only its own thread reads it.
-struct Abandonment {
-    private static let slot = ThreadSlot()
-    private static let greatestDepth = 16
-
-    private var depth = 0
-    private var waiting: [Link] = []
-
-    fileprivate static func run(_ link: Link) {
-        var own = Abandonment()
-        withUnsafeMutablePointer(to: &own) { own in
-            let outer = slot.value
-            let outermost = outer?.assumingMemoryBound(to: Abandonment.self) ?? own
-            guard outermost.pointee.depth < greatestDepth else {
-                return outermost.pointee.waiting.append(link)
-            }
-            slot.value = UnsafeMutableRawPointer(outermost)
-            defer { slot.value = outer }
-            outermost.pointee.depth += 1
-            DrainLoop.with { $0.settle(link, failingWith: .abandoned) }
-            if outermost.pointee.depth == greatestDepth { finishWaiting() }
-            outermost.pointee.depth -= 1
-        }
-    }
-
-    /// Runs the abandonments that wait on this thread, for a caller whose result depends on them. Limited in
-    /// depth, since the callbacks that they run may call this again.
-    static func finishWaiting() {
-        guard let outermost = slot.value?.assumingMemoryBound(to: Abandonment.self),
-            outermost.pointee.depth < 2 * greatestDepth
-        else { return }
-        outermost.pointee.depth += 1
-        while let next = outermost.pointee.waiting.popLast() {
-            DrainLoop.with { $0.settle(next, failingWith: .abandoned) }
-        }
-        outermost.pointee.depth -= 1
+        NestedWork.run(.abandonment(of: standIn))
     }
 }

@@ -238,6 +238,8 @@ extension Link {
     enum Removal {
         /// Not removed, as it is the only one. The link is still locked; this is its word.
         case onlyConsumer(UInt)
+        /// Removed, though it was the only one: this link is paused, and would hold the error back (P1).
+        case detachedFromPaused
         case detached, alreadyDetached, settled, bypassed
     }
 
@@ -260,6 +262,10 @@ extension Link {
             consumer.set(Link.Flags.isDetached)
             Link.unlink(consumer, from: &word)
             removal = .detached
+        } else if word & Word.paused != 0 {
+            consumer.set(Link.Flags.isDetached)
+            Link.unlink(consumer, from: &word)
+            removal = .detachedFromPaused
         } else {
             return .onlyConsumer(word)
         }

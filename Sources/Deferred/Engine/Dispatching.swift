@@ -16,9 +16,9 @@ internal import Synchronization
 /// work in it releases that work.
 ///
 /// Sound as `@unchecked Sendable`, and without run-time checks of exclusive access: `payload` and `input` are
-/// written before the link is stored in `submitted`, and then belong to the thread that takes it out. `ended`
-/// is accessed by the thread that submits, or in the `deinit`. `dispatcher` and `type` are accessed under the
-/// lock of the link whose payload this is.
+/// written before the link is stored in `submitted`. `payload` then belongs to the thread that takes it out; `input` is
+/// accessed under the lock of the link, as `dispatcher` and `type` are. `ended` is accessed by the thread that submits,
+/// or in the `deinit`.
 @usableFromInline
 final class DispatchedStep: @unchecked Sendable {
     /// Where the step is to run, until the work is submitted; then only a `DispatchQueue`, which libdispatch
@@ -54,6 +54,7 @@ final class DispatchedStep: @unchecked Sendable {
         guard let dispatcher else { preconditionFailure("a step is submitted once") }
         let isCancelled = input.isCancellation
         self.input = input
+        var returned: ReturnableValue?
         link._withUnsafeGuaranteedRef { link in
             if Recording.isOn { Recording.note(link, .init(kind: .dispatched, queue: destination.name)) }
             let word = link.lock()
@@ -61,6 +62,7 @@ final class DispatchedStep: @unchecked Sendable {
             let requests = link.coldState?.requests.takeAll() ?? []
             link.state.dispatch(isCancelled: isCancelled || !requests.isEmpty)
             for request in requests where request.root !== link { request.end() }
+            if !requests.isEmpty { returned = takeReturnableInput() }
             link.activeThread = 0
             // The step's address, without a reference: see `destination`.
             let address = UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
@@ -72,6 +74,7 @@ final class DispatchedStep: @unchecked Sendable {
             link.unlock(word)
             _ = consume requests
         }
+        _ = consume returned
         submittingThread.store(thread, ordering: .relaxed)
         submitted.store(UInt(bitPattern: link.toOpaque()), ordering: .releasing)
         dispatcher.dispatch { self.endWork(isReleased: false) }
@@ -88,10 +91,10 @@ final class DispatchedStep: @unchecked Sendable {
         guard let address else { return }
         let link = Unmanaged<Link>.fromOpaque(address).takeRetainedValue()
         var input = Link.Payload.none
-        swap(&input, &self.input)
         var loop = DrainLoop()
         let word = link.lock()
         let isCancelled = link.begin(on: loop.thread)
+        swap(&input, &self.input)
         // That had an address, and no reference.
         link.payload = .none
         // Not reported, unless a consumer takes it and leaves it unhandled (U1).
@@ -115,6 +118,15 @@ final class DispatchedStep: @unchecked Sendable {
             loop.concludeDispatched(consume link, result)
             loop.run()
         }
+    }
+
+    /// Returns the outcome that the step will not receive any more, since its link was cancelled, if it is a value that
+    /// is to be given back as soon as possible (V1). Under the link's lock.
+    fileprivate func takeReturnableInput() -> ReturnableValue? {
+        guard input.kind == .returnable else { return nil }
+        var taken = Link.Payload.none
+        swap(&taken, &input)
+        return taken.takeReference(as: ReturnableValue.self)
     }
 
     /// Where a step runs or will run.
@@ -170,12 +182,20 @@ extension DrainLoop {
 
 extension Link.Payload {
     /// Where the step runs or will run, if it names a dispatcher. Under the link's lock.
-    ///
-    /// Sound: a payload of the kind `none` has the address of a `DispatchedStep` only while the link is
-    /// `dispatched`. The step takes the address back, under this lock, before it is deallocated.
     var destination: DispatchedStep.Destination? {
-        guard kind == .dispatchedStep || kind == .none, let address = UnsafeRawPointer(bitPattern: bits.0)
-        else { return nil }
-        return Unmanaged<DispatchedStep>.fromOpaque(address)._withUnsafeGuaranteedRef { $0.destination }
+        kind == .dispatchedStep || kind == .none ? withDispatchedStep { $0.destination } : nil
+    }
+
+    /// Takes the value out of a `dispatched` link whose step will not receive it; nil if it is not to be given back.
+    /// Under the link's lock.
+    func takeReturnableInput() -> ReturnableValue? {
+        kind == .none ? withDispatchedStep { $0.takeReturnableInput() } ?? nil : nil
+    }
+
+    /// Sound: a payload of the kind `none` has the address of a `DispatchedStep` only while the link is
+    /// `dispatched`. The step takes the address back, under the link's lock, before it is deallocated.
+    private func withDispatchedStep<R>(_ body: (DispatchedStep) -> R) -> R? {
+        guard let address = UnsafeRawPointer(bitPattern: bits.0) else { return nil }
+        return Unmanaged<DispatchedStep>.fromOpaque(address)._withUnsafeGuaranteedRef(body)
     }
 }

@@ -108,9 +108,11 @@ final class Link: @unchecked Sendable {
 
         /// A consumer was marked as cancelled while a drain loop had it in its queue. Set under the lock.
         static let mayHaveInterruptedConsumers: UInt32 = 16
+        /// A shield of this link that has ended has left a consumer that stands for all such shields (C3).
+        static let isShielded: UInt32 = 32
 
         /// How many bits they take.
-        static let width: UInt32 = 5
+        static let width: UInt32 = 6
     }
 
     var isDetached: Bool { flags.load(ordering: .relaxed) & Flags.isDetached != 0 }
@@ -365,6 +367,10 @@ final class ColdState: @unchecked Sendable {
     var retainedScope: FinalizerScope?
     /// Follow-up work suspended by a pause, for after the remaining consumers (F4).
     var suspendedJobs: [DrainLoop.Job] = []
+    /// How many have followed this link since followers of no use were last removed, and how many may before they are
+    /// again: see ``Link/removeUselessFollowers()``.
+    var followerCount: Int32 = 0
+    var followerLimit: Int32 = 16
     /// Whether a pause has suspended its consumers once: see ``DrainLoop/suspend(_:_:_:_:)``.
     var isDrainedOneByOne = false
 }

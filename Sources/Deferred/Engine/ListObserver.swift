@@ -23,9 +23,11 @@ final class ListObserver: Sendable {
     @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
 
-    /// Runs once: when the list is settled or cancelled, before any input is cancelled. Returns what may have
-    /// the only handles of inputs, and is therefore released after they have been cancelled.
-    typealias OnStop = @Sendable (ListObserver) -> AnyObject?
+    /// Runs once: when the list is settled or cancelled, before any input is cancelled. Returns what is to be done
+    /// when the list has left its inputs, which may be cancelled by then. It may have the only handles of those.
+    typealias OnStop = @Sendable (ListObserver) -> AfterLeaving?
+
+    typealias AfterLeaving = @Sendable (inout DrainLoop) -> Void
 
     /// What settles the list.
     private enum Decision {
@@ -67,6 +69,7 @@ final class ListObserver: Sendable {
             guard isUndecided, remaining == 0 || isCutOff, !isOpen else { return }
             switch rule {
             case .untilFailure where isCutOff: decision = .error(CancellationError())
+            case .each where isCutOff: decision = .all
             case _ where remaining > 0: return
             case .all, .each, .untilFailure: decision = .all
             case .untilValue where isCutOff: decision = .error(CancellationError())
@@ -159,10 +162,7 @@ final class ListObserver: Sendable {
         }
         _ = consume replaced
         if decides { decide(in: &loop) }
-        // A list with a limit has a link of its own for each input. Once the list is settled, nothing waits
-        // for it: its abandonment is not reported (U1).
-        let isUnawaited = addsInputs && observer.payload.error as? DeferredError == .abandoned
-        return isInTime || consumesErrors || isUnawaited
+        return isInTime || consumesErrors
     }
 
     /// Whether the list's value is made of inputs that settled earlier.
@@ -181,7 +181,7 @@ final class ListObserver: Sendable {
             return (link, state.decision.take(), observers, state.scope.take())
         }
         guard let link, let decision, let observers else { return }
-        let released = stop()
+        let afterLeaving = stop()
         let current = loop.scope
         if let scope { loop.scope = scope }
         defer { loop.scope = current }
@@ -191,9 +191,28 @@ final class ListObserver: Sendable {
         case .failure(let input): loop.settle(source: link, input.payload.copy())
         case .error(let error): loop.settle(source: link, .failure(error))
         }
+        let rest = observers.inOrder.filter { !$0.isSettled }
         if cancelsRemaining {
-            loop.jobs.append(.cancel(observers.inOrder, thenRelease: released))
+            loop.jobs.append(.cancel(rest, then: { self.leave(rest, in: &$0, afterwards: afterLeaving) }))
+        } else {
+            leave(rest, in: &loop, afterwards: afterLeaving)
         }
+    }
+
+    /// Leaves the inputs that are still pending, for which nothing is kept from here on (V3): their observers are
+    /// detached. One that a cancel began with, and that waits for what becomes of that, no longer counts as a consumer.
+    func leave(
+        _ observers: [Link], in loop: inout DrainLoop, afterwards: AfterLeaving?, isCancelled: Bool = false
+    ) {
+        for observer in observers {
+            if consumesErrors { observer.waitedFor?.disownFailure() }
+            if isCancelled || cancelsRemaining {
+                observer.set(Link.Flags.onlyObserves)
+            } else {
+                loop.detachPending(observer)
+            }
+        }
+        afterwards?(&loop)
     }
 
     /// Gives up the list's Deferred, which is locked and being cancelled. Returns false if the list is about to
@@ -207,10 +226,20 @@ final class ListObserver: Sendable {
         }
     }
 
-    /// Ends the list's need for inputs. Returns what is to be released after these have been cancelled.
-    func stop() -> AnyObject? {
+    /// Ends the list's need for inputs. Returns what is to be done after it has left these.
+    func stop() -> AfterLeaving? {
         let (onStop, held) = state.withLock { ($0.onStop.take(), ($0.lastFailure.take(), $0.scope.take())) }
         return withExtendedLifetime(held) { onStop?(self) }
+    }
+
+    /// Decides a list that passes its inputs on, and that nobody reads any more.
+    func leaveEarly() {
+        let decides = state.withLock { state in
+            guard state.isUndecided else { return false }
+            state.decision = .all
+            return !state.isAttaching
+        }
+        if decides { DrainLoop.with { decide(in: &$0) } }
     }
 
     // MARK: Adding inputs one by one

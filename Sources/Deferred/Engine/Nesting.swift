@@ -97,6 +97,7 @@ extension DrainLoop {
             return isCancelled
         }
         guard let isCancelled else { return false }
+        other.noteFollower(in: &self)
         if Recording.isOn && phase == .source { Recording.note(source, .follows, other) }
         enlist(follower, with: other)
         if isCancelled { begin(CancelRequest.securing([follower])) }

@@ -105,7 +105,7 @@ extension Link.Payload {
     /// Whether this is the failure of work that was cancelled.
     var isOfCancelledWork: Bool { isFailure && bits.1 != 0 }
 
-    /// The value, of an outcome that is one.
+    /// The value, of an outcome that is one: for a user's code, which thereby receives it (V1).
     ///
     /// Reads the kind that was stored, and does not derive it from the type again: specialised and
     /// unspecialised code may differ in what they find out about a type (whether `Base & Sendable` is a
@@ -119,10 +119,13 @@ extension Link.Payload {
     /// As `value()`, for a value that is not stored bitwise.
     @inlinable
     func countedValue<Value: Sendable>() -> Value {
-        if !Self.fitsInWords(Value.self) { return content(as: Box<Value>.self).value }
+        if !Self.fitsInWords(Value.self) {
+            return kind == .boxed ? content(as: Box<Value>.self).value : receivedValue()
+        }
         if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, kind == .object {
             return content(as: Value.self)
         }
+        if kind == .returnable { return receivedValue() }
         // Opened by name: an `any Sendable` is `Sendable` itself, and so need not be opened to be passed on.
         // Sound: what is stored is a `Value`, since a Deferred's outcomes have its type.
         func cast<Stored>(_ value: Stored) -> Value {
@@ -144,7 +147,7 @@ extension Link.Payload {
     func copy() -> Link.Payload {
         switch kind {
         case .none, .bitwiseValue: break
-        case .object, .boxed, .failure:
+        case .object, .boxed, .failure, .returnable:
             _ = Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).retain()
         default: return Link.Payload.copyExistential(kind, bits)
         }
@@ -183,6 +186,7 @@ extension Link.Payload {
         case .bitwiseValue: "value " + describe(unsafeBitCast(bits.3, to: Any.Type.self))
         case .object, .boxed: "value \(content(as: AnyObject.self))"
         case .existential: "value " + describe((any Sendable).self)
+        case .returnable: content(as: ReturnableValue.self).value.describeOutcome()
         case .failure: error.map { "failure \($0)" } ?? "failure"
         default: "no outcome"
         }

@@ -37,6 +37,8 @@ extension Link {
             /// A value as `any Sendable`, in all four words.
             case existential
             case failure
+            /// A value that is given back if nobody receives it: a ``ReturnableValue``.
+            case returnable
             /// Run a closure, which is in the first two words, by the function in the other two.
             case step
             /// As `step`, on a dispatcher.

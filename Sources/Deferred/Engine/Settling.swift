@@ -267,9 +267,12 @@ extension DrainLoop {
     ///
     /// - Parameter state: What the source was before.
     private mutating func stopFollowing(_ followers: [Link], as state: LinkState) {
-        let isLeft = state.cancelsFollowed || state.marks.contains(.shielded)
         for follower in followers {
-            if isLeft || !detachPending(follower) { follower.replaceStepWithNoOp() }
+            if state.marks.contains(.shielded) {
+                leaveShield(follower)
+            } else if state.cancelsFollowed || !detachPending(follower) {
+                follower.replaceStepWithNoOp()
+            }
         }
         if state.cancelsFollowed { begin(followers.lazy.map { CancelRequest($0) }) }
     }

@@ -20,7 +20,7 @@ extension Deferred {
     /// - Parameters:
     ///   - attempts: The largest number of attempts, the first included; at least 1.
     ///   - limit: The total time. No further attempt is made that would start later than this after the first one;
-    ///     the last attempt may take longer. No limit if nil.
+    ///     the last attempt may take longer, and one whose timer expires late is made then. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
     ///   - timer: Measures the time, and runs all attempts but the first, which runs at once, on this thread.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
@@ -58,7 +58,7 @@ extension Deferred {
             attempts: attempts, deadline: limit.map { timer.elapsed + $0 }, delay: delay,
             timer: timer.retainedByWork, isWorthRetrying: isWorthRetrying, body: body,
             resolver: resolver)
-        resolver.follow(retrying.attempt(1))
+        resolver.follow(retrying.outcome(of: retrying.make(1), 1))
         return deferred
     }
 
@@ -74,7 +74,7 @@ extension Deferred {
     ///
     /// - Parameters:
     ///   - attempts: The largest number of attempts, the first included; at least 1.
-    ///   - limit: The total time after which no further attempt starts. No limit if nil.
+    ///   - limit: The total time. No further attempt is made that would start later. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
     ///   - timer: Measures the time, and starts the Tasks of all attempts but the first.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
@@ -120,44 +120,75 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
     let body: @Sendable (Int) throws -> Deferred<Value>
     let resolver: Deferred<Value>.Resolver
 
-    func attempt(_ number: Int) -> Deferred<Value> {
-        let made = Deferred(following: { () throws -> Deferred<Value> in try body(number) })
-        guard made.link.peekIfIdle() else {
-            return made.attach(nil, DeferredDiagnostic.Location(.orElse, #fileID, #line)) { input in
-                // The last failure passes unchanged: that of cancelled work is not reported (U1).
-                guard let error = input.error, let next = next(after: number, error) else {
-                    return input.copy()
-                }
-                return .wait(for: next.link)
-            }
-        }
-        // An attempt that fails at once leaves no link in the chain.
-        guard case .failure(let error) = made.currentResult else { return made }
-        // Cancelled while its body ran, the attempt ends with the body's error (C5).
-        if resolver.isCancelled { resolver.reject(error) }
-        return next(after: number, error) ?? made
+    func make(_ number: Int) -> Deferred<Value> {
+        Deferred(following: { () throws -> Deferred<Value> in try body(number) })
     }
 
-    /// Waits for the next attempt; nil if there is none.
-    private func next(after number: Int, _ error: any Error) -> Deferred<Value>? {
+    /// Returns the outcome of an attempt, or of those that follow it: in a loop as long as they fail at once and the
+    /// timer runs its work within the call that submits it (no recursion).
+    func outcome(of made: Deferred<Value>, _ number: Int) -> Deferred<Value> {
+        var (made, number) = (made, number)
+        while true {
+            guard made.link.peekIfIdle() else {
+                return made.attach(nil, DeferredDiagnostic.Location(.orElse, #fileID, #line)) { [number] input in
+                    // The last failure passes unchanged: that of cancelled work is not reported (U1).
+                    guard let error = input.error else { return input.copy() }
+                    return switch next(after: number, error) {
+                    case .none: input.copy()
+                    case .made(let made): .wait(for: outcome(of: made, number + 1).link)
+                    case .later(let rest): .wait(for: rest.link)
+                    }
+                }
+            }
+            // An attempt that fails at once leaves no link in the chain.
+            guard let error = made.link.observedError else { return made }
+            // Cancelled while its body ran, the attempt ends with the body's error (C5).
+            if resolver.isCancelled { resolver.reject(error) }
+            switch next(after: number, error) {
+            case .none: return made
+            case .made(let further): (made, number) = (further, number + 1)
+            case .later(let rest): return rest
+            }
+        }
+    }
+
+    /// What follows an attempt that has failed.
+    private enum Next {
+        case none
+        /// A further attempt: it was made within the call that set the timer.
+        case made(Deferred<Value>)
+        /// The outcome of the further attempts, which have yet to be made.
+        case later(Deferred<Value>)
+    }
+
+    /// Waits for the next attempt, if there is to be one.
+    private func next(after number: Int, _ error: any Error) -> Next {
         if resolver.isCancelled {
             // A cancelled attempt is the last, whatever its error. If the cancel has settled the Deferred
             // already, nothing receives that, and it is not reported.
-            return Deferred(Link(.settled, .failure(error, mark: 1), .init(.hidden, #fileID, #line)))
+            return .later(Deferred(Link(.settled, .failure(error, mark: 1), .init(.hidden, #fileID, #line))))
         }
-        if error is CancellationError { return nil }
-        guard number < attempts, isWorthRetrying(error) else { return nil }
+        if error is CancellationError { return .none }
+        guard number < attempts, isWorthRetrying(error) else { return .none }
         let pause = delay.delay(afterAttempt: number, error)
-        if let deadline, timer.elapsed + pause > deadline { return nil }
-        // Attached before the timer is set, so that the attempt is made where the timer runs its work.
+        if let deadline, timer.elapsed + pause > deadline { return .none }
+        // Attached before the timer is set, so that the attempt is made on the dispatcher.
         let (wait, start) = Deferred<Void>.delayed((), #fileID, #line)
-        let further = wait.then(
-            { attempt(number + 1) },
+        let (setting, made) = (AttachingCall(), SpinLocked<Deferred<Value>?>(nil))
+        let rest = wait.then(
+            { () -> Deferred<Value> in
+                let further = make(number + 1)
+                guard setting.noteRun() else { return outcome(of: further, number + 1) }
+                made.withLock { $0 = further }
+                // Nothing receives this.
+                return .rejected(CancellationError())
+            },
             orElse: { error throws -> Deferred<Value> in
                 resolver.disownFailure()
                 throw error
             })
         start(pause, timer)
-        return further
+        if setting.end(), let made = made.withLock({ $0.take() }) { return .made(made) }
+        return .later(rest)
     }
 }

@@ -29,7 +29,7 @@ public final class IdleTimer: DeferredConvertible {
         after interval: Duration, timer: any DelayedDispatcher = DispatchQueue.global(),
         fileID: StaticString = #fileID, line: UInt = #line
     ) {
-        let schedule = RepeatingSchedule(every: interval, timer, skipsMissed: false)
+        let schedule = RepeatingSchedule(every: interval, timer)
         self.schedule = schedule
         deferred = AsyncLoop.deferred(fileID, line) { _ in
             schedule.next { _ in .resolved(.end) }

@@ -85,7 +85,7 @@ public final class RepeatingWork: DeferredConvertible {
         _ body: @escaping @Sendable (_ count: Int) throws -> some Sendable
     ) {
         let schedule = RepeatingSchedule(
-            every: interval, timer, on: place, startsNow: startsNow, skipsMissed: true)
+            every: interval, timer, on: place, startsNow: startsNow)
         self.schedule = schedule
         if interval < .zero {
             let reason = "repeating: the interval must not be negative, is \(interval)"

@@ -19,6 +19,9 @@ final class DeferredFilesystemLockTests {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
+    /// What is in the file while this process has the lock.
+    private var record: String { String(format: "%011d\n", process) }
+
     private func lock() -> DeferredFilesystemLock {
         DeferredFilesystemLock(path: path, lookingEvery: .seconds(1), timer: clock)
     }
@@ -29,7 +32,7 @@ final class DeferredFilesystemLockTests {
     @Test("names its process in the file while it is locked, and removes the file")
     func file() throws {
         let permit = try successResult(of: lock().acquire())
-        #expect(text == "\(process)\n")
+        #expect(text == record)
         #expect(permit.predecessor == nil)
         permit.release()
         permit.release()
@@ -160,7 +163,7 @@ final class DeferredFilesystemLockTests {
         clock.advance(by: .seconds(1))
         let permit = try successResult(of: waiting)
         #expect(permit.predecessor == owner)
-        #expect(text == "\(process)\n")
+        #expect(text == record)
         permit.release()
     }
 

@@ -13,7 +13,7 @@ struct QueueRules {
     @Test("Q2: an element that its worker did not receive returns to the head, also if full or finished")
     func elementReturns() throws {
         let queue = DeferredQueue<Int>(size: 1)
-        var lost = (0..<2).map { _ in queue.storage.delivery(#fileID, #line) }
+        var lost = (0..<2).map { _ in Deferred<Int>(queue.storage.next(isWorker: true, #fileID, #line)) }
         for number in 1...3 { try queue.put(number) }
         queue.finish()
         #expect(queue.elements == [3])
@@ -26,7 +26,7 @@ struct QueueRules {
     @Test("Q2: an element that its worker did not receive is delivered to another that waits")
     func elementForAnother() throws {
         let queue = DeferredQueue<Int>()
-        var lost: Deferred? = queue.storage.delivery(#fileID, #line)
+        var lost: Deferred<Int>? = Deferred<Int>(queue.storage.next(isWorker: true, #fileID, #line))
         try queue.put(1)
         let waiting = queue.get()
         #expect(lost?.isSettled == true)
@@ -169,8 +169,10 @@ struct QueueRules {
         #expect(sent.map(\.isSettled) == [true, false])
         #expect(try successResult(of: queue.get()) == 2)
         let waiting = queue.get()
-        try successResult(of: queue.send(4))
+        let last = queue.send(4)
+        #expect(!last.isSettled, "nobody has received it (V2)")
         #expect(try successResult(of: waiting) == 4)
+        #expect(last.isSettled)
         #expect(queue.count == 0 && queue.sendingCount == 0 && queue.waitingCount == 0)
     }
 

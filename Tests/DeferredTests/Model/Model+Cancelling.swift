@@ -5,6 +5,14 @@
 /// notified. If it meets a callback or a canceller that runs, it stays there, and begins again at its root when that
 /// has ended. Until it takes effect, its root receives no outcome but `CancellationError`.
 extension Model {
+    /// The last of what a pause has suspended was detached.
+    private func leaveIfNothingIsSuspended(_ node: Node) {
+        guard node.outcome != nil, !node.isDraining, node.attached.isEmpty, node.suspendedTasks.isEmpty else {
+            return
+        }
+        leaveScopes(node)
+    }
+
     func cancel(_ handle: Handle) { cancelAsOne([handle]) }
 
     /// Cancels several as one (C7). What another thread is cancelling may be left to that.
@@ -37,7 +45,9 @@ extension Model {
             } else if !loop.claimed.isEmpty {
                 runCanceller(of: loop.claimed.removeFirst(), in: loop)
             } else if !loop.detached.isEmpty {
-                _ = deliver(loop.detached.removeFirst(), .failure(.cancelled), from: Model.nowhere, in: loop)
+                let (node, upstream) = loop.detached.removeFirst()
+                _ = deliver(node, .failure(.cancelled), from: upstream, in: loop)
+                leaveScopes(upstream)
             } else {
                 break
             }
@@ -81,6 +91,14 @@ extension Model {
                     pass()
                     continue
                 }
+                if isHeldBack(by: upstream), !node.isShield {
+                    // Only outcomes wait for the end of a pause (P1).
+                    let isOnly = !isConsumed(upstream, byOthersThan: node)
+                    let isPending = upstream.outcome == nil
+                    detach(node, from: upstream, root, in: loop)
+                    if isPending, isOnly { loop.roots.append((upstream, true)) }
+                    return
+                }
                 if upstream.outcome != nil, !node.isShield {
                     // A list cancels pending inputs only.
                     root.endCancel()
@@ -89,21 +107,66 @@ extension Model {
                 } else if node.isShield {
                     // It stays attached, and remains a consumer.
                     root.endCancel()
-                    _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+                    _ = deliver(node, .failure(.cancelled), from: nowhere, in: loop)
                     return
-                } else if upstream.attached.contains(where: { $0 !== node }) {
+                } else if isConsumed(upstream, byOthersThan: node) {
                     if isNested, mayComeLater(root, in: loop) { return loop.roots.append((root, false)) }
-                    upstream.attached.removeAll { $0 === node }
-                    root.endCancel()
-                    if node.isCancelledFollower { node.openCancels = 0 }
-                    node.state = .detached
-                    node.activeThread = currentThread()
-                    return loop.detached.append(node)
+                    return detach(node, from: upstream, root, in: loop)
                 } else {
                     node = upstream
                     pass()
                     if node.outcome != nil { node = root }
                 }
+            }
+        }
+    }
+
+    /// Detaches a consumer, which is to receive the cancellation.
+    private func detach(_ node: Node, from upstream: Node, _ root: Node, in loop: DrainLoop) {
+        upstream.attached.removeAll { $0 === node }
+        root.endCancel()
+        if node.isCancelledFollower { node.openCancels = 0 }
+        node.state = .detached
+        node.activeThread = currentThread()
+        let standIn = nowhere
+        if upstream.outcome != nil {
+            upstream.isHandled = true
+            join(standIn, upstream.scopes)
+        }
+        loop.detached.append((node, standIn))
+        leaveIfNothingIsSuspended(upstream)
+    }
+
+    /// Whether a Deferred is paused, so that nothing attached to it is notified before the end of that.
+    func isHeldBack(by node: Node) -> Bool {
+        if node.outcome == nil { return node.pauses > 0 }
+        return node.isDraining ? nodes.contains { $0.suspends(node) } : node.pauses > 0
+    }
+
+    private func isConsumed(_ upstream: Node, byOthersThan node: Node) -> Bool {
+        upstream.attached.contains { $0 !== node && !$0.onlyObserves }
+    }
+
+    /// C5: what came of the cancels that had taken effect above `node` has led to something new to wait for, is passed
+    /// to a dispatcher, or is held back by a pause. They were answered: a source that follows keeps them no longer.
+    func noteAnswer(at node: Node) {
+        var hasChanged = true
+        while hasChanged {
+            hasChanged = false
+            for source in nodes where source.isSource && source.isBeingCancelled && !source.isClaimed {
+                for follower in source.following
+                where follower.isCancelledFollower && !follower.isCancelRequested
+                    && (follower.waits(for: node) || reaches(follower, node))
+                {
+                    follower.isCancelledFollower = false
+                    hasChanged = true
+                }
+                if source.following.isEmpty || source.following.contains(where: \.isCancelledFollower) {
+                    continue
+                }
+                source.isBeingCancelled = false
+                hasChanged = true
+                endRequests(in: source)
             }
         }
     }
@@ -155,10 +218,10 @@ extension Model {
     private func failDetached(_ node: Node, in loop: DrainLoop) {
         begin(node)
         pass()
-        _ = deliver(node, .failure(.cancelled), from: Model.nowhere, in: loop)
+        _ = deliver(node, .failure(.cancelled), from: nowhere, in: loop)
     }
 
-    private static var nowhere: Node { Node(0, .settled) }
+    private var nowhere: Node { Node(0, .settled) }
 
     private func leave(_ root: Node, in node: Node) {
         if node.requests.contains(where: { $0 === root }) { return root.endCancel() }
@@ -188,7 +251,7 @@ extension Model {
     /// Fails a node that nothing completes any more; a cancel that meets it counts (C5).
     func fail(_ node: Node, _ fault: Fault, in loop: DrainLoop) {
         let isCancelled =
-            !node.requests.isEmpty || node.isCancelRequested || node.cancelIsPending || node.isCancelled
+            !node.requests.isEmpty || node.isCancelRequested || node.cancelIsPending || node.isBeingCancelled
         endRequests(in: node)
         settle(node, .failure(isCancelled ? .cancelled : fault), [], in: loop)
     }
@@ -213,7 +276,7 @@ extension Model {
 
     /// Fails a list, unless another thread is about to settle it.
     private func cancel(_ list: List, in loop: DrainLoop) {
-        list.node.isCancelled = true
+        (list.node.isCancelled, list.node.isBeingCancelled) = (true, true)
         if list.isTaken { return }
         endRequests(in: list.node)
         (list.isDecided, list.isTaken) = (true, true)
@@ -221,13 +284,16 @@ extension Model {
         settle(list.node, .failure(.cancelled), [], in: loop)
         repeatRequests(in: list.node, loop)
         if loop.cancelsSeveral {
-            cancel(inputsToCancel(of: list), in: loop)
+            let inputs = inputsToCancel(of: list)
+            cancel(inputs, in: loop)
+            loop.queue.append(.leave(list, inputs))
         } else {
             loop.queue.append(.cancelInputs(list))
         }
     }
 
     private func noteCancel(of node: Node) {
+        node.isBeingCancelled = true
         if node.isCancelled { return }
         node.isCancelled = true
         node.dropsLateResult = true
@@ -291,7 +357,42 @@ extension Model {
             undetermined = "\"once settled, and its own callbacks have run\": a pause suspends those"
         }
         let count = list.body == nil ? list.observers.count : nil
-        cancel(inputsToCancel(of: list), of: count, in: loop)
+        let inputs = inputsToCancel(of: list)
+        cancel(inputs, of: count, in: loop)
+        leave(list, inputs)
+    }
+
+    /// V3: what a list has decided it does not keep. An observer with which a cancel began waits for what becomes of
+    /// that, and is no consumer.
+    func leave(_ list: List, _ observers: [Node]) {
+        for observer in observers {
+            guard let input = observer.upstream else { continue }
+            if list.options.consumesErrors { input.isHandled = true }
+            observer.onlyObserves = true
+        }
+    }
+
+    /// V3: leaves inputs that are not cancelled.
+    func detachInputs(of list: List) {
+        let observers = list.observers
+        list.observers = []
+        for observer in observers {
+            guard let input = observer.upstream else { continue }
+            if list.options.consumesErrors { input.isHandled = true }
+            if input.outcome != nil, !isHeldBack(by: input) { continue }
+            pass()
+            guard observer.waits(for: input) else { continue }
+            input.attached.removeAll { $0 === observer }
+            (observer.state, observer.work) = (.settled, .nothing)
+            leaveIfNothingIsSuspended(input)
+            // Of a list with a limit: the link that it has attached to an input.
+            guard list.body != nil, let own = input.upstream, input.attached.isEmpty else { continue }
+            if input.isHandled { own.isHandled = true }
+            guard own.outcome == nil || isHeldBack(by: own) else { continue }
+            own.attached.removeAll { $0 === input }
+            (input.state, input.work) = (.settled, .nothing)
+            leaveIfNothingIsSuspended(own)
+        }
     }
 
     private func inputsToCancel(of list: List) -> [Node] {

@@ -11,7 +11,7 @@ extension Model {
         _ node: Node, _ outcome: ModelOutcome, _ scopes: [Scope], from upstream: Node? = nil,
         in loop: DrainLoop
     ) {
-        if node.isCancelled || upstream?.wasCancelled ?? false { node.wasCancelled = true }
+        if node.isBeingCancelled || upstream?.wasCancelled ?? false { node.wasCancelled = true }
         node.mayBeUnreported = node.cancelsNested && upstream != nil || upstream?.mayBeUnreported ?? false
         if node.mayBeUnreported, hasThreads, choose(2) == 1 { node.wasCancelled = true }
         if node.wasCancelled { node.isHandled = true }
@@ -38,7 +38,7 @@ extension Model {
         node.following = []
         guard !following.isEmpty else { return }
         // A cancel reaches all of them (C7), unless its canceller has answered it.
-        let wasCancelled = node.isCancelled && !node.isClaimed
+        let wasCancelled = node.isBeingCancelled && !node.isClaimed
         if wasCancelled {
             for follower in following { follower.work = .ignore }
             return cancel(following, in: loop)
@@ -101,16 +101,29 @@ extension Model {
     }
 
     private func suspend(_ node: Node, in loop: DrainLoop, from start: Int) {
+        if !(node.outcome?.isCancelled ?? false) { noteAnswer(at: node) }
         node.suspendedTasks = Array(loop.queue[start...])
         loop.queue.removeSubrange(start...)
         node.isDraining = false
         node.drainingHasBegun = false
+        // Those that were cancelled before the pause took hold do not wait for its end (P1).
+        let cancelled = node.attached.filter { consumer in
+            (consumer.cancelIsPending || consumer.isCancelRequested) && !consumer.observesSettledList
+        }
+        node.attached.removeAll { consumer in cancelled.contains { $0 === consumer } }
+        for consumer in cancelled {
+            (consumer.cancelIsPending, consumer.openCancels) = (false, 0)
+            node.isHandled = true
+            _ = deliver(consumer, .failure(.cancelled), from: node, in: loop)
+        }
+        if node.attached.isEmpty, node.suspendedTasks.isEmpty { leaveScopes(node) }
     }
 
     /// Continues to notify consumers after a pause.
     func resume(_ node: Node) {
         node.pauses = 0
-        guard node.outcome != nil, !node.isDraining, !node.attached.isEmpty else { return }
+        guard node.outcome != nil, !node.isDraining, !node.attached.isEmpty || !node.suspendedTasks.isEmpty
+        else { return }
         beginDraining(node)
         inDrainLoop { loop in
             loop.queue = node.suspendedTasks
@@ -181,7 +194,10 @@ extension Model {
     private func submit(_ work: Work, in loop: DrainLoop) {
         // Submitted, it receives the error of the cancel that has detached it; others meanwhile have nothing to add.
         var work = work
-        if work.callback.dispatcher != nil { pass() }
+        if work.callback.dispatcher != nil {
+            if !work.outcome.isCancelled { noteAnswer(at: work.node) }
+            pass()
+        }
         if work.callback.dispatcher != nil, !work.node.requests.isEmpty {
             endRequests(in: work.node)
             work.outcome = .failure(.cancelled)
@@ -352,6 +368,7 @@ extension Model {
             inner.isHandled = true
             return conclude(node, with: outcome, from: inner, in: loop)
         }
+        noteAnswer(at: node)
         node.state = .waiting(for: inner)
         node.work = .adopt
         // Another thread may settle the one or cancel the other before the one waits for the other.

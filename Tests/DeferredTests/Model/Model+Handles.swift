@@ -162,7 +162,7 @@ extension Model {
         }
         let follower = make(node.made, .waiting(for: other), .forward(to: node))
         node.following.append(follower)
-        let isCancelled = node.isCancelled && !node.isClaimed
+        let isCancelled = node.isBeingCancelled && !node.isClaimed
         pass()
         guard follower.waits(for: other) else { return }
         attach(follower, to: other)

@@ -21,8 +21,12 @@ extension Model {
             attach(observer, to: input.node)
         }
         list.isStarting = false
-        if node.outcome != nil && options.cancelsRemaining {
-            inDrainLoop { cancelInputs(of: list, in: $0) }
+        if node.outcome != nil {
+            if options.cancelsRemaining {
+                inDrainLoop { cancelInputs(of: list, in: $0) }
+            } else {
+                detachInputs(of: list)
+            }
         }
         return handle
     }
@@ -111,7 +115,11 @@ extension Model {
         pass()
         settle(list.node, outcome, input.scopes, from: input, in: loop)
         repeatRequests(in: list.node, loop)
-        if list.options.cancelsRemaining && !list.isStarting { loop.queue.append(.cancelInputs(list)) }
+        if !list.options.cancelsRemaining {
+            if !list.isStarting || list.body != nil { detachInputs(of: list) }
+        } else if !list.isStarting {
+            loop.queue.append(.cancelInputs(list))
+        }
     }
 
     private func outcome(of list: List) -> ModelOutcome {

@@ -46,8 +46,9 @@ extension Model {
                 switch node.state {
                 case .waiting, .dispatched: node.cancelIsPending || node.isCancelRequested
                 case .running: hasRequests
-                case .source: hasRequests || node.isCancelled
-                case .settled: node.outcome?.isCancelled ?? false
+                case .source: hasRequests || node.isBeingCancelled
+                // What a pause holds back is not on its way.
+                case .settled: node.outcome?.isCancelled ?? false && !isHeldBack(by: node)
                 case .detached: true
                 }
             if isFound { return true }

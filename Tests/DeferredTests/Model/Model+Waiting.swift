@@ -40,7 +40,7 @@ extension Model {
 
 extension Model.Node {
     /// Whether a pause of this node suspends the notification of the consumers of `other`.
-    fileprivate func suspends(_ other: Model.Node) -> Bool {
+    func suspends(_ other: Model.Node) -> Bool {
         suspendedTasks.contains { if case .drain(let node) = $0 { node === other } else { false } }
     }
 }

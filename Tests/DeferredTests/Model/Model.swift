@@ -53,7 +53,9 @@ final class Model: Machine {
         var completers = 0
         var settledFirst: Int?
         var canceller: ((Trigger) -> Void)?
+        /// A cancel came up to it while it was pending; and one has, that was not answered yet (C5).
         var isCancelled = false
+        var isBeingCancelled = false
         var isInCanceller = false
         /// The thread that runs its callback or its canceller, or that has detached it; and the one that notifies its
         /// consumers.
@@ -86,6 +88,8 @@ final class Model: Machine {
         /// It follows for a source, and the cancel of that one began again with it.
         var isCancelledFollower = false
         var isShield = false
+        /// It receives the outcome, but no longer counts as a consumer: what it observed for is over (V3).
+        var onlyObserves = false
         /// Its failure counts as handled.
         var isHandled = false
         /// Its failure is one of work that was cancelled: it is never reported (U1).
@@ -139,7 +143,8 @@ final class Model: Machine {
         var roots: [(node: Node, isNew: Bool)] = []
         /// The sources whose cancellers are to run, and the consumers that are to receive the cancellation.
         var claimed: [Node] = []
-        var detached: [Node] = []
+        /// Each with a node that stands for what it would have been notified by, in whose scopes it is.
+        var detached: [(node: Node, upstream: Node)] = []
         /// The sources that the cancel retains.
         var retained: [Node] = []
     }
@@ -147,6 +152,7 @@ final class Model: Machine {
     enum Task {
         case drain(Node)
         case cancelInputs(List)
+        case leave(List, [Node])
         case startInputs(List)
     }
 
@@ -260,6 +266,8 @@ final class Model: Machine {
             case .cancelInputs(let list):
                 pass()
                 cancelInputs(of: list, in: loop)
+            case .leave(let list, let observers):
+                leave(list, observers)
             case .startInputs(let list):
                 startInputs(of: list, in: loop)
             }

@@ -5,31 +5,33 @@ import Testing
 /// C5: a cancel that was answered has ended, wherever a later one comes from; from below what follows as well.
 @Suite("Answered cancels")
 struct AnsweredCancelTests {
-    typealias Source = (deferred: Deferred<Int>, inner: Deferred<Int>)
+    /// What answers a cancel, what that leads to, and the sources, which are kept from being abandoned.
+    struct Source {
+        let deferred: Deferred<Int>
+        let inner: Deferred<Int>
+        let kept: [Deferred<Int>]
+    }
 
     /// How something above answers a first cancel: by an errback, or a canceller's value, that leads to `inner`.
     enum Answer: CaseIterable {
         case orElse, thenResult, canceller, pair, nestedFollow, dispatched, detached
 
         func source() -> Source {
-            let inner = Deferred<Int>()
-            let source = Deferred<Int>()
-            switch self {
-            case .orElse: return (source.orElse { _ in inner }, inner)
-            case .thenResult: return (source.thenResult { _ in inner }, inner)
-            case .canceller:
-                return (Deferred<Int>(canceller: { $0.resolve(7) }).then { _ in inner }, inner)
-            case .pair: return (source.then({ _ in inner }, orElse: { _ in inner }), inner)
-            case .nestedFollow:
-                let between = Deferred<Int>()
-                between.follow(source.orElse { _ in inner })
-                return (between.map { $0 }, inner)
-            case .dispatched:
-                return (source.orElse(on: AtOnce()) { _ in inner }, inner)
-            case .detached:
-                source.done { _ in }
-                return (source.orElse { _ in inner }, inner)
-            }
+            let (inner, between) = (Deferred<Int>(), Deferred<Int>())
+            let source = self == .canceller ? Deferred<Int>(canceller: { $0.resolve(7) }) : Deferred<Int>()
+            let deferred: Deferred<Int> =
+                switch self {
+                case .orElse: source.orElse { _ in inner }
+                case .thenResult: source.thenResult { _ in inner }
+                case .canceller: source.then { _ in inner }
+                case .pair: source.then({ _ in inner }, orElse: { _ in inner })
+                case .nestedFollow: between.map { $0 }
+                case .dispatched: source.orElse(on: AtOnce()) { _ in inner }
+                case .detached: source.orElse { _ in inner }
+                }
+            if self == .nestedFollow { between.follow(source.orElse { _ in inner }) }
+            if self == .detached { source.done { _ in } }
+            return Source(deferred: deferred, inner: inner, kept: [source, between])
         }
     }
 
@@ -72,20 +74,25 @@ struct AnsweredCancelTests {
     @Test(
         "C5: a cancel after one that was answered is a new cancel", arguments: Answer.allCases, Below.allCases)
     func secondCancel(_ answer: Answer, _ below: Below) throws {
-        let (source, inner) = answer.source()
-        let end = below.attach(to: source)
+        let source = answer.source()
+        let end = below.attach(to: source.deferred)
         end.cancel()
-        guard below != .asList else { return #expect(isCancelled(end) && !inner.isSettled) }
-        #expect(!end.isSettled && !inner.isSettled)
+        guard below != .asList else {
+            #expect(isCancelled(end) && !source.inner.isSettled)
+            return
+        }
+        #expect(!end.isSettled && !source.inner.isSettled)
         end.cancel()
-        #expect(isCancelled(inner))
+        #expect(isCancelled(source.inner))
         if below != .timeout { #expect(isCancelled(end)) }
     }
 
     @Test("C5: three cancels end three stages", arguments: [Below.follow, .resolver, .mapped, .twoFollows])
     func threeCancels(_ below: Below) throws {
         let inner = (0..<3).map { _ in Deferred<Int>() }
-        let end = below.attach(to: inner[0].orElse { _ in inner[1].orElse { _ in inner[2] } })
+        let start = Deferred<Int>()
+        let end = below.attach(to: start.orElse { _ in inner[0].orElse { _ in inner[1].orElse { _ in inner[2] } } })
+        end.cancel()
         for stage in 0..<3 {
             #expect(!end.isSettled && !inner[stage].isSettled)
             end.cancel()
@@ -96,25 +103,25 @@ struct AnsweredCancelTests {
 
     @Test("C5: after an answered cancel, an explicit completion reaches the consumer", arguments: Answer.allCases)
     func completedAfterwards(_ answer: Answer) throws {
-        let (source, inner) = answer.source()
+        let source = answer.source()
         let followed = Deferred<Int>()
-        followed.follow(source)
+        followed.follow(source.deferred)
         let end = followed.map { $0 + 1 }
         end.cancel()
         #expect(followed.resolve(4))
         #expect(try successResult(of: end) == 5)
-        #expect(!isCancelled(inner), "the cancel took effect once")
+        #expect(!isCancelled(source.inner), "the cancel took effect once")
     }
 
     @Test("C5: what is followed after an answered cancel is not cancelled")
     func followedAfterwards() throws {
-        let (source, inner) = Answer.orElse.source()
+        let source = Answer.orElse.source()
         let followed = Deferred<Int>()
-        followed.follow(source)
+        followed.follow(source.deferred)
         followed.cancel()
         let other = Deferred<Int>()
         followed.follow(other)
-        #expect(!other.isSettled && !inner.isSettled)
+        #expect(!other.isSettled && !source.inner.isSettled)
         other.resolve(2)
         #expect(try successResult(of: followed) == 2)
     }
@@ -122,15 +129,15 @@ struct AnsweredCancelTests {
     @Test("C5: a time limit holds after an answered cancel", arguments: Answer.allCases)
     func timeLimitAfterwards(_ answer: Answer) throws {
         let clock = ManualClock()
-        let (source, inner) = answer.source()
+        let source = answer.source()
         let followed = Deferred<Int>()
-        followed.follow(source)
+        followed.follow(source.deferred)
         let limited = followed.map { $0 }.timeout(.seconds(1), timer: clock)
         followed.cancel()
         #expect(!limited.isSettled)
         clock.advance(by: .seconds(1))
         #expect(try failureResult(of: limited, as: DeferredError.self) == .timedOut)
-        #expect(isCancelled(inner))
+        #expect(isCancelled(source.inner))
     }
 
     @Test("C5: a cycle after an answered cancel is a cycle")

@@ -62,6 +62,33 @@ extension Rules {
             #expect(outcome(source) == "cancelled")
         }
 
+        @Test("C6: a cancelled Task receives an outcome only where it need not wait for it")
+        func cancelledAfterOutcome() async {
+            @Sendable func awaitCancelled(_ source: Deferred<Int>) -> Task<Int, any Error> {
+                begin {
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    return try await source.value
+                }
+            }
+            #expect(outcome(await awaitCancelled(.resolved(1)).result) == "1")
+
+            let (calling, task) = (Deferred<Int>(), Box<Task<Int, any Error>?>(nil))
+            calling.done { _ in
+                let awaiting = awaitCancelled(calling)
+                task.change { $0 = awaiting }
+            }
+            calling.resolve(2)
+            #expect(outcome(await task.value!.result) == "cancelled")
+            #expect(outcome(await awaitCancelled(calling).result) == "2")
+
+            let paused = Deferred<Int>()
+            paused.pause()
+            paused.resolve(3)
+            #expect(outcome(await awaitCancelled(paused).result) == "cancelled")
+            paused.unpause()
+            #expect(outcome(await awaitCancelled(paused).result) == "3")
+        }
+
         @Test("P1: an await of a paused Deferred, pending or settled, is resumed when it is unpaused")
         func pausedAwait() async throws {
             for isSettled in [true, false] {

@@ -76,18 +76,20 @@ extension Rules {
             #expect(outcome(upstream) == "1")
         }
 
-        @Test("C3: a list observer remains a consumer of its input after the list is settled")
-        func watchAfterListSettled() {
+        @Test("C3: a list observer is a consumer of its input until the list is decided")
+        func watchUntilDecided() {
             let (input, other) = (Deferred<Int>(), Deferred<Int>())
             let list = DeferredList([input, other]).first()
+            let (before, after) = (input.map { $0 }, input.map { $0 })
+            before.cancel()
+            #expect([outcome(before), outcome(input)] == ["cancelled", "pending"])
             other.resolve(1)
             #expect(outcome(list.map { "\($0.index) \($0.value)" }) == "1 1")
-            let position = input.map { $0 }
-            position.cancel()
-            #expect([outcome(position), outcome(input)] == ["cancelled", "pending"])
             // Cancelling a settled Deferred does nothing (C5).
             list.cancel()
             #expect(outcome(input) == "pending")
+            after.cancel()
+            #expect([outcome(after), outcome(input)] == ["cancelled", "cancelled"])
         }
 
         @Test("C3: a list observer is no consumer any more when its input was cancelled by the list")

@@ -28,7 +28,7 @@ struct RepeatingWorkTests {
 
     @Test("withCount: a dispatcher that is late has the intervals counted that passed meanwhile")
     func lateDispatcher() {
-        let late = LateDispatcher(clock: clock)
+        let late = LateTimerTests.LateDispatcher(clock: clock)
         let repeating = Deferred.repeating(
             every: .seconds(2), timer: late, startsNow: false, withCount: { count in note(count) })
         clock.advance(by: .seconds(2))
@@ -39,18 +39,6 @@ struct RepeatingWorkTests {
         late.runAll()
         #expect(log.all == ["2 at 5", "1 at 6"])
         repeating.cancel()
-    }
-
-    /// Its timers expire on time, but their work waits until the test runs it.
-    struct LateDispatcher: DelayedDispatcher {
-        let clock: ManualClock
-        let waiting = ManualDispatcher()
-        var elapsed: Duration { clock.elapsed }
-        func dispatch(_ work: @escaping @Sendable () -> Void) { waiting.dispatch(work) }
-        func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-            clock.dispatch(after: delay) { waiting.dispatch(work) }
-        }
-        func runAll() { waiting.run() }
     }
 
     @Test("withCount is 1 for an interval of zero, and the asynchronous form has it too")
