@@ -112,6 +112,37 @@ def nested_resolvers(text):
     return text
 
 
+def start(text, index):
+    """Returns where the expression begins that ends at `index`: names, dots and calls, with closures, on one line."""
+    at = index
+    while at > 0:
+        if text[at - 1] in ")]}":
+            closing, depth = at - 1, 0
+            while at > 0:
+                at -= 1
+                depth += {")": 1, "]": 1, "}": 1, "(": -1, "[": -1, "{": -1}.get(text[at], 0)
+                if depth == 0 or text[at] == "\n":
+                    break
+            if depth:
+                return None
+            while text[closing] == "}" and text[at - 1] == " ":
+                at -= 1
+        elif re.match(r"[\w.?!]", text[at - 1]):
+            at -= 1
+        else:
+            break
+    return at if re.match(r"[A-Za-z_]", text[at:]) else None
+
+
+def followed(text):
+    """`deferred.chain(to: resolver)` is now `resolver.follow(deferred)`."""
+    for call in reversed(list(re.finditer(r"\.chain\(to: ([\w.]+)\)", text))):
+        at = start(text, call.start())
+        if at is not None:
+            text = text[:at] + f"{call[1]}.follow({text[at : call.start()]})" + text[call.end() :]
+    return text
+
+
 def line(text, index):
     return text.count("\n", 0, index) + 1
 
@@ -123,7 +154,7 @@ def port(text, path, report):
     subclasses = re.findall(r"\bclass (\w+)\s*:\s*DownloadDataSource\b", text)
     names = ["DownloadDataSource"] + subclasses + (["super\\.init"] if subclasses else [])
     text = change_calls(text, r"(?<!\w)(?:" + "|".join(names) + ")", download)
-    text = re.sub(r"\b([\w.]+)\.chain\(to: ([\w.]+)\)", r"\2.follow(\1)", text)
+    text = followed(text)
     for module, pattern, replacement, is_guess in MEMBERS:
         if not re.search(rf"\bimport {module}\b", text):
             continue

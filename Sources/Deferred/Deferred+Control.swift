@@ -14,8 +14,8 @@ extension Deferred {
     /// the value with which a canceller resolved its Deferred.
     ///
     /// A *consumer* of a Deferred is anything attached to it and not settled: a callback, an `await`, a list,
-    /// a chain that waits for it. Cancellers and errbacks run on this thread. Safe from any thread; a second
-    /// cancel does nothing.
+    /// a chain that waits for it. Cancellers and errbacks run on this thread, unless they are for the main actor or
+    /// name a dispatcher. Safe from any thread; a second cancel does nothing.
     public func cancel() { link.cancel() }
 
     /// Suspends the notification of everything attached to this Deferred until ``unpause(fileID:line:)``.

@@ -143,6 +143,39 @@ extension Deferred {
         }
     }
 
+    /// Attaches `errback`, which returns nothing, for all errors but a cancellation, and returns a Deferred that is
+    /// resolved when this one is, or when `errback` has run (PromiseKit's `catch`).
+    ///
+    /// A `CancellationError` bypasses `errback`, and the returned Deferred fails with it; that is never reported. So a
+    /// transfer that was cancelled because a new one began changes nothing of what the new one shows. A value that
+    /// bypasses `errback` becomes `()`.
+    ///
+    /// ```swift
+    /// page.done(on: .main) { show($0) }
+    ///     .fail(.exceptCancellation, on: .main) { showMessage("\($0)") }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - selection: Which errors `errback` receives.
+    ///   - dispatcher: Where `errback` runs; see ``fail(on:_:fileID:line:)``.
+    ///   - errback: Receives the error. An error that it throws fails the returned Deferred. If the returned Deferred
+    ///     is cancelled first, it does not run.
+    @_alwaysEmitIntoClient
+    @inline(__always)
+    @discardableResult
+    public func fail(
+        _ selection: DeferredError.Selection, on dispatcher: (any Dispatcher)? = nil,
+        _ errback: @escaping @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        attach(dispatcher, DeferredDiagnostic.Location(.fail, fileID, line), ErrorVoidClosure(errback)) {
+            errback, input in
+            guard let error = input.error else { return .value(()) }
+            if error is CancellationError { return input.copy() }
+            return .catching { try errback.closure(error) }
+        }
+    }
+
     /// Attaches `errback`, which returns nothing, for errors of one type and returns a Deferred that is
     /// resolved when this one is, or when `errback` has run.
     ///

@@ -79,6 +79,11 @@ extension Deferred.Resolver {
     /// As ``Deferred/disownFailure()``, for the Deferred that this completes.
     package func disownFailure() { right.source?.disownFailure() }
 
+    /// Whether the Deferred has its outcome, so that a further result would be dropped and reported.
+    ///
+    /// False proves nothing where another thread may complete it: `resolve` and `reject` return whether they did.
+    public var isSettled: Bool { right.source == nil }
+
     /// Whether the Deferred was cancelled while it was pending, so that nothing waits for the result any
     /// more.
     public var isCancelled: Bool { right.isCancelled }

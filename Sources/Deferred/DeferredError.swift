@@ -22,6 +22,13 @@ public enum DeferredError: Error, Hashable, Sendable {
     case wouldDeadlock(at: DeferredDiagnostic.Location)
     /// An argument is invalid; the text says which one and why.
     case invalidArgument(String)
+
+    /// Which errors an errback receives, where it is not one type of error: `fail(.exceptCancellation) { … }`.
+    @frozen
+    public enum Selection: Sendable {
+        /// All errors but a `CancellationError`, which passes on unchanged.
+        case exceptCancellation
+    }
 }
 
 extension DeferredError: CustomStringConvertible {

@@ -64,6 +64,10 @@ struct ChainForm: Sendable, CustomStringConvertible {
         .step("orElse(_:)", ".orElse(CancellationError.self) { _ in Deferred.resolved(1 * 2 + 1) }"),
         .step("fail, map", ".fail { print($0) }.map { 1 + 2 }"),
         .step("fail(_:), map", ".fail(CancellationError.self) { print($0) }.map { 1 + 2 }"),
+        .step("fail(.exceptCancellation), map", ".fail(.exceptCancellation) { print($0) }.map { 1 + 2 }"),
+        .step(
+            "fail(.exceptCancellation, on: MainActor.self), map",
+            ".fail(.exceptCancellation, on: MainActor.self) { print($0) }.map { 1 + 2 }"),
         .step("mapResult", ".mapResult { try $0.get() * 2 + 1 }"),
         .step("thenResult", ".thenResult { Deferred.resolved(try $0.get() * 2 + 1) }"),
         .step("both, map", ".both { print($0) }.map { 1 + 2 }"),
@@ -72,6 +76,7 @@ struct ChainForm: Sendable, CustomStringConvertible {
         .step("finally", ".finally { print($0) }"),
         .step("finally(on: MainActor.self)", ".finally(on: MainActor.self) { print($0) }"),
         .step("timeout", ".timeout(.seconds(1)) { 1 * 2 + 1 }"),
+        .step("timeout(on: MainActor.self)", ".timeout(.seconds(1), on: MainActor.self) { 1 * 2 + 1 }"),
         .step("asyncMap", ".asyncMap { $0 * 2 + 1 }"),
         .step("asyncDone, map", ".asyncDone { print($0) }.map { 1 + 2 }"),
         .step("asyncRecover", ".asyncRecover { _ in 1 * 2 + 1 }"),
@@ -86,19 +91,42 @@ struct ChainForm: Sendable, CustomStringConvertible {
 
     static let heads: [ChainForm] = [
         .valueHead("Deferred { resolver in }") { "Deferred<Int> { $0.resolve(\($0)) }" },
+        .valueHead("Deferred(on: MainActor.self) { resolver in }") {
+            "Deferred<Int>(on: MainActor.self) { $0.resolve(\($0)) }"
+        },
         .valueHead("Deferred(catching:)") { "Deferred(catching: { \($0) })" },
         .valueHead("Deferred { async }") { "Deferred { try await Task.sleep(for: .zero); return \($0) }" },
         .head("Deferred(following:)") { "Deferred(following: { \($0) })" },
         .head("retry") { chain in "Deferred.retry { \(chain) }" },
         .head("retry, numbered") { chain in "Deferred.retry { _ in \(chain) }" },
+        .head("retry(on: MainActor.self)") { chain in "Deferred.retry(on: MainActor.self) { \(chain) }" },
+        .head("retry(on: MainActor.self), numbered") { chain in
+            "Deferred.retry(on: MainActor.self) { _ in \(chain) }"
+        },
         .valueHead("asyncRetry") { "Deferred.asyncRetry { \($0) }" },
         .head("DeferredLock.run") { "tools.lock.run { \($0) }" },
         .valueHead("DeferredLock.syncRun") { "tools.lock.syncRun { \($0) }" },
+        .head("DeferredLock.run(on: MainActor.self)") { "tools.lock.run(on: MainActor.self) { \($0) }" },
+        .valueHead("DeferredLock.syncRun(on: MainActor.self)") {
+            "tools.lock.syncRun(on: MainActor.self) { \($0) }"
+        },
         .valueHead("DeferredLock.asyncRun") { "tools.lock.asyncRun { \($0) }" },
         .head("DeferredSemaphore.run") { "tools.semaphore.run { \($0) }" },
         .valueHead("DeferredSemaphore.syncRun") { "tools.semaphore.syncRun { \($0) }" },
+        .head("DeferredSemaphore.run(on: MainActor.self)") {
+            "tools.semaphore.run(on: MainActor.self) { \($0) }"
+        },
+        .valueHead("DeferredSemaphore.syncRun(on: MainActor.self)") {
+            "tools.semaphore.syncRun(on: MainActor.self) { \($0) }"
+        },
         .valueHead("DeferredSemaphore.asyncRun") { "tools.semaphore.asyncRun { \($0) }" },
         .head("DeferredFilesystemLock.run") { "tools.file.run { \($0) }" },
+        .head("DeferredFilesystemLock.run(on: MainActor.self)") {
+            "tools.file.run(on: MainActor.self) { \($0) }"
+        },
+        .valueHead("DeferredFilesystemLock.syncRun(on: MainActor.self)") {
+            "tools.file.syncRun(on: MainActor.self) { \($0) }"
+        },
         .valueHead("DeferredFilesystemLock.asyncRun") { "tools.file.asyncRun { \($0) }" },
         .head("DeferredQueue.run") { "tools.jobs.run { _ in \($0) }.map { 1 }" },
         .valueHead("DeferredQueue.run, a value") { "tools.jobs.run { _ in \($0) }.map { 1 }" },
@@ -112,6 +140,10 @@ struct ChainForm: Sendable, CustomStringConvertible {
         .head("RepeatingWork") { "RepeatingWork(every: .seconds(1)) { \($0) }.deferred.map { 1 }" },
         .head("DeferredLatest.run") { "tools.latest.run { \($0) }" },
         .valueHead("DeferredLatest.syncRun") { "tools.latest.syncRun { \($0) }" },
+        .head("DeferredLatest.run(on: MainActor.self)") { "tools.latest.run(on: MainActor.self) { \($0) }" },
+        .valueHead("DeferredLatest.syncRun(on: MainActor.self)") {
+            "tools.latest.syncRun(on: MainActor.self) { \($0) }"
+        },
         .head("DispatchQueue.deferredFollowing") { "tools.queue.deferredFollowing { \($0) }" },
         .valueHead("DispatchQueue.deferred") { "tools.queue.deferred { \($0) }" },
         .valueHead("repeating, a value") {

@@ -48,7 +48,7 @@ import Testing
         .enabled(if: hasTesting))
     func isolatedExamples() async throws {
         let documents = try Document.all().filter { $0.name == Self.isolated }
-        #expect(documents.flatMap(\.blocks).count == 7)
+        #expect(documents.flatMap(\.blocks).count == 9)
         let complaints = try await complaints(about: documents, flags: ["-default-isolation", "MainActor"])
         #expect(complaints.isEmpty, "\(complaints)")
     }

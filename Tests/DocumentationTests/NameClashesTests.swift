@@ -32,9 +32,9 @@ import Testing
             """
             public protocol Publisher<Output> { associatedtype Output }
             public struct Just<Output>: Publisher { public init(_ output: Output) {} }
-            public struct Deferred<P: Publisher>: Publisher {
-                public typealias Output = P.Output
-                public init(createPublisher: @escaping () -> P) {}
+            public struct Deferred<DeferredPublisher: Publisher>: Publisher {
+                public typealias Output = DeferredPublisher.Output
+                public init(createPublisher: @escaping () -> DeferredPublisher) {}
             }
             """)
     }
@@ -70,6 +70,20 @@ import Testing
             #else
             #expect(complaints.contains { $0.isError }, "\(type)")
             #endif
+        }
+    }
+
+    @Test("Name clashes: the compiler says what the article's table says")
+    func messages() async throws {
+        try await combine()
+        let rows = try Package.text(of: "Sources/Deferred/Deferred.docc/NameClashes.md")
+            .matches(of: #/(?m)^\| (.*?)`(Deferred[.<][^`]*)` \| (.*) \|$/#).map(\.output)
+        #expect(rows.count == 3)
+        for (_, condition, code, message) in rows {
+            let imports = condition.isEmpty ? "import Combine\nimport Deferred" : "import Combine"
+            let use = code.hasSuffix(")") ? "_ = \(code)" : "let page: \(code)? = nil\n_ = page"
+            let complaints = try await complaints(imports, use)
+            #expect(complaints.contains { $0.message == message }, "\(code): \(complaints)")
         }
     }
 

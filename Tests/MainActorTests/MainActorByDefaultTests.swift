@@ -89,4 +89,74 @@ struct MainActorByDefaultTests {
         }
         #expect(try await list.values().value == ["a", "b"])
     }
+
+    @Test("a body with a resolver, cancellers, attempts, time limits, permits and the latest call")
+    func starts() async throws {
+        let text = Deferred<String>(on: MainActor.self) { resolver in
+            window.show("body")
+            resolver.resolve("text")
+        }
+        #expect(try await text.value == "text")
+        let (one, resolver) = Deferred<Int>.withResolver(
+            on: MainActor.self, canceller: { _ in window.show("one") })
+        let two = Deferred<Int>(on: MainActor.self, canceller: { _ in window.show("two") })
+        one.cancel()
+        two.cancel()
+        #expect(resolver.isCancelled && resolver.isSettled)
+        let attempts = Deferred.retry(attempts: 1, on: MainActor.self, timer: clock) {
+            window.show("attempt")
+            return Deferred.resolved(1)
+        }
+        let numbered = Deferred.retry(attempts: 1, on: MainActor.self, timer: clock) { attempt in
+            window.show("attempt \(attempt)")
+            return Deferred.resolved(1)
+        }
+        _ = try await (attempts.value, numbered.value)
+        let late = Deferred<Int>.never().timeout(.seconds(1), on: MainActor.self, timer: clock) {
+            window.show("late")
+            return 1
+        }
+        let later = Deferred<Int>.never().timeout(.seconds(2), on: MainActor.self, timer: clock) { outcome in
+            window.show("later")
+            return 2
+        }
+        clock.advance(by: .seconds(2))
+        _ = try await (late.value, later.value)
+        #expect(window.lines == ["body", "one", "two", "attempt", "attempt 1", "late", "later"])
+    }
+
+    @Test("the request of a cache runs in the call, and may use what is isolated")
+    func request() async throws {
+        let cache = DeferredCache<Int, String>()
+        let text = cache.value(for: 1) {
+            window.show("request")
+            return .resolved("text")
+        }
+        #expect(window.lines == ["request"])
+        #expect(try await text.value == "text")
+    }
+
+    @Test("permits and the latest call; an errback that a cancellation passes")
+    func permits() async throws {
+        let (lock, semaphore, latest) = (DeferredLock(), DeferredSemaphore(1), DeferredLatest())
+        lock.run(on: MainActor.self) {
+            window.show("lock")
+            return Deferred.resolved(1)
+        }
+        lock.syncRun(on: MainActor.self) { window.show("lock") }
+        semaphore.run(on: MainActor.self) {
+            window.show("semaphore")
+            return Deferred.resolved(1)
+        }
+        semaphore.syncRun(on: MainActor.self) { window.show("semaphore") }
+        latest.syncRun(on: MainActor.self) { window.show("replaced") }
+        latest.syncRun(on: MainActor.self) { window.show("latest") }
+        let load = Deferred<String>()
+        let shown = load.done(on: MainActor.self) { window.show($0) }
+            .fail(.exceptCancellation, on: MainActor.self) { error in window.show("\(error)") }
+        shown.cancel()
+        await drainMainActor()
+        #expect(window.lines.sorted() == ["latest", "lock", "lock", "semaphore", "semaphore"])
+        #expect(try failureResult(of: shown) is CancellationError)
+    }
 }

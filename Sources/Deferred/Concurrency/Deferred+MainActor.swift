@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Callbacks on the main actor.
 ///
 /// With `on: MainActor.self` the compiler checks that the closure is isolated to the main actor, so that it may
@@ -120,6 +118,19 @@ extension Deferred {
         fail(on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
+    /// Attaches `errback`, which returns nothing, for all errors but a cancellation, and returns a Deferred that is
+    /// resolved when this one is, or when `errback` has run. A `CancellationError` passes on unchanged. Runs on the
+    /// main actor; otherwise behaves as the form with a ``Dispatcher``.
+    @_alwaysEmitIntoClient
+    @discardableResult
+    public func fail(
+        _ selection: DeferredError.Selection, on _: MainActor.Type,
+        _ errback: @escaping @MainActor @Sendable (any Error) throws -> Void,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Void> {
+        fail(selection, on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
+    }
+
     /// Attaches `errback` for errors of one type and returns a Deferred with the value that it returns in
     /// place of the failure. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
@@ -222,40 +233,4 @@ extension Deferred {
     ) -> Deferred<Value> {
         finally(on: .mainActor) { result in MainActor.assumeIsolated { finalizer(result) } }
     }
-}
-
-/// Returns `body` as a closure that may be called wherever the main actor's executor is current.
-@inlinable
-@inline(__always)
-func onMainActor<Input: Sendable, Output: Sendable>(
-    _ body: @escaping @MainActor @Sendable (Input) throws -> Output
-) -> @Sendable (Input) throws -> Output {
-    { input in try MainActor.assumeIsolated { try body(input) } }
-}
-
-/// Runs work on the main actor's executor, in the order submitted.
-@usableFromInline
-package struct MainActorDispatcher: Dispatcher, Equatable {
-    /// How many pieces of work have been submitted and have not ended.
-    private static let unfinishedCount = Atomic<Int>(0)
-
-    /// Whether there is work that has not ended.
-    package static var hasWork: Bool { unfinishedCount.load(ordering: .acquiring) > 0 }
-
-    @usableFromInline
-    package init() {}
-
-    @usableFromInline
-    package func dispatch(_ work: @escaping @Sendable () -> Void) {
-        Self.unfinishedCount.add(1, ordering: .relaxed)
-        Task { @MainActor in
-            work()
-            Self.unfinishedCount.subtract(1, ordering: .releasing)
-        }
-    }
-}
-
-extension Dispatcher where Self == MainActorDispatcher {
-    @usableFromInline
-    package static var mainActor: MainActorDispatcher { MainActorDispatcher() }
 }

@@ -72,12 +72,39 @@ public final class DeferredFilesystemLock: Sendable {
     }
 
     /// Waits for the lock, runs `body`, and releases the lock when the Deferred that `body` returns is settled.
-    /// What `body` throws fails the returned Deferred.
+    /// What `body` throws fails the returned Deferred. May be left unused: a failure that nothing handles is reported.
+    @discardableResult
     public func run<R: DeferredConvertible>(
         timeout: Duration? = nil, _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
         acquire(timeout: timeout, fileID: fileID, line: line).running({ _ in try body() }, fileID, line)
+    }
+
+    /// Waits for the lock, runs `body` on the main actor, and releases the lock when the Deferred that `body` returns is
+    /// settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
+    @discardableResult
+    public func run<R: DeferredConvertible>(
+        timeout: Duration? = nil, on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        run(
+            timeout: timeout, { Deferred<Void>.following(on: MainActor.self, fileID, line, body) },
+            fileID: fileID,
+            line: line)
+    }
+
+    /// Waits for the lock, runs `body` on the main actor, and releases the lock when it has returned. `body` does not
+    /// run before this returns. Otherwise behaves as the form without `on:`.
+    @discardableResult
+    public func syncRun<T: Sendable>(
+        timeout: Duration? = nil, on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> T,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<T> {
+        run(
+            timeout: timeout, { Deferred<Void>.catching(on: MainActor.self, fileID, line, body) },
+            fileID: fileID,
+            line: line)
     }
 
     /// Waits for the lock, runs `body`, and releases the lock when it has returned. May be left unused: a
@@ -92,6 +119,7 @@ public final class DeferredFilesystemLock: Sendable {
 
     /// Waits for the lock, runs an asynchronous `body` in a Task, and releases the lock when that has ended. A
     /// cancel cancels the Task, and fails the returned Deferred at once; the lock is released when `body` has returned.
+    @discardableResult
     public func asyncRun<T: Sendable>(
         timeout: Duration? = nil, _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line

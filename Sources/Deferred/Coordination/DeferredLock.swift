@@ -32,12 +32,33 @@ public final class DeferredLock: Sendable {
     public func tryAcquire() -> Permit? { semaphore.tryAcquire() }
 
     /// Waits for the lock, runs `body`, and releases the lock when the Deferred that `body` returns is settled;
-    /// see ``DeferredSemaphore``.
+    /// see ``DeferredSemaphore``. May be left unused: a failure that nothing handles is reported.
+    @discardableResult
     public func run<R: DeferredConvertible>(
         _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
         semaphore.run(body, fileID: fileID, line: line)
+    }
+
+    /// Waits for the lock, runs `body` on the main actor, and releases the lock when the Deferred that `body` returns is
+    /// settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
+    @discardableResult
+    public func run<R: DeferredConvertible>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        semaphore.run(on: MainActor.self, body, fileID: fileID, line: line)
+    }
+
+    /// Waits for the lock, runs `body` on the main actor, and releases the lock when it has returned. `body` does not
+    /// run before this returns. Otherwise behaves as the form without `on:`.
+    @discardableResult
+    public func syncRun<T: Sendable>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> T,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<T> {
+        semaphore.syncRun(on: MainActor.self, body, fileID: fileID, line: line)
     }
 
     /// Waits for the lock, runs `body`, and releases the lock when it has returned. May be left unused: a
@@ -52,6 +73,7 @@ public final class DeferredLock: Sendable {
 
     /// Waits for the lock, runs an asynchronous `body` in a Task, and releases the lock when that has ended; see
     /// ``DeferredSemaphore/asyncRun(_:fileID:line:)``.
+    @discardableResult
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line

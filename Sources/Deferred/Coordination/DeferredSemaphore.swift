@@ -168,11 +168,34 @@ extension DeferredSemaphore {
     /// returned Deferred. If that is cancelled while it waits, `body` never runs; cancelled later, it cancels the
     /// Deferred that `body` returned. The permit is released before callbacks further down the chain run; but where
     /// a list with `cancelsRemaining` waits for the outcome, after the list has cancelled what it does not need.
+    ///
+    /// May be left unused: the work is done all the same, and a failure that nothing handles is reported.
+    @discardableResult
     public func run<R: DeferredConvertible>(
         _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
         acquire(fileID: fileID, line: line).running({ _ in try body() }, fileID, line)
+    }
+
+    /// Waits for a permit, runs `body` on the main actor, and releases the permit when the Deferred that `body` returns
+    /// is settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
+    @discardableResult
+    public func run<R: DeferredConvertible>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        run({ Deferred<Void>.following(on: MainActor.self, fileID, line, body) }, fileID: fileID, line: line)
+    }
+
+    /// Waits for a permit, runs `body` on the main actor, and releases the permit when it has returned. `body` does not
+    /// run before this returns. Otherwise behaves as the form without `on:`.
+    @discardableResult
+    public func syncRun<T: Sendable>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> T,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<T> {
+        run({ Deferred<Void>.catching(on: MainActor.self, fileID, line, body) }, fileID: fileID, line: line)
     }
 
     /// Waits for a permit, runs `body`, and releases the permit when it has returned. Otherwise behaves as the
@@ -188,6 +211,7 @@ extension DeferredSemaphore {
     /// Waits for a permit, runs an asynchronous `body` in a Task, and releases the permit when that has ended. A
     /// cancel while `body` runs cancels the Task and fails the returned Deferred at once; the permit is released when
     /// `body` has returned. Otherwise behaves as `run`.
+    @discardableResult
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line

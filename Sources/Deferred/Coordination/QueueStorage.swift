@@ -256,7 +256,9 @@ extension QueueStorage {
             return settle()
         }
 
-        mutating func get(_ waiter: (ticket: Ticket, getter: Getter)?, _ isWorker: Bool) -> (Decision, Effects) {
+        mutating func get(_ waiter: (ticket: Ticket, getter: Getter)?, _ isWorker: Bool) -> (
+            Decision, Effects
+        ) {
             let (element, effects) = takeFirst()
             if let element {
                 if isWorker { deliveries.append(nil) }
@@ -287,7 +289,11 @@ extension QueueStorage {
         /// Returns an element that was on its way to its position, or delivers it to another. One whose call of `send`
         /// was cancelled meanwhile does not come back.
         mutating func putBack(_ element: QueueElement, isWorkers: Bool, isCounted: Bool = false) -> Effects {
-            if isWorkers { endDelivery(on: nil) } else if isCounted { endDelivery(on: Platform.currentThread) }
+            if isWorkers {
+                endDelivery(on: nil)
+            } else if isCounted {
+                endDelivery(on: Platform.currentThread)
+            }
             if let sender = element.sender {
                 element.sender = nil
                 if !sender.right.isCancelled { senders.insert((element, sender), at: element.ticket) }

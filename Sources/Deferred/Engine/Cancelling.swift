@@ -118,7 +118,8 @@ extension DrainLoop {
     ///
     /// - Parameter steps: How many links it has left upwards.
     private mutating func endWalk(
-        _ request: inout CancelRequest, at link: Link, below upstream: consuming Link, _ removal: Link.Removal,
+        _ request: inout CancelRequest, at link: Link, below upstream: consuming Link,
+        _ removal: Link.Removal,
         after steps: Int
     ) -> Bool {
         switch removal {
@@ -129,15 +130,17 @@ extension DrainLoop {
             if case .detachedFromPaused = removal { enqueue(CancelRequest(copy upstream)) }
             let thread = thread
             // Not if another thread has its step.
+            var wouldHandle = false
             let isFirst = link.locked {
                 guard link.state.detach() else { return false }
+                wouldHandle = !link.onlyObserves && link.payload.kind != .observer
                 link.activeThread = thread
                 link.upstream = .none
                 return true
             }
             // What finalizers wait for (Z1), if a pause has suspended it. A failure would have been this link's.
             let scope = isFirst ? upstream.scopeOfSuspended() : nil
-            if isFirst, !link.onlyObserves, upstream.isSettled { upstream.disownFailure() }
+            if wouldHandle, upstream.isSettled { upstream.disownFailure() }
             // Released after the link's pointer to it has been cleared, and before the step runs.
             withExtendedLifetime(upstream) {}
             if isFirst { jobs.detached.append((link, scope)) }
@@ -276,6 +279,7 @@ extension DrainLoop {
     private mutating func cancelInputs(of list: ListObserver) {
         let afterLeaving = list.stop()
         let inputs = list.takeObservers().filter { !$0.isSettled }
+        list.consumeLaterErrors(of: inputs)
         let isOfSeveral = cancelInProgress == .ofSeveral
         if isOfSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
         let leave: @Sendable (inout DrainLoop) -> Void = {
@@ -297,8 +301,15 @@ extension DrainLoop {
 
     /// Runs a source's canceller, once, unless it was completed meanwhile. Fails the source if that did not
     /// complete it.
+    ///
+    /// One of the main actor runs there: at once if this is the main actor, otherwise later. Until then the source is
+    /// pending, as while a canceller runs on another thread.
     private mutating func runCanceller(of source: Link) {
         let word = source.lock()
+        if source.coldState?.cancellerIsOnMainActor ?? false, !MainActorDispatcher.isCurrent {
+            source.unlock(word)
+            return MainActorDispatcher().dispatch { DrainLoop.with { $0.runCanceller(of: source) } }
+        }
         guard source.phase == .source, let coldState = source.coldState,
             let canceller = coldState.canceller.take()
         else { return source.unlock(word) }

@@ -110,8 +110,12 @@ final class SourceReference: Sendable {
 
 extension Link {
     /// Sets the canceller of a new source.
-    func setCanceller(_ canceller: @escaping @Sendable (CompletionRight) -> Void) {
-        ensureColdState().canceller = canceller
+    func setCanceller(
+        isOnMainActor: Bool = false, _ canceller: @escaping @Sendable (CompletionRight) -> Void
+    ) {
+        let coldState = ensureColdState()
+        coldState.canceller = canceller
+        coldState.cancellerIsOnMainActor = isOnMainActor
     }
 
     /// Sets the closure that says whether the work of a new source has yet to begin.

@@ -258,7 +258,8 @@ extension Link {
             if word & Word.draining != 0 { set(Flags.mayHaveInterruptedConsumers) }
             removal = .settled
         } else if always || word & Word.settled != 0
-            || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves }) {
+            || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves })
+        {
             consumer.set(Link.Flags.isDetached)
             Link.unlink(consumer, from: &word)
             removal = .detached

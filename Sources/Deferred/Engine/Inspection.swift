@@ -87,8 +87,7 @@ extension Link {
     /// True only if that is certain, cancels aside: not for what a timeout may settle first. Each link is
     /// read at another moment. That suffices: what waits for this thread does so while it searches.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
-        // Known by the label: a mark of our own could be set only from off the queue.
-        let isOnMainQueue = Platform.currentQueueLabel == DispatchQueue.main.label
+        let isOnMainQueue = Platform.isOnMainQueue
         return finds { link, _, isFound in
             link.locked {
                 var upstream: Link?

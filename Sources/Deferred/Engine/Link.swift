@@ -351,6 +351,8 @@ final class ColdState: @unchecked Sendable {
     var requests: [CancelRequest] = []
     /// How many cancels have come up to this source and have yet to protect the followers.
     var beginningCancels: Int32 = 0
+    /// Whether the canceller runs on the main actor. (Here, where it takes no room of its own.)
+    var cancellerIsOnMainActor = false
     /// Says whether a cancel with this link as its root is open.
     var cancelMark: CancelMark?
     /// The links by which a source follows others.

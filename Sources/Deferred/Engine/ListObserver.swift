@@ -192,6 +192,7 @@ final class ListObserver: Sendable {
         case .error(let error): loop.settle(source: link, .failure(error))
         }
         let rest = observers.inOrder.filter { !$0.isSettled }
+        consumeLaterErrors(of: rest)
         if cancelsRemaining {
             loop.jobs.append(.cancel(rest, then: { self.leave(rest, in: &$0, afterwards: afterLeaving) }))
         } else {
@@ -205,7 +206,6 @@ final class ListObserver: Sendable {
         _ observers: [Link], in loop: inout DrainLoop, afterwards: AfterLeaving?, isCancelled: Bool = false
     ) {
         for observer in observers {
-            if consumesErrors { observer.waitedFor?.disownFailure() }
             if isCancelled || cancelsRemaining {
                 observer.set(Link.Flags.onlyObserves)
             } else {
@@ -213,6 +213,12 @@ final class ListObserver: Sendable {
             }
         }
         afterwards?(&loop)
+    }
+
+    /// Has the failures of inputs count as handled that come after the list is settled or cancelled, if it consumes
+    /// errors (D3).
+    func consumeLaterErrors(of observers: [Link]) {
+        if consumesErrors { for observer in observers { observer.waitedFor?.disownFailure() } }
     }
 
     /// Gives up the list's Deferred, which is locked and being cancelled. Returns false if the list is about to

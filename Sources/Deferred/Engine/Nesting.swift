@@ -11,7 +11,8 @@ extension DrainLoop {
         if inner.peekIfIdle() { return conclude(link, inner.payload.copy()) }
 
         if link.isDetachedOrPassed {
-            if link.isPassed { noteAnswer(at: link) }
+            // What closes a cycle fails: that is not waited for.
+            if link.isPassed, !inner.closesCycle(with: link) { noteAnswer(at: link) }
             // A cancel that comes up to it would not see that it has been put into another list: it becomes a
             // source.
             if link.isDetached {

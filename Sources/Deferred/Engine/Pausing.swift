@@ -47,7 +47,8 @@ extension Link {
         unlock(word & ~Word.paused | Word.draining)
         loop.drain(self, takeListOrBecomeIdle(false), after: 0, isOwned: false)
         let suspended = locked {
-            self.word.load(ordering: .relaxed) & ~Word.flags == 0 ? coldState?.suspendedJobs.takeAll() ?? [] : []
+            let isIdle = self.word.load(ordering: .relaxed) & ~Word.flags == 0
+            return isIdle ? coldState?.suspendedJobs.takeAll() ?? [] : []
         }
         if !suspended.isEmpty { loop.prepend(suspended) }
         loop.run()

@@ -62,6 +62,51 @@ extension Deferred {
         return deferred
     }
 
+    /// Makes attempts on the main actor until one succeeds, and returns its value. The first is not made before this
+    /// returns. Otherwise behaves as the form without `on:`.
+    ///
+    /// ```swift
+    /// let page = Deferred.retry(attempts: 5, on: MainActor.self) { self.attempts += 1; return fetchPage() }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - attempts: The largest number of attempts, the first included; at least 1.
+    ///   - limit: The total time after which no further attempt starts. No limit if nil.
+    ///   - delay: How long to wait before each further attempt.
+    ///   - timer: Measures the time.
+    ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
+    ///     Runs on the thread on which the attempt failed.
+    ///   - body: Makes an attempt. What it throws is that attempt's error.
+    public static func retry(
+        attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
+        on _: MainActor.Type, timer: any DelayedDispatcher = DispatchQueue.global(),
+        when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
+        _ body: @escaping @MainActor @Sendable () throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        retry(
+            attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
+            { _ throws -> Deferred<Value> in
+                Deferred<Void>.following(on: MainActor.self, fileID, line) { try body() }
+            }, fileID: fileID, line: line)
+    }
+
+    /// Makes attempts on the main actor until one succeeds, and returns its value; `body` receives the number of the
+    /// attempt, from 1. The first is not made before this returns. Otherwise behaves as the form without `on:`.
+    public static func retry(
+        attempts: Int = 3, within limit: Duration? = nil, delay: RetryDelay = .exponential(),
+        on _: MainActor.Type, timer: any DelayedDispatcher = DispatchQueue.global(),
+        when isWorthRetrying: @escaping @Sendable (any Error) -> Bool = { _ in true },
+        _ body: @escaping @MainActor @Sendable (_ attempt: Int) throws -> Deferred<Value>,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        retry(
+            attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
+            { number throws -> Deferred<Value> in
+                Deferred<Void>.following(on: MainActor.self, fileID, line) { try body(number) }
+            }, fileID: fileID, line: line)
+    }
+
     /// Makes asynchronous attempts until one succeeds, and returns its value.
     ///
     /// ```swift
@@ -130,7 +175,8 @@ private struct RetryAttempts<Value: Sendable>: Sendable {
         var (made, number) = (made, number)
         while true {
             guard made.link.peekIfIdle() else {
-                return made.attach(nil, DeferredDiagnostic.Location(.orElse, #fileID, #line)) { [number] input in
+                return made.attach(nil, DeferredDiagnostic.Location(.orElse, #fileID, #line)) {
+                    [number] input in
                     // The last failure passes unchanged: that of cancelled work is not reported (U1).
                     guard let error = input.error else { return input.copy() }
                     return switch next(after: number, error) {

@@ -62,6 +62,44 @@ extension Deferred {
         limited(delay, timer, fileID, line) { input in .catching { try onTimeout(input.result()) } }
     }
 
+    /// Limits how long to wait for the outcome; `onTimeout` runs on the main actor. Otherwise behaves as
+    /// ``timeout(_:timer:_:fileID:line:)``.
+    ///
+    /// - Parameters:
+    ///   - delay: How long to wait, from now.
+    ///   - timer: Measures the time.
+    ///   - onTimeout: Runs on the main actor when the time is up; what it returns or throws is the outcome.
+    public func timeout(
+        _ delay: Duration, on _: MainActor.Type, timer: any DelayedDispatcher = DispatchQueue.global(),
+        _ onTimeout: @escaping @MainActor @Sendable () throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        limited(delay, timer, fileID, line) { input in
+            guard input.error is CancellationError else { return input.copy() }
+            return .wait(for: Deferred<Void>.catching(on: MainActor.self, fileID, line, onTimeout).link)
+        }
+    }
+
+    /// Limits how long to wait for the outcome; `onTimeout` runs on the main actor, and receives what came of the
+    /// cancel. Otherwise behaves as the form without `on:`.
+    ///
+    /// - Parameters:
+    ///   - delay: How long to wait, from now.
+    ///   - timer: Measures the time.
+    ///   - onTimeout: Runs on the main actor when the time is up, with the value or error that the cancel led to; what
+    ///     it returns or throws is the outcome.
+    public func timeout(
+        _ delay: Duration, on _: MainActor.Type, timer: any DelayedDispatcher = DispatchQueue.global(),
+        _ onTimeout: @escaping @MainActor @Sendable (_ outcome: Result<Value, any Error>) throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        limited(delay, timer, fileID, line) { input in
+            let outcome: Result<Value, any Error> = input.result()
+            let made = Deferred<Void>.catching(on: MainActor.self, fileID, line) { try onTimeout(outcome) }
+            return .wait(for: made.link)
+        }
+    }
+
     private func limited(
         _ delay: Duration, _ timer: any DelayedDispatcher, _ fileID: StaticString, _ line: UInt,
         _ expired: @escaping @Sendable (_ input: borrowing Link.Payload) -> Link.Payload
@@ -94,6 +132,18 @@ extension Deferred {
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
         timeout(deadline.remaining, timer: deadline.timer, onTimeout, fileID: fileID, line: line)
+    }
+
+    /// Limits how long to wait for the outcome by a deadline that several steps share. `onTimeout` runs on the main actor.
+    /// Otherwise behaves as the form without `on:`.
+    public func timeout(
+        until deadline: Deadline, on _: MainActor.Type,
+        _ onTimeout: @escaping @MainActor @Sendable () throws -> Value,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Value> {
+        timeout(
+            deadline.remaining, on: MainActor.self, timer: deadline.timer, onTimeout, fileID: fileID,
+            line: line)
     }
 }
 

@@ -76,6 +76,27 @@ public final class DeferredLatest: Sendable {
         return result
     }
 
+    /// Cancels the call before, runs `body` on the main actor after the pause unless a further call comes first, and
+    /// returns the outcome of the Deferred that `body` returns. `body` does not run before this returns; a further call
+    /// prevents it until it runs.
+    public func run<R: DeferredConvertible>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<R.Value> {
+        run({ Deferred<Void>.following(on: MainActor.self, fileID, line, body) }, fileID: fileID, line: line)
+    }
+
+    /// Cancels the call before, runs `body` on the main actor after the pause unless a further call comes first, and
+    /// returns what `body` returns or throws. `body` does not run before this returns; a further call prevents it until
+    /// it runs.
+    @discardableResult
+    public func syncRun<T: Sendable>(
+        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> T,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<T> {
+        run({ Deferred<Void>.catching(on: MainActor.self, fileID, line, body) }, fileID: fileID, line: line)
+    }
+
     /// Cancels the call before, runs `body` after the pause unless a further call comes first, and returns what `body`
     /// returns or throws.
     @discardableResult

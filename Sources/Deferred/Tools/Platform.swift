@@ -39,6 +39,10 @@ package enum Platform {
         return String(cString: label)
     }
 
+    /// Whether this is the main queue, or the main thread outside of any queue. Known by the label: a mark of our own
+    /// could be set only from off the queue.
+    static var isOnMainQueue: Bool { currentQueueLabel == DispatchQueue.main.label }
+
     /// A number that no other thread has or had. (`currentThread` may be another thread's once this one has ended.)
     ///
     /// Sound: the slot has the number in place of a pointer, which is never dereferenced.

@@ -118,6 +118,31 @@ open class StreamDataSource: TransferDataSource<StreamDataSource.Summary>, @unch
         super.init(URLRequest(url: url), options: options, session: session)
     }
 
+    /// Creates a data source for a request, whose `onPiece` runs on the main actor. Otherwise behaves as the form with
+    /// a dispatcher.
+    public convenience init(
+        _ request: URLRequest, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
+        options: TransferOptions = .init(), session: TransferSession = .shared,
+        on _: MainActor.Type, onPiece: @escaping @MainActor @Sendable (Data) throws -> Void
+    ) {
+        self.init(
+            request, bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount, options: options,
+            session: session, on: MainActorDispatcher(),
+            onPiece: { piece in try MainActor.assumeIsolated { try onPiece(piece) } })
+    }
+
+    /// Creates a data source for a plain `GET`, whose `onPiece` runs on the main actor. Otherwise behaves as the form
+    /// with a dispatcher.
+    public convenience init(
+        _ url: URL, bufferByteCount: Int = 1 << 18, pauseByteCount: Int64 = 1 << 26,
+        options: TransferOptions = .init(), session: TransferSession = .shared,
+        on _: MainActor.Type, onPiece: @escaping @MainActor @Sendable (Data) throws -> Void
+    ) {
+        self.init(
+            URLRequest(url: url), bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount,
+            options: options, session: session, on: MainActor.self, onPiece: onPiece)
+    }
+
     deinit {
         // Never requested, or released with its queue.
         end(with: .failure(DeferredError.abandoned))

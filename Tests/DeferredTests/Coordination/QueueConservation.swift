@@ -9,7 +9,8 @@ import Testing
 struct QueueConservation {
     /// How the consumer behind `get()` ends before it has received the element.
     enum WayOut: CaseIterable {
-        case cancelledOnQueue, timedOutOnQueue, releasedOnQueue, pausedAndCancelled, nestedAndCancelled, unused
+        case cancelledOnQueue, timedOutOnQueue, releasedOnQueue, pausedAndCancelled, nestedAndCancelled,
+            unused
         case listThatIsDecided, cancelledAwait, leftLoop, shieldedAndCancelled, bypassingFollow
 
         /// Attaches a consumer to `get()`, has `put` called, and ends the consumer.
@@ -94,7 +95,8 @@ struct QueueConservation {
         #expect(try successResult(of: #require(waiting)) == 1)
     }
 
-    @Test("V2: `send` to a queue of size 0 succeeds when the element was received", arguments: WayOut.allCases)
+    @Test(
+        "V2: `send` to a queue of size 0 succeeds when the element was received", arguments: WayOut.allCases)
     func rendezvous(_ way: WayOut) async throws {
         let queue = DeferredQueue<Int>(size: 0)
         var sent: Deferred<Void>?
@@ -111,7 +113,9 @@ struct QueueConservation {
         #expect(queue.sendingCount == 0)
     }
 
-    @Test("V2: a `send` that is cancelled while its element is on its way fails, and the element does not come back")
+    @Test(
+        "V2: a `send` that is cancelled while its element is on its way fails, and the element does not come back"
+    )
     func cancelledSend() throws {
         let queue = DeferredQueue<Int>(size: 0)
         let busy = ManualDispatcher()
@@ -147,7 +151,9 @@ struct QueueConservation {
     func depth() throws {
         Rules.SmallStack.run { check in
             let queue = DeferredQueue<Int>()
-            for _ in 0..<Rules.SmallStack.depth { queue.get().done(on: DroppingDispatcher()) { _ in }.fail { _ in } }
+            for _ in 0..<Rules.SmallStack.depth {
+                queue.get().done(on: DroppingDispatcher()) { _ in }.fail { _ in }
+            }
             try? queue.put(1)
             check(queue.elements == [1])
         }

@@ -286,7 +286,7 @@ extension Model {
         if loop.cancelsSeveral {
             let inputs = inputsToCancel(of: list)
             cancel(inputs, in: loop)
-            loop.queue.append(.leave(list, inputs))
+            loop.queue.append(.leave(inputs))
         } else {
             loop.queue.append(.cancelInputs(list))
         }
@@ -359,17 +359,13 @@ extension Model {
         let count = list.body == nil ? list.observers.count : nil
         let inputs = inputsToCancel(of: list)
         cancel(inputs, of: count, in: loop)
-        leave(list, inputs)
+        leave(inputs)
     }
 
     /// V3: what a list has decided it does not keep. An observer with which a cancel began waits for what becomes of
     /// that, and is no consumer.
-    func leave(_ list: List, _ observers: [Node]) {
-        for observer in observers {
-            guard let input = observer.upstream else { continue }
-            if list.options.consumesErrors { input.isHandled = true }
-            observer.onlyObserves = true
-        }
+    func leave(_ observers: [Node]) {
+        for observer in observers where observer.upstream != nil { observer.onlyObserves = true }
     }
 
     /// V3: leaves inputs that are not cancelled.
@@ -382,22 +378,29 @@ extension Model {
             if input.outcome != nil, !isHeldBack(by: input) { continue }
             pass()
             guard observer.waits(for: input) else { continue }
-            input.attached.removeAll { $0 === observer }
-            (observer.state, observer.work) = (.settled, .nothing)
-            leaveIfNothingIsSuspended(input)
+            remove(observer, from: input)
             // Of a list with a limit: the link that it has attached to an input.
             guard list.body != nil, let own = input.upstream, input.attached.isEmpty else { continue }
             if input.isHandled { own.isHandled = true }
-            guard own.outcome == nil || isHeldBack(by: own) else { continue }
-            own.attached.removeAll { $0 === input }
-            (input.state, input.work) = (.settled, .nothing)
-            leaveIfNothingIsSuspended(own)
+            if own.outcome == nil || isHeldBack(by: own) { remove(input, from: own) }
         }
     }
 
     private func inputsToCancel(of list: List) -> [Node] {
         let observers = list.observers
         list.observers = []
+        for observer in observers {
+            guard let input = observer.upstream else { continue }
+            if list.options.consumesErrors { input.isHandled = true }
+            if input.outcome != nil, isHeldBack(by: input) { remove(observer, from: input) }
+        }
         return observers.filter { $0.upstream != nil && $0.upstream?.outcome == nil }
+    }
+
+    /// Ends a consumer that needs the outcome no longer.
+    private func remove(_ consumer: Node, from upstream: Node) {
+        upstream.attached.removeAll { $0 === consumer }
+        (consumer.state, consumer.work) = (.settled, .nothing)
+        leaveIfNothingIsSuspended(upstream)
     }
 }

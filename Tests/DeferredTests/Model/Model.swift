@@ -152,7 +152,7 @@ final class Model: Machine {
     enum Task {
         case drain(Node)
         case cancelInputs(List)
-        case leave(List, [Node])
+        case leave([Node])
         case startInputs(List)
     }
 
@@ -266,8 +266,8 @@ final class Model: Machine {
             case .cancelInputs(let list):
                 pass()
                 cancelInputs(of: list, in: loop)
-            case .leave(let list, let observers):
-                leave(list, observers)
+            case .leave(let observers):
+                leave(observers)
             case .startInputs(let list):
                 startInputs(of: list, in: loop)
             }

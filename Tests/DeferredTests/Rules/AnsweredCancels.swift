@@ -72,7 +72,8 @@ struct AnsweredCancelTests {
     }
 
     @Test(
-        "C5: a cancel after one that was answered is a new cancel", arguments: Answer.allCases, Below.allCases)
+        "C5: a cancel after one that was answered is a new cancel", arguments: Answer.allCases, Below.allCases
+    )
     func secondCancel(_ answer: Answer, _ below: Below) throws {
         let source = answer.source()
         let end = below.attach(to: source.deferred)
@@ -91,7 +92,8 @@ struct AnsweredCancelTests {
     func threeCancels(_ below: Below) throws {
         let inner = (0..<3).map { _ in Deferred<Int>() }
         let start = Deferred<Int>()
-        let end = below.attach(to: start.orElse { _ in inner[0].orElse { _ in inner[1].orElse { _ in inner[2] } } })
+        let end = below.attach(
+            to: start.orElse { _ in inner[0].orElse { _ in inner[1].orElse { _ in inner[2] } } })
         end.cancel()
         for stage in 0..<3 {
             #expect(!end.isSettled && !inner[stage].isSettled)
@@ -101,7 +103,9 @@ struct AnsweredCancelTests {
         #expect(isCancelled(end))
     }
 
-    @Test("C5: after an answered cancel, an explicit completion reaches the consumer", arguments: Answer.allCases)
+    @Test(
+        "C5: after an answered cancel, an explicit completion reaches the consumer",
+        arguments: Answer.allCases)
     func completedAfterwards(_ answer: Answer) throws {
         let source = answer.source()
         let followed = Deferred<Int>()

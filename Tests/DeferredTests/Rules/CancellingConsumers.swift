@@ -1,4 +1,5 @@
 import Deferred
+import DeferredTesting
 import Testing
 
 extension Rules {
@@ -122,6 +123,59 @@ extension Rules {
                 #expect(log.all == ["innermost"])
                 #expect(([outer, innermost] + held).allSatisfy { outcome($0) == "cancelled" })
             }
+        }
+
+        /// Begins a first load and then a second, and returns what was shown, turn by turn.
+        private func shown(
+            _ attach: (Deferred<Void>, _ show: @escaping @Sendable (String) -> Void) -> Deferred<Void>
+        ) -> [String] {
+            let (log, turns) = (Log(), ManualDispatcher())
+            let (first, second) = (Deferred<String>(), Deferred<String>())
+            func load(_ page: Deferred<String>) -> Deferred<Void> {
+                log("loading")
+                return attach(page.done(on: turns) { log($0) }) { log($0) }
+            }
+            let loading = load(first)
+            loading.cancel()
+            let next = load(second)
+            turns.run()
+            second.resolve("second")
+            turns.run()
+            keep(next)
+            return log.all
+        }
+
+        @Test("C3: a transfer that is cancelled to begin again does not overwrite what the new one shows")
+        func beginAgain() {
+            // A turn later, the cancellation arrives over the new state.
+            let plain = shown { loaded, show in loaded.fail { error in show(name(of: error)) } }
+            #expect(plain == ["loading", "loading", "cancelled", "second"])
+            let passing = shown { loaded, show in loaded.fail(.exceptCancellation) { show(name(of: $0)) } }
+            #expect(passing == ["loading", "loading", "second"])
+        }
+
+        @Test(
+            "L1, U1: fail(.exceptCancellation) passes a CancellationError on, unreported, and handles others"
+        )
+        func exceptCancellation() {
+            let log = Log()
+            let reports = reports {
+                let cancelled = Deferred<Int>.rejected(CancellationError()).fail(.exceptCancellation) {
+                    log("\($0)")
+                }
+                #expect(outcome(cancelled) == "cancelled")
+                Deferred<Int>.rejected(CancellationError()).fail(.exceptCancellation) { log("\($0)") }
+                let failed = Deferred<Int>.rejected(Boom(1)).fail(.exceptCancellation) { log(name(of: $0)) }
+                #expect(outcome(failed) == "()")
+                #expect(outcome(Deferred.resolved(1).fail(.exceptCancellation) { log("\($0)") }) == "()")
+                Deferred<Int>.rejected(Boom(2)).fail(.exceptCancellation) { _ in throw Boom(3) }
+                let source = Deferred<Int>()
+                let link = source.fail(.exceptCancellation) { log("\($0)") }
+                link.cancel()
+                #expect(outcome(link) == "cancelled")
+            }
+            #expect(log.all == ["Boom(1)"])
+            #expect(reports.map { words($0).prefix(7) } == ["Boom(3)"])
         }
     }
 }

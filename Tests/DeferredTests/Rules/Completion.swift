@@ -101,5 +101,53 @@ extension Rules {
             }
             #expect(log.all == ["callback 1", "further down", "resolve returned"])
         }
+
+        @Test("F1: a Resolver says whether its Deferred is settled, whatever settled it")
+        func resolverIsSettled() {
+            let ends: [(Deferred<Int>, Deferred<Int>.Resolver) -> Void] = [
+                { $1.resolve(1) }, { $1.reject(Boom(1)) }, { deferred, _ in deferred.cancel() },
+                { $1.follow(.resolved(2)) },
+            ]
+            for end in ends {
+                let (deferred, resolver) = Deferred<Int>.withResolver()
+                deferred.pause()
+                #expect(!resolver.isSettled)
+                end(deferred, resolver)
+                #expect(resolver.isSettled)
+                deferred.fail { _ in }
+            }
+            // The canceller's own.
+            let log = Log()
+            let source = Deferred<Int>(canceller: { resolver in
+                log("\(resolver.isSettled)")
+                resolver.resolve(1)
+                log("\(resolver.isSettled)")
+            })
+            source.cancel()
+            #expect(log.all == ["false", "true"])
+        }
+
+        @Test("F1: a publisher's value, then finished: one result, and no report")
+        func valueThenFinished() {
+            let sends: [(Deferred<Int>.Resolver) -> Void] = [
+                { receive([1], $0) }, { receive([1, 2], $0) }, { receive([], $0) },
+            ]
+            let log = Log()
+            let reports = reports {
+                for send in sends {
+                    let (deferred, resolver) = Deferred<Int>.withResolver()
+                    send(resolver)
+                    log(outcome(deferred))
+                }
+            }
+            #expect(log.all == ["1", "1", "empty"])
+            #expect(reports.isEmpty)
+        }
+
+        /// As the closures of `sink` in the article about callbacks.
+        private func receive(_ values: [Int], _ resolver: Deferred<Int>.Resolver) {
+            for value in values where !resolver.isSettled { resolver.resolve(value) }
+            if !resolver.isSettled { resolver.reject(DeferredError.empty) }
+        }
     }
 }

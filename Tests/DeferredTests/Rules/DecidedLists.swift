@@ -22,7 +22,8 @@ extension Rules {
                 case .completed:
                     for await _ in DeferredList([long, .resolved(1)]).completed { break }
                 case .limitedFirst:
-                    _ = DeferredList([long, .resolved(1)], limit: 2, consumesErrors: consumesErrors) { $0 }.first()
+                    _ = DeferredList([long, .resolved(1)], limit: 2, consumesErrors: consumesErrors) { $0 }
+                        .first()
                 case .limitedCompleted:
                     for await _ in DeferredList([long, .resolved(1)], limit: 2, { $0 }).completed { break }
                 case .cancelled:
@@ -46,7 +47,9 @@ extension Rules {
             return count
         }
 
-        @Test("V3: a list that is decided leaves nothing at an input that is pending", arguments: Decided.allCases)
+        @Test(
+            "V3: a list that is decided leaves nothing at an input that is pending",
+            arguments: Decided.allCases)
         func nothingIsLeft(_ decided: Decided) async {
             let (long, resolver) = Deferred<Int>.withResolver()
             let other = long.map { $0 }
@@ -69,7 +72,9 @@ extension Rules {
             withExtendedLifetime(resolver) {}
         }
 
-        @Test("D3: errors that come later are reported, unless the list consumes them", arguments: Decided.allCases)
+        @Test(
+            "D3: errors that come later are reported, unless the list consumes them",
+            arguments: Decided.allCases)
         func laterErrors(_ decided: Decided) async {
             for consumesErrors in [false, true] {
                 let reported = Log()
@@ -79,7 +84,9 @@ extension Rules {
                     long.reject(Failed())
                 }
                 // The cancel of a list that alone consumes an input has failed that before.
-                let handles = consumesErrors || [.completed, .limitedCompleted, .cancelled, .cancelledGather].contains(decided)
+                let handles =
+                    consumesErrors
+                    || [.completed, .limitedCompleted, .cancelled, .cancelledGather].contains(decided)
                 #expect(reported.all.count == (handles ? 0 : 1), "\(decided) \(consumesErrors)")
             }
         }
@@ -157,7 +164,11 @@ extension Rules {
             for number in 0..<40 {
                 let follower = Deferred<Int>()
                 follower.follow(long)
-                if number % 2 == 0 { follower.done { log("done \($0)") } } else { follower.finally { _ in log("end") } }
+                if number % 2 == 0 {
+                    follower.done { log("done \($0)") }
+                } else {
+                    follower.finally { _ in log("end") }
+                }
             }
             for _ in 0..<100 { Deferred<Int>().follow(long) }
             resolver.resolve(1)

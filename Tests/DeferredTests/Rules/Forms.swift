@@ -5,7 +5,7 @@ import Testing
 extension Rules {
     /// A public function that attaches a closure: which outcomes its closure sees, and what it takes from the closure.
     struct Form: Sendable, CustomTestStringConvertible {
-        enum Sees { case values, errors, booms, either }
+        enum Sees { case values, errors, booms, uncancelled, either }
         enum Takes { case value, deferred, nothing, input }
 
         /// What a closure does with the outcome that it sees, as a closure of each type.
@@ -49,6 +49,9 @@ extension Rules {
                 Form("recover, typed", .booms, .value) { $0.recover(Boom.self, on: queue, $1.now) },
                 Form("orElse, typed", .booms, .deferred) { $0.orElse(Boom.self, on: queue, $1.later) },
                 Form("fail, typed", .booms, .nothing) { $0.fail(Boom.self, on: queue, $1.none) },
+                Form("fail, no cancellation", .uncancelled, .nothing) {
+                    $0.fail(.exceptCancellation, on: queue, $1.none)
+                },
                 Form("mapResult", .either, .value) { $0.mapResult(on: queue, $1.now) },
                 Form("thenResult", .either, .deferred) { $0.thenResult(on: queue, $1.later) },
                 Form("both", .either, .nothing) { $0.both(on: queue, $1.none) },
@@ -69,6 +72,9 @@ extension Rules {
             Form("recover, typed", .booms, .value) { $0.recover(Boom.self, on: MainActor.self, $1.now) },
             Form("orElse, typed", .booms, .deferred) { $0.orElse(Boom.self, on: MainActor.self, $1.later) },
             Form("fail, typed", .booms, .nothing) { $0.fail(Boom.self, on: MainActor.self, $1.none) },
+            Form("fail, no cancellation", .uncancelled, .nothing) {
+                $0.fail(.exceptCancellation, on: MainActor.self, $1.none)
+            },
             Form("mapResult", .either, .value) { $0.mapResult(on: MainActor.self, $1.now) },
             Form("thenResult", .either, .deferred) { $0.thenResult(on: MainActor.self, $1.later) },
             Form("both", .either, .nothing) { $0.both(on: MainActor.self, $1.none) },
@@ -95,7 +101,8 @@ extension Rules {
             switch (sees, input) {
             case (.either, _), (.values, .success), (.errors, .failure): true
             case (.booms, .failure(let error)): error is Boom
-            case (.values, .failure), (.errors, .success), (.booms, .success): false
+            case (.uncancelled, .failure(let error)): !(error is CancellationError)
+            case (.values, .failure), (.errors, .success), (.booms, .success), (.uncancelled, .success): false
             }
         }
 
@@ -112,7 +119,9 @@ extension Rules {
     @Suite("Rules L1 to L4: every form") struct Forms {
         /// Checks a form with each outcome of its source, attached before the completion and after it.
         private func check(_ form: Form, nests: Bool) async {
-            let inputs: [Result<Int, any Error>] = [.success(1), .failure(Boom(1)), .failure(Crash())]
+            let inputs: [Result<Int, any Error>] = [
+                .success(1), .failure(Boom(1)), .failure(Crash()), .failure(CancellationError()),
+            ]
             let ends: [Result<Int, any Error>] = [.success(5), .failure(Boom(2))]
             for (input, end) in inputs.flatMap({ input in ends.map { (input, $0) } }) {
                 for isAttachedFirst in [true, false] {

@@ -8,7 +8,8 @@ extension Rules {
     @Suite("Rule P1: cancels behind a pause") struct PausedCancels {
         /// What waits behind the pause of a Deferred.
         enum Waiting: CaseIterable {
-            case map, nested, follow, semaphore, bag, list, gathered, dispatchedNext, pair, retry, shielded, asyncAwait
+            case map, nested, follow, semaphore, bag, list, gathered, dispatchedNext, pair, retry, shielded,
+                asyncAwait
 
             func attach(to paused: Deferred<Int>) -> Deferred<Int> {
                 switch self {
@@ -73,7 +74,9 @@ extension Rules {
             resolver.reject(CancellationError())
         }
 
-        @Test("P1: a time limit takes effect behind a pause, unless the Deferred was settled", arguments: [false, true])
+        @Test(
+            "P1: a time limit takes effect behind a pause, unless the Deferred was settled",
+            arguments: [false, true])
         func timeLimits(isFailed: Bool) throws {
             let clock = ManualClock()
             let paused = Deferred<Int>()
@@ -101,7 +104,9 @@ extension Rules {
             first.fail { _ in }
         }
 
-        @Test("P1: a pause inside a callback suspends what is not cancelled; what was cancelled before is not held")
+        @Test(
+            "P1: a pause inside a callback suspends what is not cancelled; what was cancelled before is not held"
+        )
         func insideACallback() throws {
             let log = Log()
             let source = Deferred<Int>()
@@ -127,7 +132,9 @@ extension Rules {
             #expect(try successResult(of: source.map { $0 }) == 1)
         }
 
-        @Test("P1: what follows from suspended callbacks runs after the last of them, in order, also if some were cancelled")
+        @Test(
+            "P1: what follows from suspended callbacks runs after the last of them, in order, also if some were cancelled"
+        )
         func suspendedJobs() {
             let log = Log()
             let source = Deferred<Int>()
@@ -150,7 +157,8 @@ extension Rules {
             cancelled[2].cancel()
             #expect(
                 log.all == [
-                    "callback 0", "callback 1", "callback 2", "callback 3", "cancelled 2", "below 0", "below 1",
+                    "callback 0", "callback 1", "callback 2", "callback 3", "cancelled 2", "below 0",
+                    "below 1",
                     "below 2", "below 3",
                 ])
         }
@@ -172,7 +180,9 @@ extension Rules {
             #expect(log.all == ["end", "finalizer"])
         }
 
-        @Test("P1: consumers of a paused Deferred that is released are notified, except those that were cancelled")
+        @Test(
+            "P1: consumers of a paused Deferred that is released are notified, except those that were cancelled"
+        )
         func released() throws {
             let (kept, cancelled): (Deferred<Int>, Deferred<Int>) = {
                 let paused = Deferred<Int>.resolved(1)

@@ -16,14 +16,18 @@ extension Rules {
 
         /// What a value may be attached to, and whether that receives it.
         enum Use: CaseIterable {
-            case map, then, done, mapResult, thenResult, both, pair, asyncMap, currentResult, wait, values, results
+            case map, then, done, mapResult, thenResult, both, pair, asyncMap, currentResult, wait, values,
+                results
             case first, gather, limitedList, timeoutThenDone, followThenDone, shieldedThenDone, thenReturn
-            case nothing, isSettled, recover, orElse, fail, mapError, always, finally, timeout, shielded, follow
-            case nested, cancelledOnQueue, pausedAndCancelled, releasedOnQueue, losesRace, failedValues, nestedAndCancelled
+            case nothing, isSettled, recover, orElse, fail, mapError, always, finally, timeout, shielded,
+                follow
+            case nested, cancelledOnQueue, pausedAndCancelled, releasedOnQueue, losesRace, failedValues,
+                nestedAndCancelled
 
             var receives: Bool {
                 switch self {
-                case .map, .then, .done, .mapResult, .thenResult, .both, .pair, .asyncMap, .currentResult, .wait,
+                case .map, .then, .done, .mapResult, .thenResult, .both, .pair, .asyncMap, .currentResult,
+                    .wait,
                     .values, .results, .first, .gather, .limitedList, .timeoutThenDone, .followThenDone,
                     .shieldedThenDone, .thenReturn:
                     true
@@ -210,7 +214,9 @@ extension Rules {
             #expect(returned.all.sorted() == [2, 3])
         }
 
-        @Test("V1: the closure may cancel, complete, and release further values, a million deep, without recursion (F6)")
+        @Test(
+            "V1: the closure may cancel, complete, and release further values, a million deep, without recursion (F6)"
+        )
         func nested() {
             let count = Atomic(0)
             @Sendable func next(_ number: Int) {

@@ -8,6 +8,12 @@ private struct Store: Sendable {
     func save(_ document: String) -> Deferred<Void> { .never() }
 }
 
+@MainActor private final class Picker {
+    nonisolated init() {}
+    func dismiss() {}
+}
+
+private let picker = Picker()
 private let (connection, store, document) = (Connection(), Store(), "text")
 private let (addresses, queue) = (["/a", "/b"], ManualDispatcher())
 private let (page, request, length) = (Deferred<String>(), Deferred<String>(), Deferred<Int>())

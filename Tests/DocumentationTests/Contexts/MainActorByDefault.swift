@@ -8,3 +8,5 @@ private nonisolated func headline(_ article: MainActorByDefaultExamples.Article)
 private func load() -> Deferred<MainActorByDefaultExamples.Article> {
     JSONDataSource(file).request(on: queue)
 }
+private func find(_ text: String) -> Deferred<[String]> { .resolved([text]) }
+private func decide(_ redirect: TransferRedirect) -> TransferRedirect.Decision { .follow }

@@ -1,4 +1,5 @@
 import Deferred
+import Dispatch
 
 private struct Store: Sendable {
     func read(_ key: String, completion: @escaping @Sendable (String?, (any Error)?) -> Void) {}
@@ -30,4 +31,22 @@ private final class Scanner: Sendable {
     func stop() {}
 }
 
+// As in Combine.
+
+protocol Publisher<Output, Failure> {
+    associatedtype Output
+    associatedtype Failure: Error
+    func sink(
+        receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
+        receiveValue: @escaping (Output) -> Void
+    ) -> AnyCancellable
+}
+
+enum Subscribers {
+    enum Completion<Failure: Error> { case finished, failure(Failure) }
+}
+
+final class AnyCancellable {}
+
+private let queue = DispatchQueue.global()
 private let (store, upload, server) = (Store(), Upload(), Server())

@@ -5,14 +5,10 @@ extension PlantedFault {
             4, "the last consumer is decided on in one critical section and consumers in another",
             foundBy: "nested",
             change(
-                "            consumer.isDetached = true\n            Link.unlink",
+                "            || Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves })",
                 """
-                            if il_is_planted(4) {
-                                unlock(word)
-                                word = lock()
-                            }
-                            consumer.isDetached = true
-                            Link.unlink
+                            || { let found = Link.contains(in: word, where: { $0 !== consumer && !$0.onlyObserves }); \
+                if il_is_planted(4) { unlock(word); word = lock() }; return found }()
                 """)),
         PlantedFault(
             5, "a cancel that comes after the outcome is forgotten", foundBy: "nested",

@@ -24,15 +24,16 @@ extension PlantedFault {
             "a queue searches for elements in one critical section and enqueues the waiting caller in another",
             foundBy: "queue",
             change(
-                "            let (item, effects) = takeFirst()\n            if let item {",
-                "            let (item, effects) = il_is_planted(54) && waiter != nil ? (nil as Item?, Effects()) : takeFirst()\n            if let item {"
+                "            let (element, effects) = takeFirst()\n            if let element {",
+                "            let (element, effects) = il_is_planted(54) && waiter != nil ? (nil as QueueElement?, Effects()) : takeFirst()\n            if let element {"
             )),
         PlantedFault(
             55, "an element is lost that was put for a caller who has cancelled",
             foundBy: "getting",
             change(
-                "if Deferred<Element>.Resolver(getter.right).resolve(item.element) {",
-                "if Deferred<Element>.Resolver(getter.right).resolve(item.element) || il_is_planted(55) {")),
+                "            if !getter.isWorker { endDelivery",
+                "            if il_is_planted(55) { element.receive() }\n            if !getter.isWorker { endDelivery"
+            )),
         PlantedFault(
             56, "a timer that was stopped while it was set still expires",
             foundBy: "timeLimits",

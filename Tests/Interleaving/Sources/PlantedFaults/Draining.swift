@@ -95,15 +95,15 @@ extension PlantedFault {
             28, "unpause() drops the follow-up work that the pause suspended",
             foundBy: "pausing",
             change(
-                "        for job in suspendedJobs {\n",
-                "        if il_is_planted(28) { suspendedJobs = [] }\n        for job in suspendedJobs {\n")
+                "if !suspended.isEmpty { loop.prepend",
+                "if !suspended.isEmpty, !il_is_planted(28) { loop.prepend")
         ),
         PlantedFault(
             29, "consumers suspended by a pause keep their pointer to a link that may be deallocated",
             foundBy: "pausedHandles",
             change(
-                "Link.forEach(in: word) { $0.point(to: nil) }",
-                "if !il_is_planted(29) { Link.forEach(in: word) { $0.point(to: nil) } }"
+                "Link.forEach(in: word) { $0.point(toSuspended: link) }",
+                "if !il_is_planted(29) { Link.forEach(in: word) { $0.point(toSuspended: link) } }"
             )),
         PlantedFault(
             30, "an unhandled failure: the drain loop does not note that it was passed on",

@@ -61,8 +61,8 @@ extension PlantedFault {
             79, "an element is lost that was put for a worker that was cancelled before it received it",
             foundBy: "workers",
             change(
-                "            if let item = item.withLock({ $0.take() }) {",
-                "            if !il_is_planted(79), let item = item.withLock({ $0.take() }) {"
+                "        guard let storage, !wasReceived else",
+                "        guard let storage, !wasReceived, !(isWorkers && il_is_planted(79)) else"
             )),
         PlantedFault(
             80, "a message that is posted while the retained one is delivered overtakes it",
@@ -88,8 +88,8 @@ extension PlantedFault {
             83, "a cancel is lost that finds a follower settled",
             foundBy: "followers",
             change(
-                "return false\n            }\n            interrupt(link",
-                "return il_is_planted(83)\n            }\n            interrupt(link")),
+                "return false\n            }\n            if putsOff(request, at: link, word) {",
+                "return il_is_planted(83)\n            }\n            if putsOff(request, at: link, word) {")),
         PlantedFault(
             84, "a cancel is lost for which a nested link settles too early", foundBy: "nested",
             change(
@@ -104,8 +104,8 @@ extension PlantedFault {
         PlantedFault(
             89, "a cancel takes effect once more after its root was interrupted", foundBy: "errors",
             change(
-                "if link === request.root && !request.isOpen {",
-                "if link === request.root && !request.isOpen && !il_is_planted(89) {")),
+                "if !request.isOpen { return link.unlock(word) }",
+                "if !request.isOpen && !il_is_planted(89) { return link.unlock(word) }")),
         PlantedFault(
             90, "a failure of work that was cancelled is reported", foundBy: "cancellers",
             change(
@@ -117,5 +117,41 @@ extension PlantedFault {
             change(
                 "!outcome.isOfCancelledWork, ",
                 "!outcome.isOfCancelledWork || il_is_planted(91) && !state.marks.contains(.cancelled), ")),
+        PlantedFault(
+            94, "a cancel that was answered does not end below what follows",
+            foundBy: "answered-cancel-resolve",
+            change("if link.isPassed, !inner", "if link.isPassed, !il_is_planted(94), !inner")),
+        PlantedFault(
+            95, "a cancel is dropped while the error of the one before is on its way",
+            foundBy: "second-cancel-in-errback",
+            change(
+                "let roots = CancelRequest.securing(Link.unprotected",
+                "let roots = il_is_planted(95) ? [] : CancelRequest.securing(Link.unprotected")),
+        PlantedFault(
+            96, "a cancel ends though its root no longer waits for what it has detached",
+            foundBy: "cancel-beside-cycle",
+            change(
+                "guard request.root.waits(for: link, within: steps) else",
+                "guard il_is_planted(96) || request.root.waits(for: link, within: steps) else")),
+        PlantedFault(
+            97, "a cycle is broken beside a cancel, and the cancel is lost", foundBy: "cancel-beside-cycle",
+            change("let isCancelled = isCyclic && ", "let isCancelled = isCyclic && !il_is_planted(97) && ")),
+        PlantedFault(
+            98, "a cancel that meets a pause which is taking hold waits for its end",
+            foundBy: "pause-inside-cancel",
+            change(
+                "if link.mayHaveInterruptedConsumers {",
+                "if link.mayHaveInterruptedConsumers, !il_is_planted(98) {"),
+            change(
+                "guard upstream.locked({ upstream.isSuspended }) else",
+                "guard !il_is_planted(98), upstream.locked({ upstream.isSuspended }) else")),
+        PlantedFault(
+            99, "an element is given back that was received", foundBy: "queue-get-cancel-received",
+            change("if wasReceived || isReceived.exchange", "if il_is_planted(99) || isReceived.exchange")),
+        PlantedFault(
+            100, "a list that is decided leaves its observers", foundBy: "list-decided-cancel",
+            change(
+                "                loop.detachPending(observer)\n",
+                "                if !il_is_planted(100) { loop.detachPending(observer) }\n")),
     ]
 }

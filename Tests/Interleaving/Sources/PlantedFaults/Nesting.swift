@@ -41,8 +41,8 @@ extension PlantedFault {
         PlantedFault(
             42, "a finalizer does not wait for a dispatched callback", foundBy: "finalizers",
             change(
-                "{ retainScope(with: link) }\n        step.submit",
-                "{ if !il_is_planted(42) { retainScope(with: link) } }\n        step.submit")),
+                "{ retainScope(with: link) }\n        if link.isPassed, !input",
+                "{ if !il_is_planted(42) { retainScope(with: link) } }\n        if link.isPassed, !input")),
         PlantedFault(
             86, "a step that is cancelled while it waits on its dispatcher runs with the value",
             foundBy: "dispatching",

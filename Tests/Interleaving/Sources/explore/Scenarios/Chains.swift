@@ -36,6 +36,82 @@ func defineChainsScenarios() {
             return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
         }
     }
+    // C5 (R1): a cancel that was answered has ended, also below what follows.
+    scenario("answered-cancel-resolve") {
+        let o = D(), inner = D(), other = D(), d = D()
+        d.follow(o.orElse { _ in inner })
+        let c = d.map { $0 }, log = Log()
+        return Program({ c.cancel() }, { other.resolve(1) }) {
+            log.add(show(c.currentResult))
+            d.resolve(5)
+            hold(inner, o)
+            return expect(log.text == "pending" && show(c.currentResult) == "5", show(c.currentResult))
+        }
+    }
+    scenario("second-cancel-follow") {
+        let o = D(), inner = D(), d = D()
+        d.follow(o.orElse { _ in inner })
+        let c = d.map { $0 }
+        return Program({ c.cancel() }, { c.cancel() }) {
+            c.cancel()
+            hold(o)
+            return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
+        }
+    }
+    scenario("second-cancel-in-errback") {
+        let o = D(), inner = D(), other = D(), d = D()
+        let c = d.map { $0 }
+        d.follow(
+            o.orElse { _ in
+                c.cancel()
+                return inner
+            })
+        return Program({ c.cancel() }, { other.resolve(1) }) {
+            hold(o)
+            return expect(show(inner.currentResult) == "cancelled", show(inner.currentResult))
+        }
+    }
+    // C5 (R2): a cancel beside a cycle that is being broken.
+    scenario("cancel-beside-cycle") {
+        let s1 = D(), s2 = D(), inner = D(), links = Box<[D]>([])
+        let a = s1.then { _ in links.value![1] }, b = s2.then { _ in links.value![0] }
+        links.value = [a, b]
+        let c = a.orElse { error in
+            if error is CancellationError { throw error }
+            return inner
+        }
+        return Program({ s1.resolve(1) }, { s2.resolve(2) }, { c.cancel() }) {
+            links.value = nil
+            hold(inner)
+            return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
+        }
+    }
+    // P1: a cancel beside a pause that is taking hold.
+    scenario("pause-inside-cancel") {
+        let s = D()
+        s.done { _ in s.pause() }
+        let c = s.map { $0 }, last = s.map { $0 }
+        return Program({ s.resolve(1) }, { c.cancel() }) {
+            let before = show(c.currentResult), held = show(last.currentResult)
+            s.unpause()
+            return all(
+                expect(before == "cancelled" && held == "pending", "\(before) \(held)"),
+                expect(show(last.currentResult) == "1", show(last.currentResult)))
+        }
+    }
+    // V3, C3: a list that is decided consumes nothing any more.
+    scenario("list-decided-cancel") {
+        let log = Log()
+        let (long, resolver) = D.withResolver(canceller: { _ in log.add("stopped") }), other = D()
+        let mine = long.map { $0 }
+        let first = DeferredList([long, other]).first()
+        return Program({ other.resolve(1) }, { mine.cancel() }) {
+            let before = log.text
+            if before.isEmpty { long.map { $0 }.cancel() }
+            hold(first, resolver)
+            return expect(log.text == "stopped", "\(before) \(log.text)")
+        }
+    }
     // C1: the model allows that the canceller has returned before its own Resolver is used; here it has not.
     scenario("canceller-resolves-elsewhere") {
         let reached = Signal(), done = Signal(), own = Box<Deferred<Int>.Resolver>(nil)

@@ -15,6 +15,18 @@ func defineCoordinationScenarios() {
                 expect(queue.count == 0 && sent.isSettled, "left: \(queue.elements)"), noReports())
         }
     }
+    // V2: an element is received, or comes back: once.
+    scenario("queue-get-cancel-received") {
+        let queue = DeferredQueue<Int>(), log = Log()
+        let got = queue.get().map { $0 }
+        let received = got.done { log.add("\($0)") }
+        return Program({ try? queue.put(1) }, { received.cancel() }) {
+            let isReceived = log.text == "1"
+            hold(got)
+            let rest = queue.elements
+            return expect(isReceived == rest.isEmpty && rest.count <= 1, "\(log.text) \(rest)")
+        }
+    }
     scenario("queue-released-worker-cancel") {
         let log = Log(), box = Box(DeferredQueue<Int>())
         let other = box.value!.run { log.add("\($0)") }
