@@ -53,6 +53,15 @@ let package = Package(
                 .product(name: "DeferredOperations", package: "Deferred"),
             ]
         ),
+        // Transfers from servers that misbehave at random must not stop the process; and what a transfer costs that waits.
+        .executableTarget(
+            name: "TransferSurvival",
+            dependencies: [
+                "Comparing", "FileServing",
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredOperations", package: "Deferred"),
+            ]
+        ),
         // A symbolic link to the server of the root package's examples (Examples/LoopbackServer), which is
         // not a product of it. The target has another name than there, since two targets of one name
         // conflict.

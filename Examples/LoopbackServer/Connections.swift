@@ -13,11 +13,11 @@ final class Connections: Sendable {
 
     private let state = Monitor(State())
     private let traffic: Watched<Traffic>
-    private let answer: @Sendable (Request) -> Answer
+    private let routes: Routes
 
-    init(traffic: Watched<Traffic>, answer: @escaping @Sendable (Request) -> Answer) {
+    init(traffic: Watched<Traffic>, routes: Routes) {
         self.traffic = traffic
-        self.answer = answer
+        self.routes = routes
     }
 
     /// Serves the connection on a thread of its own.
@@ -79,17 +79,23 @@ final class Connections: Sendable {
 
     private func exchangeAll(on socket: Socket) {
         var reader = RequestReader(socket)
-        while let request = reader.next() {
+        var limit: Int?
+        func readingOnly(_ request: Request) -> Int? {
+            limit = routes.limit(of: request)
+            return limit
+        }
+        while let request = reader.next(readingOnly: readingOnly) {
             traffic.update {
                 $0.requests.append(request)
                 $0.underWay += 1
                 $0.mostUnderWay = max($0.mostUnderWay, $0.underWay)
             }
             let exchange = Exchange(request: request, socket: socket)
-            let isWhole = (try? answer(request).play(exchange)) != nil
+            let isWhole = (try? routes.answer(to: request).play(exchange)) != nil
             traffic.update { $0.underWay -= 1 }
             if exchange.isReset { return }
-            guard (try? exchange.sendHeldBack()) != nil, isWhole, exchange.keepsAlive else { break }
+            guard (try? exchange.sendHeldBack()) != nil, isWhole, exchange.keepsAlive, limit == nil
+            else { break }
         }
         socket.finishSending()
     }

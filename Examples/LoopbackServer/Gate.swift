@@ -45,6 +45,13 @@ public final class Gate: Sendable {
     /// Why a wait ended.
     enum Passage { case opened, clientLeft, timedOut }
 
+    /// What tells of the end of a connection although there are bytes to read.
+    #if os(Linux)
+    private static let ends = CShort(POLLHUP | POLLERR) | 0x2000  // POLLRDHUP
+    #else
+    private static let ends = CShort(POLLHUP | POLLERR)
+    #endif
+
     /// Blocks until this gate opens, the client at the other end of `socket` closes the connection (or the
     /// server shuts it down), or `milliseconds` have passed; a negative number means no limit.
     func wait(watching socket: Socket?, milliseconds: CInt = -1) -> Passage {
@@ -56,9 +63,10 @@ public final class Gate: Sendable {
             if count == 0 { return .timedOut }
             if watched[0].revents != 0 { return .opened }
             guard let socket, watched.count == 2 else { return .opened }
-            if socket.isAtEnd { return .clientLeft }
-            // The client has sent its next request early: from now on only the end of the connection matters.
-            watched[1].events = 0
+            if socket.isAtEnd || watched[1].revents & Self.ends != 0 { return .clientLeft }
+            // The client has sent its next request early, or a body that is not read: from now on only the end of the
+            // connection matters.
+            watched[1].events = Self.ends
         }
     }
 

@@ -58,7 +58,7 @@ public final class LoopbackServer: Sendable {
     ) throws {
         let (listener, port) = try Socket.listening(family)
         let routes = Routes(fallback: fallback)
-        let connections = Connections(traffic: traffic, answer: routes.answer)
+        let connections = Connections(traffic: traffic, routes: routes)
         let stopping = stopping
         self.port = port
         self.family = family
@@ -90,6 +90,12 @@ public final class LoopbackServer: Sendable {
     /// repeatedly.
     public func route(_ path: String, _ answers: Answer...) {
         routes.set(path, answers)
+    }
+
+    /// Sets an answer that is sent after `byteCount` bytes of the request's body: the rest is not read, and the
+    /// connection is closed. What is counted of a chunked body includes its framing.
+    public func route(_ path: String, afterBytes byteCount: Int, _ answer: Answer) {
+        routes.set(path, after: byteCount, answer)
     }
 
     /// Sets a closure that creates the answer to each request for `path`; it runs on the connection's thread.

@@ -11,7 +11,9 @@ struct RequestReader {
     }
 
     /// Returns the next request, or nil if the connection has ended or does not contain HTTP.
-    mutating func next(announcingContinue: Bool = true) -> Request? {
+    ///
+    /// - Parameter limit: How much of the request's body is read; nil for all of it.
+    mutating func next(readingOnly limit: (Request) -> Int? = { _ in nil }) -> Request? {
         guard let head = readHead() else { return nil }
         let lines = String(decoding: head, as: UTF8.self).split(
             separator: "\r\n", omittingEmptySubsequences: true)
@@ -25,6 +27,10 @@ struct RequestReader {
         if request[header: "Expect"]?.lowercased() == "100-continue" {
             let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
             guard (try? interim.withUnsafeBytes(socket.send)) != nil else { return nil }
+        }
+        if let limit = limit(request) {
+            if limit > 0, !take(limit, into: &request) { return nil }
+            return request
         }
         guard readBody(of: &request) else { return nil }
         return request

@@ -1,6 +1,5 @@
 import Deferred
 import Foundation
-import LoopbackServer
 import Testing
 
 @testable import DeferredOperations
@@ -95,25 +94,24 @@ struct DataSourceManagerTests {
 
     @Test("A host has only so many places")
     func perHost() async throws {
-        let (fixture, gate) = (TransferFixture(), Gate())
-        fixture.server.route("/it", .held(by: gate, then: .text("x")))
+        let (fixture, gate) = (StubFixture(), Deferred<Void>())
+        fixture.serve("/it", .text("x").after(gate))
         let manager = DataSourceManager(limit: 6, limitPerHost: 2)
         let requests = (0..<8).map { index in
-            // Two names for this machine.
-            let host = index < 4 ? "127.0.0.1" : "localhost"
-            let url = URL(string: "http://\(host):\(fixture.server.port)/it")!
-            return manager.request(URLDataSource(url, options: .patient))
+            let url = URL(string: "http://\(index < 4 ? "one" : "two").example/it")!
+            return manager.request(URLDataSource(url, options: .patient, session: fixture.session))
         }
         await fixture.server.waitForRequests(underWay: 4)
         #expect(manager.inProgressCount == 4 && manager.waitingCount == 4)
         manager.limitPerHost = nil
         #expect(manager.inProgressCount == 6)
-        gate.open()
+        gate.resolve()
         for request in requests { _ = try await request.value }
         await wait { manager.inProgressCount == 0 }
         // The places of the host are free again.
         manager.limitPerHost = 1
-        let last = manager.request(URLDataSource(fixture.url(), options: .patient))
+        let last = manager.request(
+            URLDataSource(fixture.url(), options: .patient, session: fixture.session))
         try #require(manager.waitingCount == 0)
         _ = try await last.value
     }

@@ -58,13 +58,33 @@ struct GeneratedTransferTests {
             }
             var events: [TransferStateMachine.Event] = []
             if random.chance(5) { events.append(.head(.of(request.url!.absoluteString, 103))) }
-            events.append(.head(.of(request.url!.absoluteString, status, headers)))
+            let head = HTTPURLResponse.of(request.url!.absoluteString, status, headers)
+            // Of a redirect or a challenge, a client may deliver no body.
+            if headers["Location"] != nil || status == 401, random.chance(30) {
+                return events + [.answered(head)]
+            }
+            events.append(.head(head))
             while !data.isEmpty {
                 let piece = data.prefix(1 + random.below(400))
                 events.append(.bytes(Data(piece)))
                 data = data.dropFirst(piece.count)
             }
-            return events + [.completed(end)]
+            events.append(.completed(end))
+            if random.chance(10) { misbehave(&events, head, &random) }
+            return events
+        }
+
+        /// Reports more than there is: a second head, or something after the end.
+        private func misbehave(
+            _ events: inout [TransferStateMachine.Event], _ head: HTTPURLResponse, _ random: inout Seeded
+        ) {
+            events += [
+                .bytes(Data([9])), .completed(nil), .head(head), .completed(CancellationError()), .sent(3),
+            ]
+            .shuffled(using: &random)
+            let others: [TransferStateMachine.Event] = [.head(head), .sent(7), .head(.of("http://x", 500))]
+            let first = events.firstIndex { if case .bytes = $0 { true } else { false } }
+            if let first { events.insert(others[random.below(3)], at: first) }
         }
     }
 
@@ -213,7 +233,7 @@ struct GeneratedTransferTests {
             }
         var run = Run(
             random: random, server: Server(versions: versions),
-            simulation: Simulation(request, options(&random), into: sink, suspendsTasks: random.chance(30)),
+            simulation: Simulation(request, options(&random), into: sink, canPause: random.chance(30)),
             consume: { if kind == .stream { reader.take() } })
         run.finish()
         var faults = run.simulation.faults

@@ -47,9 +47,9 @@ struct Simulation: ~Copyable {
 
     init(
         _ request: URLRequest, _ options: TransferOptions = .init(), into sink: any TransferSink,
-        suspendsTasks: Bool = false
+        canPause: Bool = false
     ) {
-        machine = Machine(request, options, suspendsTasks: suspendsTasks)
+        machine = Machine(request, options, canPause: canPause)
         self.sink = sink
     }
 
@@ -127,9 +127,9 @@ struct Simulation: ~Copyable {
     /// Returns a simulation that has sent its first request.
     static func started(
         _ request: URLRequest, _ options: TransferOptions = .init(), into sink: any TransferSink,
-        suspendsTasks: Bool = false
+        canPause: Bool = false
     ) -> Simulation {
-        var simulation = Simulation(request, options, into: sink, suspendsTasks: suspendsTasks)
+        var simulation = Simulation(request, options, into: sink, canPause: canPause)
         simulation.handle(.returned(.success(nil)))
         return simulation
     }

@@ -20,17 +20,29 @@ struct StreamTests {
         options: TransferOptions = .patient,
         on dispatcher: (any Dispatcher)? = nil, onPiece: (@Sendable (Data) throws -> Void)? = nil
     ) -> (source: StreamDataSource, request: Request) {
-        fixture.server.route("/it", answer)
+        start(
+            at: fixture, answer, bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount,
+            options: options, on: dispatcher, onPiece: onPiece)
+    }
+
+    private func start<Place: Fixture>(
+        at fixture: Place, _ answer: Place.Served, bufferByteCount: Int = 1 << 18,
+        pauseByteCount: Int64 = 1 << 26,
+        options: TransferOptions = .patient,
+        on dispatcher: (any Dispatcher)? = nil, onPiece: (@Sendable (Data) throws -> Void)? = nil
+    ) -> (source: StreamDataSource, request: Request) {
+        fixture.serve("/it", answer)
         let source = StreamDataSource(
             fixture.url(), bufferByteCount: bufferByteCount, pauseByteCount: pauseByteCount,
-            options: options, on: dispatcher, onPiece: onPiece)
+            options: options, session: fixture.session, on: dispatcher, onPiece: onPiece)
         // Without this, a stream that nothing reads is not kept.
         if onPiece == nil { _ = source.body }
         return (source, source.request(on: fixture.queue))
     }
 
     /// Sends some of a body, and no more.
-    private let unfinished = Answer.stalled(after: 1000, of: 2000)
+    private let unfinished = StubTransport.Answer.stalled(after: 1000, of: 2000)
+    private let stub = StubFixture()
 
     /// Requests a stream of more than its consumer takes; returns it when its transfer has paused, or received all.
     private func startLarge(
@@ -90,11 +102,11 @@ struct StreamTests {
     @Test("Streams: what a call throws ends the transfer, and so does a dispatcher that releases its calls")
     func endedCalls() async throws {
         struct Mine: Error {}
-        let thrown = start(unfinished) { _ in throw Mine() }.request
+        let thrown = start(at: stub, unfinished) { _ in throw Mine() }.request
         await #expect(throws: Mine.self) { try await thrown.value }
-        let dropped = start(unfinished, on: DroppingDispatcher()) { _ in }.request
+        let dropped = start(at: stub, unfinished, on: DroppingDispatcher()) { _ in }.request
         await #expect(throws: DeferredError.abandoned) { try await dropped.value }
-        await fixture.server.waitUntilIdle()
+        await stub.server.waitUntilIdle()
     }
 
     @Test("Streams: a failure comes after the pieces before it, from the sequence, the request and the calls")
@@ -217,7 +229,7 @@ struct StreamTests {
         "O2: a cancel stops the transfer, and nothing is delivered after it",
         arguments: ["request", "operation", "loop", "task"])
     func cancelled(_ way: String) async throws {
-        let (source, request) = start(unfinished)
+        let (source, request) = start(at: stub, unfinished)
         if way == "loop" {
             for try await _ in source.body { break }
         } else if way == "task" {
@@ -235,7 +247,7 @@ struct StreamTests {
             }
         }
         expectCancelled(request)
-        await fixture.server.waitUntilIdle()
+        await stub.server.waitUntilIdle()
     }
 
     @Test(
@@ -296,15 +308,15 @@ struct StreamTests {
 
     @Test("O2: an iterator's piece is not delivered after a cancel", arguments: ["request", "task"])
     func waitingIterator(_ way: String) async throws {
-        let (gate, executor, pieces) = (Gate(), HeldExecutor(), Observations<Data>())
-        let (source, request) = start(.held(by: gate, then: unfinished))
+        let (gate, executor, pieces) = (Deferred<Void>(), HeldExecutor(), Observations<Data>())
+        let (source, request) = start(at: stub, unfinished.after(gate))
         let body = source.body
         let task = Task(executorPreference: executor) {
             for try await piece in body { pieces.note(piece) }
         }
         executor.run()
         let count = executor.enqueued.all.count
-        gate.open()
+        gate.resolve()
         // The piece has been taken, and the Task is to receive it.
         await executor.enqueued.wait(for: count + 1)
         if way == "request" { request.cancel() } else { task.cancel() }

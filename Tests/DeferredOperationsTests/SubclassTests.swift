@@ -45,13 +45,15 @@ struct SubclassTests {
 
     @Test("O10: a success of a subclass's own stops the transfer, or has none begin")
     func ownSuccess() async throws {
-        fixture.server.route("/it", .stalled(after: 1000, of: 2000))
-        let early = Cached(fixture.url(), to: fixture.file("early"))
+        let fixture = StubFixture()
+        fixture.serve("/it", .stalled(after: 1000, of: 2000))
+        let early = Cached(fixture.url(), to: fixture.file("early"), session: fixture.session)
         #expect(try await early.request(on: fixture.queue).value.byteCount == 4)
         #expect(fixture.server.requests.isEmpty)
 
         try fixture.write("kept")
-        let late = Cached(fixture.url(), to: fixture.file(), download: .init(existing: .replace))
+        let late = Cached(
+            fixture.url(), to: fixture.file(), download: .init(existing: .replace), session: fixture.session)
         let request = late.request(on: fixture.queue)
         await fixture.server.waitForRequests(underWay: 1)
         late.finishWithOwn()

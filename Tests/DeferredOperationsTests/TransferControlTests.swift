@@ -9,11 +9,12 @@ import Testing
 /// Closures that decide about redirects, challenges and answers.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferControlTests {
-    let fixture = TransferFixture()
+    let fixture = StubFixture()
 
     @Test("A redirect is followed, stopped or changed, as the closure decides")
     func decisions() async throws {
-        for path in ["/target", "/other"] { fixture.server.route(path, .echo) }
+        let fixture = TransferFixture()
+        for path in ["/target", "/other"] { fixture.serve(path, .echo) }
         let (seen, other) = (Observations<String>(), fixture.url("/other"))
         func deciding(_ options: inout TransferOptions) {
             options.onRedirect = { redirect in
@@ -43,6 +44,7 @@ struct TransferControlTests {
         "A challenge is answered by the hook; without one, or if it returns nil, 401 is a failure",
         arguments: ["Basic realm=\"x\"", "Bearer", "Digest realm=\"x\", nonce=\"y\""])
     func challenge(_ scheme: String) async throws {
+        let fixture = TransferFixture()
         let guarded = Answer { exchange in
             if exchange.request[header: "Authorization"] == "Basic bWU6c2VjcmV0" {
                 try exchange.sendHead(200, contentLength: 2)
@@ -84,7 +86,7 @@ struct TransferControlTests {
             }
         }
         for way in 0..<4 {
-            let asking = status == 401 ? Answer.status(401) : .redirect(to: "/target")
+            let asking: StubTransport.Answer = status == 401 ? .status(401) : .redirect(to: "/target")
             let error = await fixture.failure(of: asking) {
                 $1.onRedirect = { _ in try answer(way) }
                 $1.onChallenge = { _ in try answer(way) }
@@ -129,11 +131,11 @@ struct TransferControlTests {
             mayReturn.wait()
             return value
         }
-        let answers: [Blocking: Answer] = [
+        let answers: [Blocking: StubTransport.Answer] = [
             .redirect: .redirect(to: "/target"), .challenge: .status(401),
             .progress: .stalled(after: 10, of: 20),
         ]
-        fixture.server.route("/it", answers[blocking] ?? .pattern(100))
+        fixture.serve("/it", answers[blocking] ?? .pattern(100))
         var request = URLRequest(url: fixture.url())
         request.httpMethod = "PUT"
         let options = TransferOptions(
@@ -144,7 +146,9 @@ struct TransferControlTests {
             onRedirect: { _ in call(.redirect, .resolved(.follow)) },
             validateResponse: { _ in call(.validate, ()) })
         let download = DownloadDataSource(
-            request, to: fixture.file(), options: options, download: .init(verify: { _ in call(.verify, ()) })
+            request, to: fixture.file(), options: options,
+            download: .init(verify: { _ in call(.verify, ()) }),
+            session: fixture.session
         ).request(on: fixture.queue)
         await called.wait(for: 1)
         clock.advance(by: .seconds(100))
@@ -186,7 +190,7 @@ struct TransferControlTests {
 
     @Test("O2: cancelled while the redirect closure decides, at whatever moment")
     func cancelledWhileAsked() async throws {
-        fixture.server.route("/target", .stalled)
+        fixture.serve("/target", .stalled)
         for round in 0..<40 {
             let (asked, answer) = (Deferred<Void>(), Deferred<TransferRedirect.Decision>())
             let request = fixture.request(.redirect(to: "/target")) {
@@ -208,7 +212,7 @@ struct TransferControlTests {
 
     @Test("A challenge's canceller may wait for another transfer")
     func blockingCanceller() async throws {
-        fixture.server.route("/other", .text("fine"))
+        fixture.serve("/other", .text("fine"))
         let other = Observations<String>()
         let (answer, resolver) = Deferred<URLRequest?>.withResolver(canceller: { [fixture] _ in
             let page = try? fixture.request(path: "/other").wait(timeout: .seconds(60))
@@ -225,8 +229,8 @@ struct TransferControlTests {
     func deallocation() async throws {
         final class Captured: Sendable {
             let loaded: Observations<String>
-            let fixture: TransferFixture
-            init(_ loaded: Observations<String>, _ fixture: TransferFixture) {
+            let fixture: StubFixture
+            init(_ loaded: Observations<String>, _ fixture: StubFixture) {
                 (self.loaded, self.fixture) = (loaded, fixture)
             }
             deinit {
@@ -234,8 +238,8 @@ struct TransferControlTests {
                 loaded.note(page?.data.text ?? "nothing")
             }
         }
-        fixture.server.route("/it", .stalled)
-        fixture.server.route("/other", .text("fine"))
+        fixture.serve("/it", .stalled)
+        fixture.serve("/other", .text("fine"))
         let loaded = Observations<String>()
         for round in 1...30 {
             let request = fixture.request {
@@ -288,12 +292,13 @@ struct TransferControlTests {
         arguments: ["success", "failure", "cancel", "replaced"])
     func reading(_ ending: String) async throws {
         let watched = Watched()
-        let answer: Answer = ending == "success" ? .text("x") : ending == "failure" ? .hungUp : .stalled
-        fixture.server.route("/it", answer)
+        let answer: StubTransport.Answer =
+            ending == "success" ? .text("x") : ending == "failure" ? .hungUp : .stalled
+        fixture.serve("/it", answer)
         let options = TransferOptions(
             silenceTimeout: .seconds(3600), totalTimeout: .seconds(3600),
             timer: ReadingTimer(watched: watched))
-        let source = URLDataSource(fixture.url(), options: options)
+        let source = URLDataSource(fixture.url(), options: options, session: fixture.session)
         watched.watch(source)
         let request = source.request(on: fixture.queue)
         await fixture.server.waitForRequests(seen: 1)

@@ -9,14 +9,29 @@ import Testing
 @_exported import FoundationNetworking
 #endif
 
-/// A server, a queue and a folder for one test.
-final class TransferFixture: Sendable {
+/// What answers, a queue and a folder for one test: on Foundation's transport, against a real server
+/// (`TransferFixture`), or on a stub (`StubFixture`), on which a transfer that waits costs nothing.
+protocol Fixture: AnyObject, Sendable {
+    associatedtype Served
+    var queue: OperationQueue { get }
+    var folder: URL { get }
+    var session: TransferSession { get }
+
+    func url(_ path: String) -> URL
+    func serve(_ path: String, _ answer: Served)
+}
+
+extension Fixture {
     /// Changes the request and the options that a test would have without it.
     typealias Change = (inout URLRequest, inout TransferOptions) -> Void
+}
 
+/// A server, a queue and a folder for one test.
+final class TransferFixture: Fixture {
     let server: LoopbackServer
     let queue = OperationQueue()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transfer-\(UUID())")
+    var session: TransferSession { .shared }
 
     /// Starts the server. Where it cannot be started, no test can run.
     init(serving answer: Answer? = nil) {
@@ -30,7 +45,8 @@ final class TransferFixture: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    func url(_ path: String = "/it") -> URL { URL(string: server.url(path))! }
+    func url(_ path: String) -> URL { URL(string: server.url(path))! }
+    func serve(_ path: String, _ answer: Answer) { server.route(path, answer) }
 
     /// The `Range` headers of the requests so far.
     var ranges: [String?] { server.requests.map { $0[header: "Range"] } }
@@ -41,24 +57,50 @@ final class TransferFixture: Sendable {
         await server.waitUntilIdle()
     }
 
+    /// Downloads, and expects so many bytes of the pattern at the destination, continued there, and nothing else.
+    func expectDownload(
+        of byteCount: Int, from first: Int = 0, resumedAt: Int64 = 0, _ answer: Answer? = nil,
+        range: String? = nil, _ options: DownloadOptions = .init(resumes: true),
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async throws {
+        let file = try await download(answer, range: range, options).value
+        #expect(
+            file.byteCount == byteCount && file.resumedAt == resumedAt && file.url == self.file(),
+            sourceLocation: sourceLocation)
+        #expect(isPattern(byteCount, from: first) && names == ["it"], sourceLocation: sourceLocation)
+    }
+
+    /// Leaves a part file of 400 bytes.
+    func leavePart(of total: Int = 1000, range: String? = nil) async {
+        let breaking = Answer.resource(total, etag: "\"a\"", breakingOffAfter: 400)
+        await expectFailure("truncated") {
+            try await download(breaking, range: range, .init(resumes: true)).value
+        }
+        #expect(names == ["it.part", "it.part.from"])
+    }
+}
+
+extension Fixture {
+    func url() -> URL { url("/it") }
+
     // MARK: Loads
 
     /// Answers one path, and loads it.
     func request(
-        _ answer: Answer? = nil, path: String = "/it", _ change: Change = { _, _ in }
+        _ answer: Served? = nil, path: String = "/it", _ change: Change = { _, _ in }
     ) -> Deferred<URLDataSource.Response> {
-        if let answer { server.route(path, answer) }
+        if let answer { serve(path, answer) }
         var (request, options) = (URLRequest(url: url(path)), TransferOptions.patient)
         change(&request, &options)
-        return URLDataSource(request, options: options).request(on: queue)
+        return URLDataSource(request, options: options, session: session).request(on: queue)
     }
 
-    func load(_ answer: Answer, _ change: Change = { _, _ in }) async throws -> URLDataSource.Response {
+    func load(_ answer: Served, _ change: Change = { _, _ in }) async throws -> URLDataSource.Response {
         try await request(answer, change).value
     }
 
     /// Answers one path, loads it, and returns the error.
-    func failure(of answer: Answer, _ change: Change = { _, _ in }) async -> any Error {
+    func failure(of answer: Served, _ change: Change = { _, _ in }) async -> any Error {
         switch await request(answer, change).result {
         case .success(let response):
             Unexpected(status: response.response.statusCode, body: response.data)
@@ -66,13 +108,8 @@ final class TransferFixture: Sendable {
         }
     }
 
-    struct Unexpected: Error {
-        let status: Int
-        let body: Data
-    }
-
     /// Answers one path, loads it, and returns the status failure that this ends in.
-    func refusal(of answer: Answer, _ change: Change = { _, _ in }) async throws
+    func refusal(of answer: Served, _ change: Change = { _, _ in }) async throws
         -> DataSourceError.StatusFailure
     {
         let error = await failure(of: answer, change)
@@ -100,37 +137,23 @@ final class TransferFixture: Sendable {
 
     /// Answers one path, and downloads it.
     func download(
-        _ answer: Answer? = nil, path: String = "/it", to name: String = "it", range: String? = nil,
+        _ answer: Served? = nil, path: String = "/it", to name: String = "it", range: String? = nil,
         _ options: DownloadOptions = .init(), transfer: TransferOptions = .patient
     ) -> Deferred<DownloadDataSource.File> {
-        if let answer { server.route(path, answer) }
+        if let answer { serve(path, answer) }
         var request = URLRequest(url: url(path))
         request.setValue(range, forHTTPHeaderField: "Range")
-        return DownloadDataSource(request, to: file(name), options: transfer, download: options)
-            .request(on: queue)
+        return DownloadDataSource(
+            request, to: file(name), options: transfer, download: options, session: session
+        )
+        .request(on: queue)
     }
+}
 
-    /// Downloads, and expects so many bytes of the pattern at the destination, continued there, and nothing else.
-    func expectDownload(
-        of byteCount: Int, from first: Int = 0, resumedAt: Int64 = 0, _ answer: Answer? = nil,
-        range: String? = nil, _ options: DownloadOptions = .init(resumes: true),
-        sourceLocation: Testing.SourceLocation = #_sourceLocation
-    ) async throws {
-        let file = try await download(answer, range: range, options).value
-        #expect(
-            file.byteCount == byteCount && file.resumedAt == resumedAt && file.url == self.file(),
-            sourceLocation: sourceLocation)
-        #expect(isPattern(byteCount, from: first) && names == ["it"], sourceLocation: sourceLocation)
-    }
-
-    /// Leaves a part file of 400 bytes.
-    func leavePart(of total: Int = 1000, range: String? = nil) async {
-        let breaking = Answer.resource(total, etag: "\"a\"", breakingOffAfter: 400)
-        await expectFailure("truncated") {
-            try await download(breaking, range: range, .init(resumes: true)).value
-        }
-        #expect(names == ["it.part", "it.part.from"])
-    }
+/// The answer where an error was expected.
+private struct Unexpected: Error {
+    let status: Int
+    let body: Data
 }
 
 /// Expects that `body` throws a `DataSourceError`, of the case `name` if one is named, whose text contains `words`.

@@ -234,7 +234,7 @@ struct TransferStateMachineTests {
     @Test("Pauses: where a task can be suspended it is, and no rest is requested")
     func suspending() {
         let sink = ScriptedSink(request)
-        var simulation = Simulation.started(request, into: sink, suspendsTasks: true)
+        var simulation = Simulation.started(request, into: sink, canPause: true)
         simulation.handle(head(200, ["Content-Length": "3"]))
         sink.isFull = true
         simulation.handle(bytes("a"), bytes("b"))

@@ -28,7 +28,8 @@ struct TransferTableTests {
                 case .head: .bytes(Data())
                 case .bytes: .sent(0)
                 case .sent: .completed(nil)
-                case .completed: .flushed
+                case .completed: .answered(.of("http://a", 200))
+                case .answered: .flushed
                 case .flushed: .full
                 case .full: .room
                 case .room: .tick(isHeldUp: false)

@@ -45,24 +45,24 @@ struct TunnelTests {
     @Test("O4: the head of a proxy's answer is not the answer", arguments: cases.indices)
     func heads(_ index: Int) async throws {
         let (events, expected) = Self.cases[index]
-        let session = TransferSession(configuration: .ephemeral)
-        // No task is made, and so none reports anything.
-        session.control.suspend()
-        defer { session.control.resume() }
         let request = URLRequest(url: URL(string: Self.address)!)
         let sink = MemorySink(request)
-        let transfer = Transfer(request, TransferOptions(maximumRedirectCount: 0), session, into: sink)
-        let (ended, resolver) = Deferred<HTTPURLResponse>.withResolver()
-        transfer.start(requestedAt: nil) { resolver.complete(with: $0) }
+        let (sent, ended) = (Observations<TransportExchange>(), Deferred<HTTPURLResponse>.withResolver())
+        let stub = StubTransport { _ in .init([.call { sent.note($0) }]) }
+        let options = TransferOptions(maximumRedirectCount: 0)
+        let transfer = Transfer(request, options, TransferSession(transport: stub), into: sink)
+        transfer.start(requestedAt: nil) { ended.resolver.complete(with: $0) }
+        await sent.wait(for: 1)
+        let answer = FoundationAnswer(sent.all[0], to: request)
         for event in events {
             switch event {
             case .head(let status, let headers):
-                transfer.receive(.of(Self.address, status, headers), isProxied: true, of: 1)
-            case .bytes(let text): transfer.receive(Data(text.utf8), of: 1)
-            case .end(let response, let error): transfer.complete(response, error, of: 1)
+                answer.receive(.of(Self.address, status, headers), isProxied: true)
+            case .bytes(let text): answer.receive(Data(text.utf8))
+            case .end(let response, let error): answer.end(response, error)
             }
         }
-        switch await ended.result {
+        switch await ended.deferred.result {
         case .success(let response): #expect("\(response.statusCode) \(sink.data.text)" == expected)
         case .failure(let error): #expect("\(error)".hasPrefix(expected), "\(error)")
         }

@@ -36,6 +36,35 @@ struct URLDataSourceTests {
         await expectFailure("status", server.url("/none") + ": 404") { try await load("/none").value }
     }
 
+    @Test(
+        "O13: an address is reached in any spelling, and the answer is known by the one that was asked for",
+        arguments: [
+            "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1",
+            "017700000001",
+            "0X7F.0.0.0x1", "[0:0:0:0:0:0:0:1]", "[0::1]", "[::0001]", "[::0.0.0.1]", "[::FFFF:127.0.0.1]",
+        ])
+    func spellings(_ host: String) async throws {
+        let isIPv6 = host.hasPrefix("[") && !host.contains("FFFF")
+        guard let server = try? LoopbackServer(family: isIPv6 ? .ipv6 : .ipv4) else { return }
+        server.route("/it", .echo)
+        let url = URL(string: "http://\(host):\(server.port)/it")
+        let page = try await fixture.request { request, _ in request.url = url }.value
+        #expect(page.response.url == url && page.data.text.hasPrefix("GET /it "))
+    }
+
+    @Test("O13: what is no address is refused, with the reason")
+    func noAddress() async {
+        for (host, name, words) in [
+            ("[fe80::1%25lo]", "invalidRequest", "Foundation cannot send it to an address with a zone"),
+            ("127.0.0.256", "cannotConnect", "resolve"), ("0x100000000", "cannotConnect", "resolve"),
+        ] {
+            await expectFailure(name, words) {
+                try await fixture.request { request, _ in request.url = URL(string: "http://\(host):1/") }
+                    .value
+            }
+        }
+    }
+
     @Test("Method, headers and body arrive as they were given", arguments: ["POST", "PUT", "DELETE"])
     func methods(_ method: String) async throws {
         let page = try await fixture.load(.echo) { request, _ in

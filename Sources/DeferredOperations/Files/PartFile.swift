@@ -183,6 +183,9 @@ final class PartFile {
         return Data(bytes: bytes, count: count)
     }
 
+    /// Returns another descriptor of this file, for the caller to close; a negative number if there are none left.
+    func duplicatedDescriptor() -> CInt { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
+
     /// Truncates the file to the first `byteCount` bytes.
     func truncate(to byteCount: Int64 = 0) throws(DataSourceError) {
         guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw lastFailure }

@@ -3,17 +3,18 @@ package import Foundation
 extension URL {
     /// This URL as Foundation can send it.
     ///
-    /// swift-corelibs-foundation does not know the scheme `HTTP`, and refuses an IPv6 address, because libcurl's host
-    /// has brackets and that of `URL` has none. Percent-encoded, they belong to the host for both, and libcurl still
-    /// recognises the address.
+    /// swift-corelibs-foundation does not know the scheme `HTTP`. It refuses an address that libcurl writes in another
+    /// way than `URL`: so that is written as libcurl does. Of IPv6, libcurl's host has brackets and that of `URL` has none:
+    /// percent-encoded, they belong to the host for both, and libcurl still recognises the address.
     var asSent: URL {
         #if canImport(FoundationNetworking)
-        if ["http", "https"].contains(scheme), host?.contains(":") != true { return self }
+        let address = host?.asAddress
+        if ["http", "https"].contains(scheme), address == nil { return self }
         guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
         components.scheme = components.scheme?.lowercased()
-        if let host = components.encodedHost, host.hasPrefix("["), host.hasSuffix("]") {
+        if let address {
             components.encodedHost =
-                "%5B" + host.dropFirst().dropLast().replacing(":", with: "%3A") + "%5D"
+                address.contains(":") ? "%5B" + address.replacing(":", with: "%3A") + "%5D" : address
         }
         return components.url ?? self
         #else
@@ -22,10 +23,44 @@ extension URL {
     }
 }
 
+extension String {
+    /// This host as libcurl writes it, if that is an address of IPv6, or one of IPv4 in another form: with fewer than four
+    /// numbers, or with octal or hexadecimal ones. Nil for a name, for what is written so already, and for an address with
+    /// a zone.
+    fileprivate var asAddress: String? {
+        func written(_ family: CInt, _ bytes: UnsafeRawPointer) -> String? {
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+                inet_ntop(family, bytes, text.baseAddress, socklen_t(text.count)).map { String(cString: $0) }
+            }
+        }
+        if contains(":") {
+            var address = in6_addr()
+            return inet_pton(AF_INET6, self, &address) == 1 ? written(AF_INET6, &address) : nil
+        }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard let first = utf8.first, digits ~= first, !isPlainIPv4 else { return nil }
+        var address = in_addr()
+        guard inet_aton(self, &address) != 0, let text = written(AF_INET, &address) else { return nil }
+        return text == self ? nil : text
+    }
+
+    /// Whether this is four decimal numbers of up to three digits, none of which could be octal. `inet_ntop` takes 5,000
+    /// instructions to say the same.
+    private var isPlainIPv4: Bool {
+        let numbers = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return numbers.count == 4
+            && numbers.allSatisfy { number in
+                1...3 ~= number.count && (number.count == 1 || number.first != UInt8(ascii: "0"))
+                    && number.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            }
+    }
+}
+
 extension HTTPURLResponse {
-    /// This answer, known by the URL that was asked for if another was sent in its stead, and without its password.
+    /// This answer, known by the URL that was asked for, without its password (O9), if the transport reports another: one
+    /// in a form that it can send.
     func from(_ asked: URL?) -> HTTPURLResponse {
-        guard let asked = asked?.withoutUserInfo, asked != url, url?.withoutUserInfo == asked.asSent else {
+        guard let asked = asked?.withoutUserInfo, asked.absoluteString != url?.absoluteString else {
             return self
         }
         return HTTPURLResponse(
@@ -127,6 +162,8 @@ extension URLRequest {
         if bodies > 0, httpMethod == "GET" { throw .invalidRequest(url, reason: "a GET has no body") }
         if bodies > 1 { throw .invalidRequest(url, reason: "more than one body") }
         try options.uploadFile?.checkUpload(to: url)
+        try request.checkByteCount(options)
+        try request.checkFraming(options)
         for case let limit? in [options.silenceTimeout, options.totalTimeout] where limit <= .zero {
             throw .invalidRequest(url, reason: "a timeout of \(limit.inWords)")
         }

@@ -1,13 +1,14 @@
 internal import Deferred
 internal import Foundation
 
-/// Executes a ``TransferStateMachine``: passes it what the session, the timers, the sink and the user's
+/// Executes a ``TransferStateMachine``: passes it what the transport, the timers, the sink and the user's
 /// closures report, and performs the actions that it returns, under one lock.
 ///
 /// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of
 /// the user's is: closures run on the transfer's queue, those that verify on one of their own, and timers are
 /// cancelled when the lock has been released. The end is on the transfer's queue, or on a global one after a failure,
-/// which does not wait for a closure that never returns. The session's queue neither waits nor runs callbacks.
+/// which does not wait for a closure that never returns. The transport is called on the session's queue, without the lock;
+/// its threads, which report events, neither wait nor run callbacks.
 ///
 /// Sound as `@unchecked Sendable`: `storage` changes in `deinit` only.
 final class Transfer: @unchecked Sendable {
@@ -19,17 +20,14 @@ final class Transfer: @unchecked Sendable {
         var machine: Machine
         let sink: any TransferSink
         /// The present task.
-        var task: URLSessionTask?
-        /// A head that may be a proxy's answer to CONNECT: the next event shows what it is. If another head follows it
-        /// was that, and also if the task fails; a piece of the body, or the end, confirms it.
-        var heldHead: HTTPURLResponse?
+        var task: (any TransportTask)?
         /// What has arrived of an answer that is not accepted yet.
         var stage = ByteQueue(limit: 1 << 20)
         /// The file that a form was written to.
         var form: PartFile?
-        /// The streams of the requests so far, nil for one without: the present one's is the last. They can't be sent
-        /// again, and are kept until the end, since they may be of a class of the user's.
-        var sentStreams: [InputStream?] = []
+        /// The streams of the requests so far: if the present one has a stream, it is the last. They can't be sent again,
+        /// and are kept until the end, since they may be of a class of the user's.
+        var sentStreams: [InputStream] = []
         /// Waits for what a closure of the user's has returned.
         var question: Deferred<Void>?
         /// That of the next tick of the silence, and that of the total limit.
@@ -55,12 +53,13 @@ final class Transfer: @unchecked Sendable {
         _ request: URLRequest, _ options: TransferOptions, _ session: TransferSession,
         into sink: any TransferSink
     ) {
-        storage = Locked(Core(machine: Machine(request, options), sink: sink))
+        storage = Locked(
+            Core(machine: Machine(request, options, canPause: session.transport.canPause), sink: sink))
         self.session = session
     }
 
     deinit {
-        // The last reference may be released on one of the session's queues, where all transfers wait. What the user's
+        // The last reference may be released on one of the transport's queues, where all transfers wait. What the user's
         // closures capture is released on the transfer's own: the block has the last reference to it.
         // Sound: released once, by the block; the property's own reference is gone before that.
         let rest = Unmanaged.passRetained(core)
@@ -106,6 +105,10 @@ final class Transfer: @unchecked Sendable {
             // It is removed when the transfer ends.
             let file = try PartFile.temporary("upload")
             guard inRound(0, { $0.form = file }) != nil else { throw CancellationError() }
+            #if canImport(FoundationNetworking)
+            // It is sent by its descriptor: nothing is left of it if the process is killed.
+            file.remove()
+            #endif
             try form.write(to: file, for: url) { !isCurrent(0) }
             return nil
         }
@@ -141,23 +144,27 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// Receives the head of an answer.
-    ///
-    /// - Parameter isProxied: Whether the first one may be that of a proxy's answer to CONNECT.
-    func receive(_ response: HTTPURLResponse, isProxied: Bool = false, of round: Int) {
+    func receive(_ response: HTTPURLResponse, of round: Int) {
         inRound(round) { core in
-            guard core.machine.phase == .requesting else { return }
-            core.metrics.respondedAt = TransferMetrics.now
-            core.metrics.firstByteAt = nil
-            if isProxied, core.heldHead == nil { return core.heldHead = response }
-            core.heldHead = nil
+            if core.machine.phase == .requesting { noteHead(&core) }
             run(.head(response), &core)
         }
     }
 
-    /// Receives the next piece of the body.
+    private func noteHead(_ core: inout Core) {
+        core.metrics.respondedAt = TransferMetrics.now
+        core.metrics.firstByteAt = nil
+    }
+
+    /// Receives the next piece of the body, and returns when the session's limit allows another one.
     func receive(_ data: Data, of round: Int) {
+        guard let pacer = session.pacer else { return take(data, of: round) }
+        pacer.pace(data.count, while: { isCurrent(round) }) { take(data, of: round) }
+    }
+
+    private func take(_ data: Data, of round: Int) {
+        if data.isEmpty { return }
         let sink = inRound(round) { core in
-            if let head = core.heldHead.take() { run(.head(head), &core) }
             if core.metrics.firstByteAt == nil { core.metrics.firstByteAt = TransferMetrics.now }
             run(.bytes(data), &core)
             core.metrics.received = core.machine.received
@@ -166,15 +173,28 @@ final class Transfer: @unchecked Sendable {
         sink?.deliver()
     }
 
-    /// Receives the end of a task, with its response if that was not delivered before.
-    func complete(_ response: HTTPURLResponse?, _ error: (any Error)?, of round: Int) {
-        guard let (streams, url) = inRound(round, { ($0.sentStreams, $0.machine.url) }) else { return }
+    func receive(_ metrics: TransportMetrics, of round: Int) {
+        inRound(round) { $0.metrics.add(metrics) }
+    }
+
+    /// Receives the end of an exchange: a body stream that has failed is the cause of whatever that is.
+    func end(_ event: Machine.Event, of round: Int) {
+        guard let (stream, url) = inRound(round, { ($0.sentStreams.last, $0.machine.url) }) else { return }
         // A stream may be of a class of the user's, so it is read without the lock.
-        let failure: (any Error)? =
-            streams.last??.fault(to: url)
-            ?? error.map { response == nil ? DataSourceError.descriptorShortage(url) ?? $0 : $0 }
-        if failure == nil, let response { receive(response, of: round) }
-        handle(.completed(failure), of: round)
+        if let fault = stream?.fault(to: url) { return handle(.completed(fault), of: round) }
+        inRound(round) { core in
+            if case .answered = event, core.machine.phase == .requesting { noteHead(&core) }
+            run(event, &core)
+        }
+    }
+
+    /// Ends an exchange that the transport has released.
+    func abandon(_ round: Int) {
+        inRound(round) { core in
+            let lost = DataSourceError.connectionLost(
+                core.machine.url, reason: "the transport has released the request before its end")
+            run(.completed(lost), &core)
+        }
     }
 
     /// Has the machine handle an event, drops what belongs to an earlier round, performs the actions, and asks the sink
@@ -184,7 +204,6 @@ final class Transfer: @unchecked Sendable {
         let actions = core.machine.handle(event, of: round)
         if core.machine.round != previous {
             core.stage.removeAll()
-            core.heldHead = nil
             if let task = core.task.take() { session.control.async { task.cancel() } }
             if let question = core.question.take() { DispatchQueue.global().async { question.cancel() } }
         }
@@ -204,10 +223,10 @@ final class Transfer: @unchecked Sendable {
             reportProgress(&core)
             if try core.sink.receive(data) { run(.full, &core) }
         case .stage(let data): try core.stage.append(data)
-        case .send(let request): send(request, nil, core.machine.round)
+        case .send(let request): send(request, core.machine.round)
         case .openBody(let request): openBody(of: request, &core)
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
-        case .suspend: if let task = core.task { session.control.async { task.suspend() } }
+        case .suspend: if let task = core.task { session.control.async { task.pause() } }
         case .resume: if let task = core.task { session.control.async { task.resume() } }
         case .accept(let response):
             guard let onHead = core.sink.onHead else { return }
@@ -266,51 +285,70 @@ final class Transfer: @unchecked Sendable {
     /// Makes, opens and checks a body that is a stream or a file, and sends the request. On the transfer's queue: a
     /// stream may be of a class of the user's, and a file may have gone since the first request.
     private func openBody(of request: URLRequest, _ core: inout Core) {
-        let (round, options) = (core.machine.round, core.machine.options)
-        let make = request.mayHaveBody ? options.makeBodyStream : nil
-        let file = request.mayHaveBody ? core.form?.subject ?? options.uploadFile : nil
+        let (round, addBody) = (core.machine.round, bodyMaker(core))
         queue.async { [self] in
             do {
-                try file?.checkUpload(to: request.errorURL)
-                var request = request
-                if let make { request.httpBodyStream = try make() }
+                let request = try addBody(request)
                 let sentBefore = self.core.withLock { $0.sentStreams }
                 try request.openBodyStream(unlessIn: sentBefore)
-                send(request, file, round)
+                send(request, round)
             } catch {
                 handle(.returned(.failure(error)), of: round)
             }
         }
     }
 
-    /// Makes the task and starts it, on the session's queue.
-    private func send(_ request: URLRequest, _ file: URL?, _ round: Int) {
-        session.control.async { [self] in
+    /// Returns a closure that gives a request its body: a file, a stream that is made anew, or its own stream.
+    private func bodyMaker(_ core: borrowing Core) -> @Sendable (URLRequest) throws -> URLRequest {
+        let (options, hasForm) = (core.machine.options, core.form != nil)
+        let form = core.form.flatMap { UploadFile($0) }
+        return { request in
             var request = request
-            request.timeoutInterval = TransferSession.foundationTimeout
-            request.url = request.url?.asSent
-            let session = session.session
-            let task: URLSessionTask =
-                file.map { session.uploadTask(with: request, fromFile: $0) }
-                ?? session.dataTask(with: request)
-            let isWanted: Void? = inRound(round) { core in
-                core.task = task
-                core.sentStreams.append(request.httpBodyStream)
-                core.metrics.requestCount += 1
+            guard request.mayHaveBody else { return request }
+            if hasForm, form == nil {
+                throw DataSourceError.invalidRequest(request.errorURL, reason: FileSystem.lastFault)
             }
-            guard isWanted != nil else { return task.cancel() }
-            self.session.router.add(self, round, for: task)
-            task.resume()
+            if let make = options.makeBodyStream { request.httpBodyStream = try make() }
+            let file = try form ?? options.uploadFile?.openUpload(to: request.errorURL)
+            return try request.framed(file, options)
         }
     }
 
-    /// Makes another stream for the present request, because Foundation itself repeats it: the server has closed a
-    /// connection that was kept from an earlier request. Any other body Foundation does not repeat, nor does it end the
-    /// task.
+    /// Has the transport send a request, on the session's queue.
+    private func send(_ request: URLRequest, _ round: Int) {
+        session.control.async { [self] in
+            let body = TransportBody(of: request)
+            var request = request
+            if case .none = body {} else { request.removeBody() }
+            let isWanted: Void? = inRound(round) { core in
+                if case .stream(let stream, _) = body { core.sentStreams.append(stream) }
+                core.metrics.requestCount += 1
+            }
+            guard isWanted != nil else { return }
+            let task = session.transport.send(request, body, for: TransportExchange(self, round))
+            // Events may have come meanwhile: of a pause that nobody could be told of, and of the end.
+            let isPaused = inRound(round) { core in
+                core.task = task
+                return core.machine.phase == .paused
+            }
+            guard let isPaused else { return task.cancel() }
+            if isPaused { task.pause() }
+        }
+    }
+
+    /// Makes another stream for the present request, because the transport repeats it by itself: the server has closed a
+    /// connection that was kept from an earlier request. What cannot be made again ends the transfer: Foundation does
+    /// not end the task then.
     func makeBodyStream(of round: Int, _ use: @escaping @Sendable (InputStream?) -> Void) {
-        let (make, url) = core.withLock { ($0.machine.options.makeBodyStream, $0.machine.url) }
+        let made = inRound(round) { core in
+            let options = core.machine.options
+            let isMade = options.makeBodyStream != nil || options.uploadFile != nil || core.form != nil
+            return (isMade ? bodyMaker(core) : nil, core.machine.request, core.machine.url)
+        }
+        guard let (addBody, request, url) = made else { return use(nil) }
         queue.async { [self] in
-            let stream = try? make?()
+            let stream = (try? addBody?(request))?.httpBodyStream
+            if let stream { inRound(round) { $0.sentStreams.append(stream) } }
             let lost = DataSourceError.connectionLost(
                 url, reason: "closed without an answer, and kept before")
             if stream == nil { handle(.completed(lost), of: round) }
@@ -318,17 +356,9 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Has a redirect that will not be followed, or perhaps not, delivered like any other answer; false if its
-    /// body is not wanted.
-    ///
-    /// - Parameter deliver: Makes the session deliver it. Called in order with cancels of the task: after one,
-    ///   swift-corelibs-foundation ends the process for it.
-    func takesRedirect(
-        _ response: HTTPURLResponse, of round: Int, deliver: @escaping @Sendable () -> Void
-    ) -> Bool {
-        guard core.withLock({ $0.machine.wantsBody(of: response) }) else { return false }
-        session.control.async { [self] in if isCurrent(round) { deliver() } }
-        return true
+    /// Whether the body of a redirect is wanted: it will not be followed, or perhaps not.
+    func wantsBody(of response: HTTPURLResponse) -> Bool {
+        core.withLock { $0.machine.wantsBody(of: response) }
     }
 
     // MARK: Time

@@ -52,6 +52,18 @@ public struct TransferOptions: Sendable {
     /// ```
     public var makeBodyStream: (@Sendable () throws -> InputStream)?
 
+    /// How many bytes the stream has, that of ``makeBodyStream`` or the request's own: they are sent with a
+    /// `Content-Length`. Nil if that is not known: they are sent in chunks, unless the request has a `Content-Length`.
+    ///
+    /// A stream that has fewer bytes, or more, is ``DataSourceError/invalidRequest(_:reason:)``; the request has not
+    /// been sent to its end then. So is a number that contradicts the request's `Content-Length`, or the length of
+    /// any other body.
+    ///
+    /// ```swift
+    /// (options.makeBodyStream, options.bodyByteCount) = ({ InputStream(data: data) }, Int64(data.count))
+    /// ```
+    public var bodyByteCount: Int64?
+
     /// Requests the body only if it has changed since that date (`If-Modified-Since`). If it has not, the status is 304
     /// and the transfer succeeds without a body.
     public var ifModifiedSince: Date?
@@ -119,6 +131,7 @@ public struct TransferOptions: Sendable {
         uploadFile: URL? = nil,
         uploadForm: MultipartForm? = nil,
         makeBodyStream: (@Sendable () throws -> InputStream)? = nil,
+        bodyByteCount: Int64? = nil,
         ifModifiedSince: Date? = nil,
         ifNoneMatch: String? = nil,
         onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
@@ -136,6 +149,7 @@ public struct TransferOptions: Sendable {
         self.uploadFile = uploadFile
         self.uploadForm = uploadForm
         self.makeBodyStream = makeBodyStream
+        self.bodyByteCount = bodyByteCount
         self.ifModifiedSince = ifModifiedSince
         self.ifNoneMatch = ifNoneMatch
         self.onProgress = onProgress
@@ -292,7 +306,15 @@ public struct TransferMetrics: Sendable {
     /// already.
     public var received: Int64
 
+    /// When the connection of the (last) request was there; nil if the transport does not know it, as Foundation on Linux.
+    public var connected: ContinuousClock.Instant? { Self.instant(connectedAt) }
+    /// Whether that connection was kept from an earlier request; nil if the transport does not know it.
+    public var isConnectionReused: Bool?
+    /// The protocol of the (last) request, as ALPN names it (`h2`, `http/1.1`); nil if the transport does not know it.
+    public var protocolName: String?
+
     var requestedAt: Duration?
+    var connectedAt: Duration?
     var startedAt: Duration?
     var respondedAt: Duration?
     var firstByteAt: Duration?
@@ -316,6 +338,13 @@ public struct TransferMetrics: Sendable {
         endedAt = ended.map { Self.origin.duration(to: $0) }
         self.requestCount = requestCount
         self.received = received
+    }
+
+    /// Takes what the transport knows of the connection.
+    mutating func add(_ metrics: TransportMetrics) {
+        connectedAt = metrics.connected.map { Self.origin.duration(to: $0) } ?? connectedAt
+        isConnectionReused = metrics.isReused ?? isConnectionReused
+        protocolName = metrics.protocolName ?? protocolName
     }
 
     /// How long it waited for its queue, from ``requested`` to ``started``.

@@ -22,6 +22,8 @@ extension TransferStateMachine {
             .clientCertificateRequired, .appTransportSecurityRequiresSecureConnection:
             .cannotConnect(url, reason: reason)
         case .networkConnectionLost: .connectionLost(url, reason: reason)
+        case .badURL where url.host?.contains("%") == true:
+            .invalidRequest(url, reason: "Foundation cannot send it to an address with a zone")
         case .badURL: .invalidRequest(url, reason: "Foundation cannot send it to this host")
         case .cannotDecodeRawData, .cannotDecodeContentData: .malformedContent(url, reason: reason)
         case .badServerResponse where reason.contains("Empty reply"):

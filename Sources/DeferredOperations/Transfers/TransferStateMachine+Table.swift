@@ -33,8 +33,10 @@ extension TransferStateMachine {
         case bytes(Data)
         /// So many bytes of the request's body have been sent.
         case sent(Int64)
-        /// The task has ended.
+        /// The exchange has ended.
         case completed((any Error)?)
+        /// The exchange has ended with a head, and without its body or the rest of it.
+        case answered(HTTPURLResponse)
         /// The stage is empty.
         case flushed
         /// The sink has no room for more.
@@ -82,7 +84,7 @@ extension TransferStateMachine {
 
     /// The states that an event may lead to in a state: none if it is ignored there, nil if it can't happen.
     ///
-    /// What comes from a task or a closure is of the present round: its earlier events are dropped before.
+    /// What comes from an exchange or a closure is of the present round: its earlier events are dropped before.
     static func targets(of event: Event, in phase: Phases) -> Phases? {
         switch event {
         case .returned where phase == .asking: [.requesting, .consulting, .ending]
@@ -94,10 +96,15 @@ extension TransferStateMachine {
             phase == .consulting
                 ? [.requesting, .receiving, .flushing, .verifying, .consulting, .ending] : nil
         case .head:
-            // Each task has one answer.
+            // Each exchange has one answer.
             phase == .requesting
                 ? [.requesting, .staging, .sampling, .consulting]
                 : phase.isSubset(of: .answering) ? .ignored : nil
+        case .answered where phase == .requesting:
+            [.consulting, .staging, .asking, .requesting]
+        case .answered where phase == .sampling: [.asking, .requesting, .consulting]
+        case .answered where [.staging, .flushing].contains(phase): phase
+        case .answered: [.receiving, .paused].contains(phase) ? .consulting : nil
         // Foundation makes up a head for a body that has none.
         case .bytes where phase == .requesting: .consulting
         case .bytes where phase == .sampling: [.sampling, .asking, .requesting, .consulting]

@@ -45,9 +45,8 @@ struct TransferStateMachine: ~Copyable {
     let options: TransferOptions
     /// How long a silence is allowed; nil for any.
     let silence: Duration?
-    /// Whether a task can be suspended. Where it can't (swift-corelibs-foundation would send the request
-    /// again), a pause cancels it, and the rest is requested later.
-    private let suspendsTasks: Bool
+    /// Whether the transport can pause a request. If not, a pause cancels it, and the rest is requested later.
+    private let canPause: Bool
     private var redirectCount = 0
     private var challengeCount = 0
     /// Whether an answer has been accepted: the rest of its body is not validated again.
@@ -59,21 +58,15 @@ struct TransferStateMachine: ~Copyable {
     /// The silence allowed is counted in so many ticks: each piece of a body only sets a flag.
     static let silenceTicks = 8
 
-    init(_ request: URLRequest, _ options: TransferOptions, suspendsTasks: Bool = Self.suspendsTasks) {
+    init(_ request: URLRequest, _ options: TransferOptions, canPause: Bool) {
         self.request = request
         self.options = options
-        self.suspendsTasks = suspendsTasks
+        self.canPause = canPause
         let interval = request.timeoutInterval
         silence =
             options.silenceTimeout
             ?? (interval.isFinite && interval < 1e9 ? .seconds(interval > 0 ? interval : 60) : nil)
     }
-
-    #if canImport(FoundationNetworking)
-    static let suspendsTasks = false
-    #else
-    static let suspendsTasks = true
-    #endif
 
     var phase: Phases { state.phase }
 
@@ -108,6 +101,11 @@ struct TransferStateMachine: ~Copyable {
         case .sinkReplied(let reply):
             if case .consulting(let question) = state { try use(reply, to: question) }
         case .head(let response): try take(response)
+        case .answered(let response):
+            if phase == .requesting { try take(response) }
+            try endAnswered()
+        // What comes after the end of the exchange, while it waits to be accepted.
+        case .bytes where answer?.end != nil, .sent where answer?.end != nil: return
         case .bytes where phase == .requesting:
             throw DataSourceError.malformedResponse(url, reason: "a body without a head")
         case .bytes(let data):
@@ -124,8 +122,8 @@ struct TransferStateMachine: ~Copyable {
             try accept()
         case .full:
             state = .plain(.paused)
-            if suspendsTasks { actions.append(.suspend) } else { round += 1 }
-        case .room where !suspendsTasks: state = .consulting(.completed)
+            if canPause { actions.append(.suspend) } else { round += 1 }
+        case .room where !canPause: state = .consulting(.completed)
         case .room:
             state = .plain(.receiving)
             actions.append(.resume)
@@ -271,12 +269,26 @@ struct TransferStateMachine: ~Copyable {
         wasHeard = true
         let failure: (any Error)? = error.map { self.failure(for: $0) } ?? shortfall
         switch phase {
-        case .staging, .flushing: answer?.end = .some(error)
+        // The first one counts.
+        case .staging, .flushing: if answer?.end == nil { answer?.end = .some(error) }
         case .sampling: if let answer { try endSample(answer) }
         case .requesting: throw failure ?? DataSourceError.malformedResponse(url, reason: "no status")
         default:
             if let failure { throw failure }
             state = .consulting(.completed)
+        }
+    }
+
+    /// Ends an exchange whose head is known, and of whose body no more will come.
+    private mutating func endAnswered() throws {
+        switch state {
+        // Accepted, and the sink has not been asked yet: the end is taken when it has replied.
+        case .consulting(.begin(var answer)):
+            answer.end = .some(nil)
+            self.answer = answer
+            state = .consulting(.begin(answer))
+        case .consulting: return
+        default: try endTask(nil)
         }
     }
 
@@ -347,6 +359,7 @@ struct TransferStateMachine: ~Copyable {
                 throw DataSourceError.invalidRedirect(url, location: next.errorURL.absoluteString)
             }
             try next.checkedAddress()
+            try next.checkFraming(options)
             if decision == .redirect { try follow(next) } else { send(next) }
         default: try succeed()
         }
