@@ -22,6 +22,9 @@ final class StubFixture: Fixture {
     func serve(_ path: String, _ answer: StubTransport.Answer) { server.route(path, answer) }
 }
 
+/// Waits until that is so, or the time limit of the test cancels it.
+func wait(until isSo: () -> Bool) async { while !isSo(), !Task.isCancelled { await Task.yield() } }
+
 /// Answers by path, with the names that `LoopbackServer` has.
 final class StubServer: Sendable {
     private struct State {
@@ -52,11 +55,11 @@ final class StubServer: Sendable {
     func waitForRequests(seen count: Int) async { await state.wait { $0.seen >= count } }
 
     func waitForRequests(underWay count: Int) async {
-        while transport.inProgressCount < count { await Task.yield() }
+        await wait(until: { transport.inProgressCount >= count })
     }
 
     /// Waits until each request has ended or been cancelled.
-    func waitUntilIdle() async { while transport.inProgressCount > 0 { await Task.yield() } }
+    func waitUntilIdle() async { await wait(until: { transport.inProgressCount == 0 }) }
 }
 
 extension StubTransport.Request {

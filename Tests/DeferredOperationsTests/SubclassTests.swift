@@ -53,7 +53,8 @@ struct SubclassTests {
 
         try fixture.write("kept")
         let late = Cached(
-            fixture.url(), to: fixture.file(), download: .init(existing: .replace), session: fixture.session)
+            fixture.url(), to: fixture.file(), options: .patient, download: .init(existing: .replace),
+            session: fixture.session)
         let request = late.request(on: fixture.queue)
         await fixture.server.waitForRequests(underWay: 1)
         late.finishWithOwn()

@@ -34,6 +34,8 @@ struct SurvivalTests {
             }
             _ = await upload.result
         }
+        // The fixture is not released.
+        try? FileManager.default.removeItem(at: fixture.folder)
         exit(EXIT_SUCCESS)
     }
 

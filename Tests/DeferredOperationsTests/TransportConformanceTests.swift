@@ -148,14 +148,14 @@ struct TransportConformanceTests {
             let (place, clock) = (Self.place(kind), ManualClock())
             place.serve { _ in .init(body: Self.body, sent: sent, end: .silent) }
             let silent = load(place) { ($1.silenceTimeout, $1.timer) = (.seconds(8), clock) }
-            while place.asked().isEmpty { await Task.yield() }
-            while silent.currentResult == nil {
+            await wait { !place.asked().isEmpty }
+            while silent.currentResult == nil, !Task.isCancelled {
                 clock.advance(by: .seconds(1))
                 await Task.yield()
             }
             await expectFailure("timedOut") { try await silent.value }
             let cancelled = load(place)
-            while place.asked().count < 2 { await Task.yield() }
+            await wait { place.asked().count >= 2 }
             cancelled.cancel()
             #expect(throws: CancellationError.self) { try cancelled.currentResult?.get() }
         }

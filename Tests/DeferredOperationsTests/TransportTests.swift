@@ -187,7 +187,7 @@ struct TransportTests {
                 let words = await words(request)
                 let expected = ["silence": "nothing heard for 8 s", "total": "not done after 8 s"]
                 #expect(words.contains(expected[limit] ?? "CancellationError"), "\(words)")
-                while stub.inProgressCount > 0 { await Task.yield() }
+                await wait { stub.inProgressCount == 0 }
             }
         }
     }
@@ -344,7 +344,7 @@ struct TransportTests {
             Self.url, bufferByteCount: 1, pauseByteCount: 1, options: .patient,
             session: TransferSession(transport: stub))
         let request = source.request(on: queue)
-        while stub.inProgressCount > 0 || stub.requests.isEmpty { await Task.yield() }
+        await wait { stub.inProgressCount == 0 && !stub.requests.isEmpty }
         var received = Data()
         for try await piece in source.body { received += piece }
         _ = try await request.value

@@ -42,6 +42,11 @@ import Testing
         ("init(_ body: @escaping @Sendable (Foundation.Operation", "the work of an operation's queue"),
         // `reportProgress(on: MainActor.self)`; the others are asked on the transfer's queue, and may return a Deferred.
         ("init(acceptedStatuses", "options of a transfer"),
+        (
+            "init(canPause",
+            "a stub's answer: the transport is asked on the session's queue, and must not wait"
+        ),
+        ("func makeBodyStream", "a transport's own: it is on no actor"),
         ("init(existing", "a check of a file that is to be moved into place"),
     ]
 
