@@ -30,7 +30,7 @@ struct CacheCycleTests {
     }
 
     @Test(
-        "R6, Q7: the cancel of the last caller from outside ends it, at once, and the keys are free",
+        "Q7: the cancel of the last caller from outside ends it, at once, and the keys are free",
         .timeLimit(.minutes(5)), arguments: 1...3)
     func ring(count: Int) async throws {
         let asked = [askInRing(0, of: count), askInRing(0, of: count)]

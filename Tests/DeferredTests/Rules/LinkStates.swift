@@ -99,7 +99,7 @@ extension Rules {
             case .dispatch: "`DispatchedStep.submit`"
             case .detach: "a cancel, if something else consumes what the link waits for (`endWalk`)"
             case .follow: "`follow`; from `running` a detached link that waits for a nested one"
-            case .abandon: "the release of the last reference that could complete it (`Abandonment`)"
+            case .abandon: "the release of the last reference that could complete it (`NestedWork`)"
             case .settle: "`settle` (from `complete` and `finish`), `settleAtEnd`"
             }
         }
