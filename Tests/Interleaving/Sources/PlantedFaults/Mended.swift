@@ -129,10 +129,10 @@ extension PlantedFault {
                 "let roots = il_is_planted(95) ? [] : CancelRequest.securing(Link.unprotected")),
         PlantedFault(
             96, "a cancel ends though its root no longer waits for what it has detached",
-            foundBy: "cancel-beside-cycle",
+            foundBy: "cancel-closing-cycle",
             change(
                 "guard request.root.waits(for: link, within: steps) else { return false }\n            request.end()",
-                "guard il_is_planted(96) || request.root.waits(for: link, within: steps) else { return false }\n            request.end()"
+                "guard il_is_planted(96) || il_is_planted(88) || request.root.waits(for: link, within: steps) else { return false }\n            request.end()"
             )),
         PlantedFault(
             101, "a cancel ends that has come round in a cycle which was broken",
@@ -142,7 +142,7 @@ extension PlantedFault {
                 "guard il_is_planted(101) || request.root.waits(for: link, within: steps) else { return false }\n            let word"
             )),
         PlantedFault(
-            97, "a cycle is broken beside a cancel, and the cancel is lost", foundBy: "cancel-beside-cycle",
+            97, "a cycle is broken beside a cancel, and the cancel is lost", foundBy: "cancel-closing-cycle",
             change("let isCancelled = isCyclic && ", "let isCancelled = isCyclic && !il_is_planted(97) && ")),
         PlantedFault(
             98, "a cancel that meets a pause which is taking hold waits for its end",

@@ -66,6 +66,7 @@ extension PlantedFault {
             foundBy: "bypass-twice-cancel",
             change(
                 "guard isUniquelyReferenced, consumer.phase",
+                // The cancel would begin again where the change of fault 96 asks: this is planted there as well.
                 "guard il_is_planted(88) || isUniquelyReferenced, consumer.phase")),
         PlantedFault(
             24, "a finalizer is added by what was seen before the lock was taken",
