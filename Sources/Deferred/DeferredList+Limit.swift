@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// One call at a time starts inputs (`startInputs`); what changes meanwhile is left in the state for it to see.
 /// Only that call touches the sequence and runs the user's closure, and never under the lock.
-final class LimitedInputs<Value: Sendable>: Sendable {
+final class LimitedInputs<Value: Sendable>: ListOwner {
     /// A result that was asked for, and, of a `completed` sequence, how much of it waits to be read.
     private typealias Request = (list: ListObserver, backlog: Backlog?)
 
@@ -32,6 +32,8 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         var joinedCount = 0
         /// The sequence with the body, until no further input starts.
         var inputs: InputSequence?
+        /// The sequence, for each list that has stopped and is yet to leave the inputs.
+        var retainedInputs: [InputSequence] = []
 
         /// Whether a list has use for a further input now. One that was decided or cancelled has none, though it may
         /// be yet to leave (D5).
@@ -75,20 +77,23 @@ final class LimitedInputs<Value: Sendable>: Sendable {
         startInputs()
     }
 
-    /// Removes a list that is settled or cancelled. After the last one, no input starts any more. Returns what is to be
-    /// done when the list has left the inputs; that also retains the sequence until they have been cancelled.
-    func leave(_ list: ListObserver) -> ListObserver.AfterLeaving? {
-        let (inputs, removed) = state.withLock { state in
+    /// Removes a list that is settled or cancelled. After the last one, no input starts any more. The sequence, which may
+    /// have the only handles of inputs, is retained until these have been cancelled.
+    func didStop(_ list: ListObserver) {
+        let removed = state.withLock { state in
             let removed = state.removeRequest { $0.list === list }
             if state.requests.isEmpty { state.isStopped = true }
-            return (state.inputs, removed)
+            if let inputs = state.inputs { state.retainedInputs.append(inputs) }
+            return removed
         }
         withExtendedLifetime(removed) {}
         startInputs()
-        return { [self] loop in
-            leaveRunning(in: &loop)
-            withExtendedLifetime(inputs) {}
-        }
+    }
+
+    func didLeave(in loop: inout DrainLoop) {
+        let retained = state.withLock { $0.retainedInputs.popLast() }
+        leaveRunning(in: &loop)
+        withExtendedLifetime(retained) {}
     }
 
     /// Detaches what this list has attached to inputs in progress, once no result needs them and none can be asked for

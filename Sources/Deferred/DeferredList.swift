@@ -183,7 +183,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
         case .limited(let handle):
             let list = ListObserver(
                 rule, count: 0, addsInputs: true, consumesErrors: consumesErrors,
-                cancelsRemaining: cancelsRemaining, onStop: handle.inputs.leave, site, finish)
+                cancelsRemaining: cancelsRemaining, owner: handle.inputs, site, finish)
             let deferred = Deferred<U>(list.open())
             handle.inputs.join(list, backlog)
             return (deferred, list)

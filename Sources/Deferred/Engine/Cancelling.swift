@@ -31,7 +31,9 @@ extension DrainLoop {
                 // Its step runs with the error as if that had come from upstream. Requests that came since begin
                 // again after it.
                 let current = self.scope
-                if let scope { self.scope = FinalizerScope.join(scope, current) }
+                if let scope {
+                    self.scope = FinalizerScope.join(scope, current)
+                }
                 let word = link.lock()
                 _ = link.state.run()
                 performCancelled(link, word)
@@ -44,7 +46,6 @@ extension DrainLoop {
         others?.requests = []
         others?.postponed = []
         cancelInProgress = .none
-        while others?.returned.popLast() != nil {}
     }
 
     // MARK: Climbing
@@ -193,7 +194,8 @@ extension DrainLoop {
         }
         let returned = link.phase == .dispatched ? link.payload.takeReturnableInput() : nil
         link.unlock(word)
-        if let returned { jobs.returned.append(returned) }
+        // Given back when nothing else is left to do: a walk runs nothing of a user's.
+        if let returned { jobs.last.append { _ in withExtendedLifetime(returned) {} } }
     }
 
     /// Leaves the request in a locked link in transition, and unlocks it. Returns false if the walk has to
@@ -279,24 +281,21 @@ extension DrainLoop {
     /// Cancels the inputs of a list whose Deferred was cancelled. On its own, the list's callbacks precede
     /// the cancellers of its inputs (D4).
     private mutating func cancelInputs(of list: ListObserver) {
-        let afterLeaving = list.stop()
-        let inputs = list.takeObservers().filter { !$0.isSettled }
+        list.stop()
+        let inputs = list.takeObservers()
         list.consumeLaterErrors(of: inputs)
         let isOfSeveral = cancelInProgress == .ofSeveral
         if isOfSeveral { for input in inputs { enqueue(CancelRequest(input)) } }
-        let leave: @Sendable (inout DrainLoop) -> Void = {
-            list.leave(inputs, in: &$0, afterwards: afterLeaving, isCancelled: true)
-        }
-        jobs.append(.cancel(isOfSeveral ? [] : inputs, then: leave))
+        jobs.append(isOfSeveral ? .leave(inputs, of: list) : .cancel(inputs, of: list))
     }
 
     /// Begins a request for each link by which a locked source follows another, and unlocks it.
     private mutating func cancelFollowed(by source: Link, _ word: UInt) {
         let following = source.coldState?.following ?? []
-        source.coldState?.beginningCancels += 1
+        source.coldState?.beginningCancels &+= 1
         source.unlock(word)
         let requests = CancelRequest.securing(Link.unprotectedFollowers(above: following))
-        source.locked { source.coldState?.beginningCancels -= 1 }
+        source.locked { source.coldState?.beginningCancels &-= 1 }
         if requests.count > 1 { cancelInProgress = .ofSeveral }
         begin(requests)
     }

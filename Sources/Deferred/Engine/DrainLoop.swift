@@ -11,7 +11,9 @@ struct DrainLoop: ~Copyable {
         /// Notify the consumers of a settled link, which this loop has made `draining`.
         case drain(Link, ConsumerQueue, FinalizerScope?)
         /// Cancel the inputs that a settled list no longer needs; then leave them.
-        case cancel([Link], then: @Sendable (inout DrainLoop) -> Void)
+        case cancel([Link], of: ListObserver)
+        /// Leave the inputs of a list that were cancelled.
+        case leave([Link], of: ListObserver)
     }
 
     /// The thread that it runs on.
@@ -37,14 +39,12 @@ struct DrainLoop: ~Copyable {
         @exclusivity(unchecked) private var start = 0
         /// Cancels that have yet to begin, and those that were put off; the sources whose cancellers have yet
         /// to run, and those among them that only wait in a queue, as for a permit or an element, which come
-        /// first (C7); and the links that were detached, with the scope in which their steps run.
+        /// first (C7); and the links that were detached, with the scopes in which the steps of some run.
         @exclusivity(unchecked) var requests: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var postponed: ArraySlice<CancelRequest> = []
         @exclusivity(unchecked) var claimed: ArraySlice<Link> = []
         @exclusivity(unchecked) var claimedWaiting: ArraySlice<Link> = []
         @exclusivity(unchecked) var detached: ArraySlice<(Link, FinalizerScope?)> = []
-        /// Values that links will not receive which were cancelled on a dispatcher; released after the cancel.
-        @exclusivity(unchecked) var returned: [ReturnableValue] = []
         /// What is to be done after all jobs, those included that follow from them.
         @exclusivity(unchecked) var last: [@Sendable (inout DrainLoop) -> Void] = []
 
@@ -149,9 +149,11 @@ struct DrainLoop: ~Copyable {
             case .drain(let link, let consumers, let scope):
                 self.scope = consume scope
                 drain(link, consumers, after: queued, isOwned: true)
-            case .cancel(let links, let leave):
+            case .cancel(let links, let list):
                 begin(links.lazy.map { CancelRequest($0) })
-                leave(&self)
+                list.leave(links, in: &self, areCancelled: true)
+            case .leave(let links, let list):
+                list.leave(links, in: &self, areCancelled: true)
             }
         }
     }

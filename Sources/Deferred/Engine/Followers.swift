@@ -16,14 +16,14 @@ extension Link {
         flags.bitwiseOr(flag, ordering: .acquiringAndReleasing).oldValue & flag == 0
     }
 
-    /// Counts one more follower, where there are other consumers, and removes those of no use when there are twice as
-    /// many as were left the last time: constant time on average.
+    /// Counts one more follower, where there are other consumers, and removes those of no use after as many new ones as
+    /// were left the last time: constant time on average.
     func noteFollower(in loop: inout DrainLoop) {
         if word.load(ordering: .relaxed) & ~Word.flags == 0 { return }
         let coldState = ensureColdState()
         let isDue = locked {
-            coldState.followerCount += 1
-            return coldState.followerCount > coldState.followerLimit
+            coldState.followersUntilRemoval &-= 1
+            return coldState.followersUntilRemoval == 0
         }
         if isDue { removeUselessFollowers(in: &loop) }
     }
@@ -33,16 +33,17 @@ extension Link {
     private func removeUselessFollowers(in loop: inout DrainLoop) {
         var useless: [Link] = []
         locked {
-            guard phase != .settled, let coldState else { return }
-            var count: Int32 = 0
+            guard let coldState else { return }
+            coldState.followersUntilRemoval = 16
+            if phase == .settled { return }
+            var count = 0
             Link.forEach(in: word.load(ordering: .relaxed)) { consumer in
                 consumer.locked {
                     guard consumer.phase == .waiting, consumer.payload.kind == .forward else { return }
                     if consumer.payload.forwardsToUseless { useless.append(consumer) } else { count += 1 }
                 }
             }
-            coldState.followerCount = count
-            coldState.followerLimit = max(16, count * 2)
+            coldState.followersUntilRemoval = UInt16(min(max(16, count), Int(UInt16.max)))
         }
         for follower in useless {
             if follower.locked({ follower.isShieldsFollower }) {

@@ -349,10 +349,6 @@ final class ColdState: @unchecked Sendable {
     var cancellerThread: UInt = 0
     /// The cancels left in this link while it is in transition.
     var requests: [CancelRequest] = []
-    /// How many cancels have come up to this source and have yet to protect the followers.
-    var beginningCancels: Int32 = 0
-    /// Whether the canceller runs on the main actor. (Here, where it takes no room of its own.)
-    var cancellerIsOnMainActor = false
     /// Says whether a cancel with this link as its root is open.
     var cancelMark: CancelMark?
     /// The links by which a source follows others.
@@ -361,20 +357,24 @@ final class ColdState: @unchecked Sendable {
     var list: ListObserver?
     /// The number of pauses that have not been undone.
     var pauses: Int32 = 0
+    /// How many cancels have come up to this source and have yet to protect the followers.
+    var beginningCancels: UInt8 = 0
+    /// Whether the canceller runs on the main actor, and is submitted there by a cancel from elsewhere.
+    var cancellerIsOnMainActor = false
+    /// How many more may follow this link before followers of no use are removed: see ``Link/noteFollower(in:)``.
+    var followersUntilRemoval: UInt16 = 16
     /// What the library's own objects that contain this link do when it is settled.
     var whenSettled: [@Sendable () -> Void] = []
     /// The finalizers, in the order added.
     var finalizers: [FinalizerScope.Entry] = []
     /// The scope that this link keeps open while it waits or is paused.
     var retainedScope: FinalizerScope?
-    /// Follow-up work suspended by a pause, for after the remaining consumers (F4).
-    var suspendedJobs: [DrainLoop.Job] = []
-    /// How many have followed this link since followers of no use were last removed, and how many may before they are
-    /// again: see ``Link/removeUselessFollowers()``.
-    var followerCount: Int32 = 0
-    var followerLimit: Int32 = 16
+    /// Follow-up work suspended by a pause, for after the remaining consumers (F4); nil if no pause has suspended
+    /// consumers yet.
+    var suspendedJobs: [DrainLoop.Job]?
+
     /// Whether a pause has suspended its consumers once: see ``DrainLoop/suspend(_:_:_:_:)``.
-    var isDrainedOneByOne = false
+    var isDrainedOneByOne: Bool { suspendedJobs != nil }
 }
 
 extension Array {

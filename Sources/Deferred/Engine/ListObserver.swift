@@ -23,12 +23,6 @@ final class ListObserver: Sendable {
     @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
 
-    /// Runs once: when the list is settled or cancelled, before any input is cancelled. Returns what is to be done
-    /// when the list has left its inputs, which may be cancelled by then. It may have the only handles of those.
-    typealias OnStop = @Sendable (ListObserver) -> AfterLeaving?
-
-    typealias AfterLeaving = @Sendable (inout DrainLoop) -> Void
-
     /// What settles the list.
     private enum Decision {
         /// All inputs have settled as the rule requires.
@@ -51,7 +45,7 @@ final class ListObserver: Sendable {
         var isAttaching: Bool
         /// Whether the list's Deferred was cancelled.
         var isDetached = false
-        var onStop: OnStop?
+        var owner: (any ListOwner)?
         /// Whether inputs may yet be added.
         var isOpen: Bool
         /// How many inputs were added.
@@ -104,7 +98,7 @@ final class ListObserver: Sendable {
 
     init(
         _ rule: Rule, count: Int, addsInputs: Bool = false, consumesErrors: Bool, cancelsRemaining: Bool,
-        onStop: OnStop? = nil, _ site: DeferredDiagnostic.Location,
+        owner: (any ListOwner)? = nil, _ site: DeferredDiagnostic.Location,
         _ finish: @escaping Finish
     ) {
         self.rule = rule
@@ -116,7 +110,7 @@ final class ListObserver: Sendable {
         let link = Link(.source, .none, site)
         state = SpinLocked(
             State(
-                link: link, remaining: count, isAttaching: !addsInputs, onStop: onStop, isOpen: addsInputs))
+                link: link, remaining: count, isAttaching: !addsInputs, owner: owner, isOpen: addsInputs))
         link.ensureColdState().list = self
     }
 
@@ -181,7 +175,7 @@ final class ListObserver: Sendable {
             return (link, state.decision.take(), observers, state.scope.take())
         }
         guard let link, let decision, let observers else { return }
-        let afterLeaving = stop()
+        stop()
         let current = loop.scope
         if let scope { loop.scope = scope }
         defer { loop.scope = current }
@@ -191,28 +185,26 @@ final class ListObserver: Sendable {
         case .failure(let input): loop.settle(source: link, input.payload.copy())
         case .error(let error): loop.settle(source: link, .failure(error))
         }
-        let rest = observers.inOrder.filter { !$0.isSettled }
+        let rest = observers.inOrder
         consumeLaterErrors(of: rest)
         if cancelsRemaining {
-            loop.jobs.append(.cancel(rest, then: { self.leave(rest, in: &$0, afterwards: afterLeaving) }))
+            loop.jobs.append(.cancel(rest, of: self))
         } else {
-            leave(rest, in: &loop, afterwards: afterLeaving)
+            leave(rest, in: &loop, areCancelled: false)
         }
     }
 
     /// Leaves the inputs that are still pending, for which nothing is kept from here on (V3): their observers are
     /// detached. One that a cancel began with, and that waits for what becomes of that, no longer counts as a consumer.
-    func leave(
-        _ observers: [Link], in loop: inout DrainLoop, afterwards: AfterLeaving?, isCancelled: Bool = false
-    ) {
-        for observer in observers {
-            if isCancelled || cancelsRemaining {
+    func leave(_ observers: [Link], in loop: inout DrainLoop, areCancelled: Bool) {
+        for observer in observers where !observer.isSettled {
+            if areCancelled {
                 observer.set(Link.Flags.onlyObserves)
             } else {
                 loop.detachPending(observer)
             }
         }
-        afterwards?(&loop)
+        state.withLock { $0.owner.take() }?.didLeave(in: &loop)
     }
 
     /// Has the failures of inputs count as handled that come after the list is settled or cancelled, if it consumes
@@ -232,10 +224,11 @@ final class ListObserver: Sendable {
         }
     }
 
-    /// Ends the list's need for inputs. Returns what is to be done after it has left these.
-    func stop() -> AfterLeaving? {
-        let (onStop, held) = state.withLock { ($0.onStop.take(), ($0.lastFailure.take(), $0.scope.take())) }
-        return withExtendedLifetime(held) { onStop?(self) }
+    /// Ends the list's need for inputs.
+    func stop() {
+        let (owner, held) = state.withLock { ($0.owner, ($0.lastFailure.take(), $0.scope.take())) }
+        owner?.didStop(self)
+        withExtendedLifetime(held) {}
     }
 
     /// Decides a list that passes its inputs on, and that nobody reads any more.
@@ -327,4 +320,12 @@ final class ListObserver: Sendable {
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).
     func takeObservers() -> [Link] { state.withLock { $0.observers.takeAll() }.inOrder }
+}
+
+/// What starts the inputs of a list one by one.
+protocol ListOwner: AnyObject, Sendable {
+    /// Called once, when the list is settled or cancelled, before any input is cancelled.
+    func didStop(_ list: ListObserver)
+    /// Called once, when the list has left its inputs, which may be cancelled by then.
+    func didLeave(in loop: inout DrainLoop)
 }

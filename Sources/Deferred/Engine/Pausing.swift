@@ -48,7 +48,7 @@ extension Link {
         loop.drain(self, takeListOrBecomeIdle(false), after: 0, isOwned: false)
         let suspended = locked {
             let isIdle = self.word.load(ordering: .relaxed) & ~Word.flags == 0
-            return isIdle ? coldState?.suspendedJobs.takeAll() ?? [] : []
+            return isIdle ? coldState?.suspendedJobs?.takeAll() ?? [] : []
         }
         if !suspended.isEmpty { loop.prepend(suspended) }
         loop.run()
@@ -120,7 +120,7 @@ extension DrainLoop {
         word = Link.prepend(consumers, to: word) & ~Word.draining
         consumers = ConsumerQueue(takenFrom: 0)
         if !coldState.isDrainedOneByOne {
-            coldState.isDrainedOneByOne = true
+            coldState.suspendedJobs = []
             Link.forEach(in: word) { $0.point(toSuspended: link) }
         }
         if let holder {
@@ -130,7 +130,7 @@ extension DrainLoop {
         var interrupted = ConsumerQueue(takenFrom: 0)
         if link.mayHaveInterruptedConsumers { interrupted = Link.removeInterrupted(from: &word) }
         coldState.retainedScope = scope
-        coldState.suspendedJobs += later
+        coldState.suspendedJobs?.append(contentsOf: later)
         if wasPassedOn { link.state.handle() }
         link.unlock(word)
         // Cancelled before the pause took hold: they do not wait for its end (P1).

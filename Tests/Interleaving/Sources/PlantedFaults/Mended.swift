@@ -128,12 +128,12 @@ extension PlantedFault {
                 "let roots = CancelRequest.securing(Link.unprotected",
                 "let roots = il_is_planted(95) ? [] : CancelRequest.securing(Link.unprotected")),
         PlantedFault(
-            96, "a cancel ends though its root no longer waits for what it has detached",
-            foundBy: "cancel-closing-cycle",
+            96, "a cancel beside a cycle that is being broken is lost", foundBy: "cancel-beside-cycle",
             change(
                 "guard request.root.waits(for: link, within: steps) else { return false }\n            request.end()",
                 "guard il_is_planted(96) || il_is_planted(88) || request.root.waits(for: link, within: steps) else { return false }\n            request.end()"
-            )),
+            ),
+            change("let isCancelled = isCyclic && ", "let isCancelled = isCyclic && !il_is_planted(96) && ")),
         PlantedFault(
             101, "a cancel ends that has come round in a cycle which was broken",
             foundBy: "cancel-beside-cycle",
@@ -141,9 +141,6 @@ extension PlantedFault {
                 "guard request.root.waits(for: link, within: steps) else { return false }\n            let word",
                 "guard il_is_planted(101) || request.root.waits(for: link, within: steps) else { return false }\n            let word"
             )),
-        PlantedFault(
-            97, "a cycle is broken beside a cancel, and the cancel is lost", foundBy: "cancel-closing-cycle",
-            change("let isCancelled = isCyclic && ", "let isCancelled = isCyclic && !il_is_planted(97) && ")),
         PlantedFault(
             98, "a cancel that meets a pause which is taking hold waits for its end",
             foundBy: "pause-inside-cancel",

@@ -86,21 +86,6 @@ func defineChainsScenarios() {
             return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
         }
     }
-    scenario("cancel-closing-cycle") {
-        let s1 = D(), s2 = D(), inner = D(), links = Box<[D]>([])
-        let a = s1.then { _ in links.value![1] }, b = s2.then { _ in links.value![0] }
-        links.value = [a, b]
-        s2.resolve(2)
-        let c = a.orElse { error in
-            if error is CancellationError { throw error }
-            return inner
-        }
-        return Program({ s1.resolve(1) }, { c.cancel() }) {
-            links.value = nil
-            hold(inner)
-            return expect(show(c.currentResult) == "cancelled", show(c.currentResult))
-        }
-    }
     // P1: a cancel beside a pause that is taking hold.
     scenario("pause-inside-cancel") {
         let s = D()
