@@ -97,7 +97,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     }
 
     /// Detaches what this list has attached to inputs in progress, once no result needs them and none can be asked for
-    /// any more (V3). Not from one where a cancel waits for what becomes of it.
+    /// any more (V3). Only where nothing but the hook of `start(for:in:)` is left: an observer may be the root of a cancel
+    /// that has yet to reach the input.
     private func leaveRunning(in loop: inout DrainLoop) {
         let links = state.withLock { state in
             let isLeft = state.isReleased && state.isStopped && !state.isCancelled && state.requests.isEmpty
@@ -106,7 +107,10 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         for link in links {
             let (isUnobserved, isDisowned) = link.locked {
                 let word = link.word.load(ordering: .relaxed)
-                return (Link.only(in: word) != nil, link.state.marks.contains(.handled))
+                let only = Link.only(in: word)?._withUnsafeGuaranteedRef { only in
+                    only.locked { only.payload.kind == .hook }
+                }
+                return (only == true, link.state.marks.contains(.handled))
             }
             guard isUnobserved else { continue }
             if isDisowned { link.waitedFor?.disownFailure() }
@@ -207,6 +211,7 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         link.attach(observer)
         // The list may have been cancelled while the input was being made.
         if state.withLock({ $0.isCancelled }) { link.cancel() }
+        leaveRunning(in: &loop)
     }
 }
 

@@ -261,12 +261,19 @@ final class ListObserver: Sendable {
         }
         _ = consume scope
         let observer = input.attach(.observer(self, index: index), site.of(.hidden))
-        let (isDecided, isCancelled) = state.withLock { state in
+        let (isDecided, isCancelled, isLate) = state.withLock { state in
             state.isAttaching = false
             let isPending = state.link != nil
             // Without it, one that has settled is received by now, or about to be.
             if isPending && (needsSettled || !observer.isSettled) { state.observers.added[index] = observer }
-            return (isPending && state.decision != nil, !isPending && (cancelsRemaining || state.isDetached))
+            let isCancelled = !isPending && (cancelsRemaining || state.isDetached)
+            return (isPending && state.decision != nil, isCancelled, !isPending && !isCancelled)
+        }
+        // The list was settled meanwhile, and leaves this input as it has left the others.
+        if isLate {
+            consumeLaterErrors(of: [observer])
+            loop.detachPending(observer)
+            return
         }
         // Searched for after the observer is in both places, so that of two threads that close a cycle one
         // sees it. The list fails, and the input with it: an error that is the list's own.

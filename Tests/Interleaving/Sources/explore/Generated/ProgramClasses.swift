@@ -12,6 +12,9 @@ extension ProgramClass {
             name: "following", links: [.map, .follow, .followAlso],
             operations: [.resolve, .cancel, .cancelSource, .dropSource],
             extras: [.action, .canceller]),
+        // C5: what follows something that answers a cancel, and is cancelled again.
+        ProgramClass(
+            name: "answering", links: [.map, .follow, .orElsePending], operations: [.resolve, .cancel]),
         ProgramClass(
             name: "dispatching",
             links: [
