@@ -13,7 +13,15 @@ extension DrainLoop {
     mutating func noteAnswer(at link: Link) {
         // A request that was left in the link while its step ran has not taken effect yet.
         let open = link.locked { link.coldState?.requests.map(\.root) ?? [] }
-        var roots = link.passedRoots.filter { root in !open.contains { $0 === root } }
+        endCancels(answeredAt: link.passedRoots.filter { root in !open.contains { $0 === root } })
+    }
+
+    /// Ends what a source that follows has kept, if its followers have answered every cancel that reached them: for a
+    /// cancel that has become part of another, which was answered meanwhile.
+    mutating func endAnsweredCancels(of source: Link) { endCancels(answeredAt: source.endAnsweredCancels()) }
+
+    private mutating func endCancels(answeredAt roots: [Link]) {
+        var roots = roots
         while let root = roots.popLast() {
             if root.onlyObserves {
                 detachPending(root)
@@ -69,7 +77,10 @@ extension Link {
             guard phase == .source, let coldState, coldState.beginningCancels == 0,
                 !state.marks.contains(.cancellerRuns),
                 !coldState.following.contains(where: { follower in
-                    follower.locked { follower.state.marks.contains(.protected) }
+                    // One that is not waiting is about to settle the source.
+                    follower.locked {
+                        follower.phase != .waiting || follower.state.marks.contains(.protected)
+                    }
                 })
             else { return [] }
             state.endCancel()

@@ -296,6 +296,7 @@ extension DrainLoop {
         source.unlock(word)
         let requests = CancelRequest.securing(Link.unprotectedFollowers(above: following))
         source.locked { source.coldState?.beginningCancels &-= 1 }
+        if requests.isEmpty { return endAnsweredCancels(of: source) }
         if requests.count > 1 { cancelInProgress = .ofSeveral }
         begin(requests)
     }

@@ -158,5 +158,11 @@ extension PlantedFault {
             change(
                 "                loop.detachPending(observer)\n",
                 "                if !il_is_planted(100) { loop.detachPending(observer) }\n")),
+        PlantedFault(
+            102, "a list with a limit leaves an input that a cancel has yet to reach",
+            foundBy: "list-limit-cancel-adding",
+            change(
+                "return (only == true, link",
+                "return (only == true || only != nil && il_is_planted(102), link")),
     ]
 }

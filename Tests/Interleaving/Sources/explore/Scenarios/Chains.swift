@@ -99,6 +99,17 @@ func defineChainsScenarios() {
                 expect(show(last.currentResult) == "1", show(last.currentResult)))
         }
     }
+    // C5, D5: a cancel that meets a list with a limit which is starting its next input.
+    scenario("list-limit-cancel-adding") {
+        let first = D(), log = Log(), second = D(canceller: { _ in log.add("cancelled") })
+        let all = DeferredList([0, 1], limit: 1) { index in
+            if index == 1 { log.add("begun") }
+            return index == 0 ? first : second
+        }.values()
+        return Program({ first.resolve(0) }, { all.cancel() }) {
+            expect(log.has("begun") == log.has("cancelled"), log.text)
+        }
+    }
     // V3, C3: a list that is decided consumes nothing any more.
     scenario("list-decided-cancel") {
         let log = Log()
