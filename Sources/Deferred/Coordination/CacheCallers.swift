@@ -2,7 +2,7 @@
 protocol CacheRequest: AnyObject, Sendable {
     /// The requests from inside of which it was asked for, if it is in progress and nobody else asked for it; otherwise
     /// nil.
-    var callingRequestsOnly: CacheCallers.Requests? { get }
+    var callingRequestsOnly: [any CacheRequest]? { get }
     /// Continues for those who share it, and is shared no more. Does nothing unless it is in progress.
     func endSharing()
 }
@@ -19,10 +19,10 @@ extension CacheRequest {
         var found: [ObjectIdentifier: any CacheRequest] = [ObjectIdentifier(self): self]
         var rest = [callers.makeIterator()]
         while var callers = rest.popLast() {
-            guard let (id, caller) = callers.next() else { continue }
+            guard let caller = callers.next() else { continue }
             rest.append(callers)
-            guard found.updateValue(caller.request, forKey: id) == nil else { continue }
-            guard let further = caller.request.callingRequestsOnly else { return nil }
+            guard found.updateValue(caller, forKey: ObjectIdentifier(caller)) == nil else { continue }
+            guard let further = caller.callingRequestsOnly else { return nil }
             rest.append(further.makeIterator())
         }
         return Array(found.values)
@@ -41,10 +41,8 @@ extension CacheRequest {
 /// but the request need not wait for that: so the call does not fail with `.cycle`. When a request has ended, calls
 /// from inside of it count as those from outside.
 struct CacheCallers: Sendable {
-    typealias Requests = [ObjectIdentifier: (request: any CacheRequest, count: Int)]
-
     private var outside = 0
-    private var inside: Requests = [:]
+    private var inside: [ObjectIdentifier: (request: any CacheRequest, count: Int)] = [:]
 
     init() {}
 
@@ -52,8 +50,11 @@ struct CacheCallers: Sendable {
 
     var isEmpty: Bool { outside == 0 && inside.isEmpty }
 
-    /// The requests from inside of which all calls came; nil if others did.
-    var requestsOnly: Requests? { outside == 0 ? inside : nil }
+    /// The requests from inside of which all calls came; nil if others did. (Made under the lock of the entry, so that
+    /// nothing reads the dictionary while it is changed in place.)
+    var requestsOnly: [any CacheRequest]? { outside == 0 ? inside.values.map(\.request) : nil }
+    /// Whether all calls came from inside of requests.
+    var areRequestsOnly: Bool { outside == 0 }
 
     mutating func add(_ origin: (any CacheRequest)?) {
         guard let origin else { return outside += 1 }

@@ -70,7 +70,7 @@ final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: CacheRequest 
         state.withLock { state in
             guard state.request != nil else { return }
             state.callers.remove(origin)
-            requestsStay = !state.callers.isEmpty && state.callers.requestsOnly != nil
+            requestsStay = !state.callers.isEmpty && state.callers.areRequestsOnly
             if state.callers.isEmpty { swap(&before, &state) }
         }
         if let request = before.request { return .last(keeper: request.keeper) }
@@ -82,7 +82,7 @@ final class CacheEntry<Key: Hashable & Sendable, Value: Sendable>: CacheRequest 
         return .lastFromOutside(outcome: request.outcome)
     }
 
-    var callingRequestsOnly: CacheCallers.Requests? {
+    var callingRequestsOnly: [any CacheRequest]? {
         state.withLock { $0.request != nil ? $0.callers.requestsOnly : nil }
     }
 
