@@ -9,7 +9,7 @@ extension Rules {
         @Test("F6: a cancel of Deferreds with a Task that awaits the next takes no stack")
         func cancelled() async {
             let depth = 2_000
-            let waiting = Mutex(0)
+            let waiting = Atomic(0)
             let (allWait, resolver) = Deferred<Void>.withResolver()
             let innermost = Deferred<Int>()
             var deferreds = [innermost]
@@ -17,10 +17,7 @@ extension Rules {
                 let next = deferreds[deferreds.count - 1]
                 deferreds.append(
                     Deferred {
-                        let isLast = waiting.withLock { count in
-                            count += 1
-                            return count == depth
-                        }
+                        let isLast = waiting.add(1, ordering: .acquiringAndReleasing).newValue == depth
                         if isLast { resolver.resolve() }
                         return try await next.value
                     })
