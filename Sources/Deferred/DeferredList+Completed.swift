@@ -30,11 +30,7 @@ extension DeferredList {
                 continuation.yield((index: index, input: input))
             }, fileID, line, backlog
         ) { _, _ in .value(()) }
-        continuation.onTermination = { _ in
-            backlog.wasLeft.store(true, ordering: .relaxed)
-            inputs?.startInputs()
-            observer?.leaveEarly()
-        }
+        continuation.onTermination = { _ in observer?.leaveEarly() }
         all.finally { _ in continuation.finish() }
         return Completions(stream: stream, all: all) {
             backlog.count.subtract(1, ordering: .relaxed)

@@ -77,8 +77,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         startInputs()
     }
 
-    /// Removes a list that is settled or cancelled. After the last one, no input starts any more. The sequence, which may
-    /// have the only handles of inputs, is retained until these have been cancelled.
+    /// Removes a list that is settled or cancelled. After the last one, no input starts any more. The sequence, which
+    /// may have the only handles of inputs, is retained until these have been cancelled.
     func didStop(_ list: ListObserver) {
         let removed = state.withLock { state in
             let removed = state.removeRequest { $0.list === list }
@@ -97,8 +97,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     }
 
     /// Detaches what this list has attached to inputs in progress, once no result needs them and none can be asked for
-    /// any more (V3). Only where nothing but the hook of `start(for:in:)` is left: an observer may be the root of a cancel
-    /// that has yet to reach the input.
+    /// any more (V3). Only where nothing but the hook of `start(for:in:)` is left: an observer may be the root of a
+    /// cancel that has yet to reach the input.
     private func leaveRunning(in loop: inout DrainLoop) {
         let links = state.withLock { state in
             let isLeft = state.isReleased && state.isStopped && !state.isCancelled && state.requests.isEmpty
@@ -155,10 +155,6 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         }
         if state.isReleased, !state.links.isEmpty {
             return { [links = state.links.takeAll()] _ in withExtendedLifetime(links) {} }
-        }
-        // A later result may start inputs again.
-        if let (list, _) = state.removeRequest(where: { $0.backlog?.isUnread ?? false }) {
-            return { list.close(isCutOff: true, missing: [], in: &$0) }
         }
         if state.isReleased && state.requests.isEmpty { state.isStopped = true }
         let isOver = state.isExhausted || state.isStopped
@@ -228,10 +224,6 @@ final class LimitedListHandle<Value: Sendable>: Sendable {
 @usableFromInline
 final class Backlog: Sendable {
     let count = Atomic(0)
-    let wasLeft = Atomic(false)
-
-    /// Whether nothing reads the outcomes any more.
-    var isUnread: Bool { wasLeft.load(ordering: .relaxed) }
 
     /// Whether so many wait that no further input starts for the sequence.
     var isFull: Bool { count.load(ordering: .relaxed) >= 100 }

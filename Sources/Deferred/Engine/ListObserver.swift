@@ -63,7 +63,6 @@ final class ListObserver: Sendable {
             guard isUndecided, remaining == 0 || isCutOff, !isOpen else { return }
             switch rule {
             case .untilFailure where isCutOff: decision = .error(CancellationError())
-            case .each where isCutOff: decision = .all
             case _ where remaining > 0: return
             case .all, .each, .untilFailure: decision = .all
             case .untilValue where isCutOff: decision = .error(CancellationError())

@@ -148,6 +148,17 @@ extension Rules {
             }
         }
 
+        @Test("D5: the cancel of a list ends its completed after the outcomes of what was in progress")
+        func completedOfACancelledList() async {
+            let inputs = (0..<5).map { _ in Deferred<Int>() }
+            let list = DeferredList(0..<5, limit: 2) { inputs[$0] }
+            let completed = list.completed
+            list.cancel()
+            var seen: [String] = []
+            for await (index, result) in completed { seen.append("\(index): \(outcome(result))") }
+            #expect(seen == ["0: cancelled", "1: cancelled"])
+        }
+
         @Test("C6: a cancelled Task's loop over completed ends, and cancels what nothing else consumes")
         func completedCancelled() async {
             let inputs = (0..<2).map { _ in Deferred<Int>() }
