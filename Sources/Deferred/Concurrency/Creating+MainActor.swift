@@ -29,8 +29,8 @@ extension Deferred {
     /// ```
     ///
     /// - Parameter canceller: Runs on the main actor, once, if the Deferred is cancelled while pending: before
-    ///   ``cancel()`` returns if that is called on the main actor, otherwise as soon as the main actor gets to it. Until
-    ///   it has run the Deferred is pending, and takes a result that arrives; a position further down that was
+    ///   ``cancel()`` returns if that is called on the main actor, otherwise as soon as the main actor gets to it.
+    ///   Until it has run the Deferred is pending, and takes a result that arrives; a position further down that was
     ///   cancelled fails with `CancellationError` all the same. If the canceller completes the resolver that it
     ///   receives, that is the outcome; otherwise the Deferred fails with `CancellationError`.
     @_disfavoredOverload

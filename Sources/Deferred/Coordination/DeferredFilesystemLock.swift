@@ -81,8 +81,8 @@ public final class DeferredFilesystemLock: Sendable {
         acquire(timeout: timeout, fileID: fileID, line: line).running({ _ in try body() }, fileID, line)
     }
 
-    /// Waits for the lock, runs `body` on the main actor, and releases the lock when the Deferred that `body` returns is
-    /// settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
+    /// Waits for the lock, runs `body` on the main actor, and releases the lock when the Deferred that `body` returns
+    /// is settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
     @discardableResult
     public func run<R: DeferredConvertible>(
         timeout: Duration? = nil, on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,

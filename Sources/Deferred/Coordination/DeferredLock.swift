@@ -41,8 +41,8 @@ public final class DeferredLock: Sendable {
         semaphore.run(body, fileID: fileID, line: line)
     }
 
-    /// Waits for the lock, runs `body` on the main actor, and releases the lock when the Deferred that `body` returns is
-    /// settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
+    /// Waits for the lock, runs `body` on the main actor, and releases the lock when the Deferred that `body` returns
+    /// is settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
     @discardableResult
     public func run<R: DeferredConvertible>(
         on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,

@@ -96,8 +96,8 @@ final class QueueStorage: Sendable {
         return link
     }
 
-    /// Removes the element of a call of `send` that is cancelled. If it has entered, the call succeeds (Q4); if it is on
-    /// its way out of a queue of size 0, the call fails, and the element does not come back.
+    /// Removes the element of a call of `send` that is cancelled. If it has entered, the call succeeds (Q4); if it is
+    /// on its way out of a queue of size 0, the call fails, and the element does not come back.
     private func cancelSend(_ ticket: Ticket, _ right: CompletionRight) {
         let (withdrawn, sender, hasEntered, effects) = state.withLock { state in
             let sender = state.senders.remove(ticket)

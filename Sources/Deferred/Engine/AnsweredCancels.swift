@@ -8,7 +8,7 @@
 /// later cancel is a new one.
 extension DrainLoop {
     /// Notes that the cancels that have passed `link`, and taken effect, were answered. Ends those that sources further
-    /// down have kept for their sake; and detaches what only waited for the end of a cancel.
+    /// down have kept for their sake; and detaches observers of lists that only waited for the end of a cancel.
     @inline(never)
     mutating func noteAnswer(at link: Link) {
         // A request that was left in the link while its step ran has not taken effect yet.
@@ -34,8 +34,8 @@ extension DrainLoop {
 
 extension Link.Payload {
     /// Whether a link with this step has to be notified if a cancel with it as the root is answered: it does nothing
-    /// with the outcome but pass it on, to a source that follows or a list, or is the await of a cancelled Task.
-    var needsAnswer: Bool { kind == .forward || kind == .observer || kind == .noOp }
+    /// with the outcome but pass it on, to a source that follows or to a list.
+    var needsAnswer: Bool { kind == .forward || kind == .observer }
 }
 
 extension Link {

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Cancelling: up from a link to the source of what only it consumes; the error comes back down (C1-C5).
 ///
 /// A walk runs nothing of a user's: it settles sources, claims cancellers, and detaches and marks links.
@@ -333,79 +331,6 @@ extension DrainLoop {
         default: finish(source, newWord, .failure(CancellationError()), isAnswered: true)
         }
     }
-}
-
-/// A cancel that has not taken effect yet, known by its root: the link that it began with (C5).
-///
-/// Five invariants make sure that no cancel is lost:
-///
-/// 1. A request is in one place: in the walk of a thread, or in a link in transition (`ColdState.requests`).
-///    A link is in transition while its step runs, while its canceller runs or is about to, and as a source
-///    while it follows others.
-/// 2. The thread that ends the transition takes the requests out. Each begins again at its root, before a
-///    consumer of the link is notified.
-/// 3. A request ends when its root is settled, when a canceller has answered it, or when the error has entered the
-///    chain: a source has failed, a link has been detached, or a link that is yet to be dequeued, or to be run by a
-///    dispatcher, has been marked in its place.
-/// 4. Until it ends, its root receives no outcome but `CancellationError`: the root has a ``CancelMark``.
-/// 5. A source that follows others keeps a request, and makes one for each follower. It keeps it beyond the end of
-///    those, since the error has yet to arrive: until it is settled, or until all of them were answered; see
-///    ``DrainLoop/noteAnswer(at:)``. A cancel that comes meanwhile begins again at the followers whose requests have
-///    ended.
-struct CancelRequest {
-    let root: Link
-    /// Protects the root; `nil` if the root is a source, or only receives the outcome for a list.
-    private var mark: CancelMark?
-    /// Whether the request may be left in a link: its root is protected, or needs no protection.
-    private(set) var isSecured = false
-    /// Whether it was put off until the others of a cancel of several have been walked.
-    var isPostponed = false
-
-    init(_ root: Link) { self.root = root }
-
-    /// Returns a request for each of the links by which a source follows others. They are protected from the
-    /// start: one of those may settle the source before the request has reached the next.
-    static func securing(_ followers: [Link]) -> [CancelRequest] {
-        followers.compactMap { follower in
-            var request = CancelRequest(follower)
-            return request.secure() ? request : nil
-        }
-    }
-
-    /// Whether the request has not ended.
-    var isOpen: Bool { mark?.isOpen ?? true }
-
-    /// Ends the request: the error has entered the chain, or a canceller has answered. Under the lock of the
-    /// link where that was decided, so that the root is unprotected before a later outcome reaches it.
-    func end() { _ = mark?.close() }
-
-    /// Protects the root. Returns false if there is nothing left to do: the root is settled, or is being
-    /// cancelled.
-    mutating func secure() -> Bool {
-        if isSecured { return true }
-        let receivesOutcome = root.locked { root.payload.kind == .observer || root.payload.kind == .noOp }
-        let coldState = receivesOutcome ? nil : root.ensureColdState()
-        let mark = CancelMark()
-        let needsMark: Bool? = root.locked {
-            let needsMark = root.state.protect(markIsOpen: root.isMarkOpen, receivesOutcome: receivesOutcome)
-            if needsMark == true { coldState?.cancelMark = mark }
-            return needsMark
-        }
-        if needsMark == true { self.mark = mark }
-        isSecured = needsMark != nil
-        return isSecured
-    }
-}
-
-/// Says whether the cancel of one root is open. One exchange closes it, so that of a cancel that is ending and
-/// an outcome that reaches the root one is first.
-final class CancelMark: Sendable {
-    private let state = Atomic<Bool>(true)
-
-    var isOpen: Bool { state.load(ordering: .acquiring) }
-
-    /// Returns whether this call closed it.
-    func close() -> Bool { state.exchange(false, ordering: .acquiringAndReleasing) }
 }
 
 extension Link {

@@ -48,9 +48,7 @@ extension Link {
         for follower in useless {
             if follower.locked({ follower.isShieldsFollower }) {
                 loop.leaveShield(follower)
-            } else if loop.detachPending(follower) {
-                continue
-            } else {
+            } else if !loop.detachPending(follower) {
                 follower.replaceStepWithNoOp()
             }
         }

@@ -100,7 +100,7 @@ final class Link: @unchecked Sendable {
         /// This source has followed another link, and so may wait for more than its handles.
         static let hasFollowed: UInt32 = 2
         /// It receives the outcome but does not count as a consumer: it neither protects upstream from a cancel nor
-        /// handles a failure. Set before it is attached.
+        /// handles a failure. Set before it is attached; of a list's observer, once its input was cancelled.
         static let onlyObserves: UInt32 = 4
         /// A cancel has passed it whose root only passes the outcome on: see ``DrainLoop/noteAnswer(at:)``. Set under
         /// its lock.

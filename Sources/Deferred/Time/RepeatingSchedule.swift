@@ -72,9 +72,9 @@ final class RepeatingSchedule: Sendable {
 
     var interval: Duration { state.withLock { $0.interval } }
 
-    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise where the timer runs its work,
-    /// and always on `place` if there is one. It receives the number of intervals since the last run, and returns what
-    /// follows. If the timer expires too early, or was to expire earlier, the loop continues without a run.
+    /// Runs `body` when the next run is due: at once if that is a first run now, otherwise where the timer runs its
+    /// work, and always on `place` if there is one. It receives the number of intervals since the last run, and returns
+    /// what follows. If the timer expires too early, or was to expire earlier, the loop continues without a run.
     func next(
         _ body: @escaping @Sendable (_ count: Int) throws -> Deferred<NextStep>
     ) -> Deferred<NextStep> {

@@ -4,8 +4,8 @@ extension URL {
     /// This URL as Foundation can send it.
     ///
     /// swift-corelibs-foundation does not know the scheme `HTTP`. It refuses an address that libcurl writes in another
-    /// way than `URL`: so that is written as libcurl does. Of IPv6, libcurl's host has brackets and that of `URL` has none:
-    /// percent-encoded, they belong to the host for both, and libcurl still recognises the address.
+    /// way than `URL`: so that is written as libcurl does. Of IPv6, libcurl's host has brackets and that of `URL` has
+    /// none: percent-encoded, they belong to the host for both, and libcurl still recognises the address.
     var asSent: URL {
         #if canImport(FoundationNetworking)
         let address = host?.asAddress
@@ -24,9 +24,9 @@ extension URL {
 }
 
 extension String {
-    /// This host as libcurl writes it, if that is an address of IPv6, or one of IPv4 in another form: with fewer than four
-    /// numbers, or with octal or hexadecimal ones. Nil for a name, for what is written so already, and for an address with
-    /// a zone.
+    /// This host as libcurl writes it, if that is an address of IPv6, or one of IPv4 in another form: with fewer than
+    /// four numbers, or with octal or hexadecimal ones. Nil for a name, for what is written so already, and for an
+    /// address with a zone.
     fileprivate var asAddress: String? {
         func written(_ family: CInt, _ bytes: UnsafeRawPointer) -> String? {
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
@@ -44,8 +44,8 @@ extension String {
         return text == self ? nil : text
     }
 
-    /// Whether this is four decimal numbers of up to three digits, none of which could be octal. `inet_ntop` takes 5,000
-    /// instructions to say the same.
+    /// Whether this is four decimal numbers of up to three digits, none of which could be octal. `inet_ntop` takes
+    /// 5,000 instructions to say the same.
     private var isPlainIPv4: Bool {
         let numbers = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return numbers.count == 4
@@ -57,8 +57,8 @@ extension String {
 }
 
 extension HTTPURLResponse {
-    /// This answer, known by the URL that was asked for, without its password (O9), if the transport reports another: one
-    /// in a form that it can send.
+    /// This answer, known by the URL that was asked for, without its password (O9), if the transport reports another:
+    /// one in a form that it can send.
     func from(_ asked: URL?) -> HTTPURLResponse {
         guard let asked = asked?.withoutUserInfo, asked.absoluteString != url?.absoluteString else {
             return self

@@ -7,8 +7,8 @@ internal import Foundation
 /// The sink is called under the lock, so that when `stop()` has returned nothing more is written. Nothing of
 /// the user's is: closures run on the transfer's queue, those that verify on one of their own, and timers are
 /// cancelled when the lock has been released. The end is on the transfer's queue, or on a global one after a failure,
-/// which does not wait for a closure that never returns. The transport is called on the session's queue, without the lock;
-/// its threads, which report events, neither wait nor run callbacks.
+/// which does not wait for a closure that never returns. The transport is called on the session's queue, without the
+/// lock; its threads, which report events, neither wait nor run callbacks.
 ///
 /// Sound as `@unchecked Sendable`: `storage` changes in `deinit` only.
 final class Transfer: @unchecked Sendable {
@@ -25,8 +25,8 @@ final class Transfer: @unchecked Sendable {
         var stage = ByteQueue(limit: 1 << 20)
         /// The file that a form was written to.
         var form: PartFile?
-        /// The streams of the requests so far: if the present one has a stream, it is the last. They can't be sent again,
-        /// and are kept until the end, since they may be of a class of the user's.
+        /// The streams of the requests so far: if the present one has a stream, it is the last. They can't be sent
+        /// again, and are kept until the end, since they may be of a class of the user's.
         var sentStreams: [InputStream] = []
         /// Waits for what a closure of the user's has returned.
         var question: Deferred<Void>?
@@ -59,8 +59,8 @@ final class Transfer: @unchecked Sendable {
     }
 
     deinit {
-        // The last reference may be released on one of the transport's queues, where all transfers wait. What the user's
-        // closures capture is released on the transfer's own: the block has the last reference to it.
+        // The last reference may be released on one of the transport's queues, where all transfers wait. What the
+        // user's closures capture is released on the transfer's own: the block has the last reference to it.
         // Sound: released once, by the block; the property's own reference is gone before that.
         let rest = Unmanaged.passRetained(core)
         storage = nil
@@ -336,8 +336,8 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Makes another stream for the present request, because the transport repeats it by itself: the server has closed a
-    /// connection that was kept from an earlier request. What cannot be made again ends the transfer: Foundation does
+    /// Makes another stream for the present request, because the transport repeats it by itself: the server has closed
+    /// a connection that was kept from an earlier request. What cannot be made again ends the transfer: Foundation does
     /// not end the task then.
     func makeBodyStream(of round: Int, _ use: @escaping @Sendable (InputStream?) -> Void) {
         let made = inRound(round) { core in

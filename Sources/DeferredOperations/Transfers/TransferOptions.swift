@@ -306,7 +306,8 @@ public struct TransferMetrics: Sendable {
     /// already.
     public var received: Int64
 
-    /// When the connection of the (last) request was there; nil if the transport does not know it, as Foundation on Linux.
+    /// When the connection of the (last) request was there; nil if the transport does not know it, as Foundation on
+    /// Linux.
     public var connected: ContinuousClock.Instant? { Self.instant(connectedAt) }
     /// Whether that connection was kept from an earlier request; nil if the transport does not know it.
     public var isConnectionReused: Bool?

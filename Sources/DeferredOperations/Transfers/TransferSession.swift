@@ -4,8 +4,8 @@ internal import Foundation
 public import Foundation
 #endif
 
-/// What transfers share: a ``Transport``, which carries their requests, and a limit of its bytes per second. One for all,
-/// ``shared``, unless you want another transport, configuration or limit.
+/// What transfers share: a ``Transport``, which carries their requests, and a limit of its bytes per second. One for
+/// all, ``shared``, unless you want another transport, configuration or limit.
 ///
 /// ```swift
 /// let slow = TransferSession(bytesPerSecond: 100_000)

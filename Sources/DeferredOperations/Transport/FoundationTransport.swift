@@ -6,10 +6,11 @@ internal import Foundation
 public import Foundation
 #endif
 
-/// Carries requests by `URLSession`: the transport of ``TransferSession/shared``, and the only one that needs nothing else.
+/// Carries requests by `URLSession`: the transport of ``TransferSession/shared``, and the only one that needs nothing
+/// else.
 ///
-/// It keeps connections open for reuse, and its `URLSession` is never invalidated while it is used; what is cancelled is a
-/// single task. What its faults on Linux are, and which of them it avoids, is in <doc:FoundationOnLinux>.
+/// It keeps connections open for reuse, and its `URLSession` is never invalidated while it is used; what is cancelled
+/// is a single task. What its faults on Linux are, and which of them it avoids, is in <doc:FoundationOnLinux>.
 public final class FoundationTransport: Transport {
     /// Tasks are made, started and cancelled here, in order, and never from a delegate call: on
     /// swift-corelibs-foundation all three wait for the queue that delegate calls come from.

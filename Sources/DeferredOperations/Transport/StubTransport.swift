@@ -11,8 +11,8 @@ public import Foundation
 /// let user = JSONDataSource<User>(url, session: session).request(on: queue)
 /// ```
 ///
-/// It has no sockets and no threads: what it reports, it reports within the calls that the session makes, or where a gate
-/// opens or a timer expires. So a test decides when each thing happens:
+/// It has no sockets and no threads: what it reports, it reports within the calls that the session makes, or where a
+/// gate opens or a timer expires. So a test decides when each thing happens:
 ///
 /// ```swift
 /// let gate = Deferred<Void>()
@@ -50,13 +50,13 @@ public final class StubTransport: Transport {
         case fail(any Error)
         /// Any event: also one that a correct transport does not report.
         case event(TransportEvent)
-        /// Nothing happens until a Deferred is resolved; if it is rejected, the exchange ends with its error. A cancel of the
-        /// request does not cancel it.
+        /// Nothing happens until a Deferred is resolved; if it is rejected, the exchange ends with its error. A cancel
+        /// of the request does not cancel it.
         case wait(Deferred<Void>)
         /// Nothing happens for so long, by the timer of the transport.
         case delay(Duration)
-        /// Calls a closure with the exchange, which it may keep, to report events when it likes. It runs where the step before
-        /// it was made.
+        /// Calls a closure with the exchange, which it may keep, to report events when it likes. It runs where the step
+        /// before it was made.
         case call(@Sendable (TransportExchange) -> Void)
     }
 
@@ -71,8 +71,8 @@ public final class StubTransport: Transport {
     /// - Parameters:
     ///   - canPause: Whether a request can be paused. If not, the rest of a body is requested after a pause.
     ///   - timer: Measures the time of `.delay`.
-    ///   - answer: Called with each request, on a queue of the session's, one at a time for a session. What it throws ends the
-    ///     exchange.
+    ///   - answer: Called with each request, on a queue of the session's, one at a time for a session. What it throws
+    ///     ends the exchange.
     public init(
         canPause: Bool = true, timer: any DelayedDispatcher = DispatchQueue.global(),
         _ answer: @escaping @Sendable (Request) throws -> Answer
@@ -80,7 +80,8 @@ public final class StubTransport: Transport {
         (self.canPause, self.timer, self.answer) = (canPause, timer, answer)
     }
 
-    /// Creates a transport that answers the first request with the first of `script`, and so on. The last one is repeated.
+    /// Creates a transport that answers the first request with the first of `script`, and so on. The last one is
+    /// repeated.
     ///
     /// - Parameters:
     ///   - canPause: As for the other initializer.

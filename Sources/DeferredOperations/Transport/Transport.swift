@@ -2,10 +2,10 @@ public import Foundation
 
 /// Carries requests and their answers: what is behind a ``TransferSession``.
 ///
-/// ``FoundationTransport`` is `URLSession`; ``StubTransport`` answers without a network, for tests. Yours may be another
-/// HTTP client. A transport sends what it receives and reports what it hears; everything else is decided by the library,
-/// in the same way on each transport: redirects, challenges, limits and time limits, checks of lengths, resuming, and what
-/// may be shown of an address.
+/// ``FoundationTransport`` is `URLSession`; ``StubTransport`` answers without a network, for tests. Yours may be
+/// another HTTP client. A transport sends what it receives and reports what it hears; everything else is decided by the
+/// library, in the same way on each transport: redirects, challenges, limits and time limits, checks of lengths,
+/// resuming, and what may be shown of an address.
 ///
 /// ```swift
 /// struct Offline: Transport {
@@ -20,14 +20,14 @@ public import Foundation
 ///
 /// What a transport does:
 ///
-/// - Sends the request as it is: address, method, all headers. It adds only what HTTP demands of it: `Host`, the framing of
-///   the body, and what is about the connection. It follows no redirect, answers no challenge, stores nothing, and has
-///   no time limits of its own.
+/// - Sends the request as it is: address, method, all headers. It adds only what HTTP demands of it: `Host`, the
+///   framing of the body, and what is about the connection. It follows no redirect, answers no challenge, stores
+///   nothing, and has no time limits of its own.
 /// - Frames the body once: by ``TransportBody/byteCount``, or in chunks if that is nil. The request has neither a
 ///   `Content-Length` nor a `Transfer-Encoding` if there is a body.
-/// - Reports to the exchange, with one event after another: `head` (after any informational one), `bytes`, `end`; and in
-///   between `sent` and `metrics`. An answer of any status is reported so. Where a client reads the body of a redirect or a
-///   challenge by itself, it reports `redirect` or `challenge` in place of `head` and `end`.
+/// - Reports to the exchange, with one event after another: `head` (after any informational one), `bytes`, `end`; and
+///   in between `sent` and `metrics`. An answer of any status is reported so. Where a client reads the body of a
+///   redirect or a challenge by itself, it reports `redirect` or `challenge` in place of `head` and `end`.
 /// - Delivers the body as HTTP means it: without chunks, and decompressed if it is marked as compressed.
 /// - Reads no more from the network while ``TransportExchange/receive(_:)`` has not returned, or while it is paused.
 ///
@@ -39,8 +39,8 @@ public protocol Transport: Sendable {
 
     /// Sends a request, and returns at once.
     ///
-    /// Called on a serial queue of the session's, as are the methods of the task that it returns: it must neither block nor
-    /// wait for another transfer. Events may be reported from any thread, one at a time, also before this returns.
+    /// Called on a serial queue of the session's, as are the methods of the task that it returns: it must neither block
+    /// nor wait for another transfer. Events may be reported from any thread, one at a time, also before this returns.
     ///
     /// - Parameters:
     ///   - request: Its address, method and headers. The body is not in it.
@@ -80,15 +80,15 @@ extension TransportTask {
 
 /// The body of a request, as a ``Transport`` receives it.
 ///
-/// Sound as `@unchecked Sendable`: the stream has one reader, the transport. The library made it, or opened it before, and
-/// looks at it again after the end of the exchange.
+/// Sound as `@unchecked Sendable`: the stream has one reader, the transport. The library made it, or opened it before,
+/// and looks at it again after the end of the exchange.
 public enum TransportBody: @unchecked Sendable {
     /// The request has no body.
     case none
     /// These bytes.
     case data(Data)
-    /// What the stream contains, which may have been opened. If a length is known, the stream has exactly so many bytes, or
-    /// fails: a request whose stream fails must not be ended in order.
+    /// What the stream contains, which may have been opened. If a length is known, the stream has exactly so many
+    /// bytes, or fails: a request whose stream fails must not be ended in order.
     case stream(InputStream, byteCount: Int64?)
 
     /// How many bytes the body has: 0 without one, nil if it is not known.
@@ -128,8 +128,8 @@ public enum TransportEvent: Sendable {
     case challenge(HTTPURLResponse)
     /// The exchange has ended: nil after a complete answer.
     ///
-    /// An error that is a ``DataSourceError`` becomes that of the transfer. A `URLError` is translated by its code, or by
-    /// its text if the code is `unknown`; any other error is ``DataSourceError/connectionLost(_:reason:)``.
+    /// An error that is a ``DataSourceError`` becomes that of the transfer. A `URLError` is translated by its code, or
+    /// by its text if the code is `unknown`; any other error is ``DataSourceError/connectionLost(_:reason:)``.
     case end((any Error)?)
 }
 

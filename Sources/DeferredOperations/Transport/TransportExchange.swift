@@ -13,9 +13,9 @@ public final class TransportExchange: Sendable {
 
     /// Takes an event. Thread-safe; events that are reported at once from several threads are taken in any order.
     ///
-    /// Returns when the event has been handled: when a piece of the body has been written, or is in a buffer. If the session
-    /// has a limit (`bytesPerSecond`), a piece is held up for as long as it takes at that rate, or until the transfer ends.
-    /// No closure of the user's runs within the call.
+    /// Returns when the event has been handled: when a piece of the body has been written, or is in a buffer. If the
+    /// session has a limit (`bytesPerSecond`), a piece is held up for as long as it takes at that rate, or until the
+    /// transfer ends. No closure of the user's runs within the call.
     public func receive(_ event: TransportEvent) {
         switch event {
         case .head(let response): transfer.receive(response, of: round)

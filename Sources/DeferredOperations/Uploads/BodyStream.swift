@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A body of a known length, as a stream: fails where its source has fewer or more bytes than announced, before the last
-/// of them is sent (O11).
+/// A body of a known length, as a stream: fails where its source has fewer or more bytes than announced, before the
+/// last of them is sent (O11).
 ///
 /// It is also how files are sent: an upload task of swift-corelibs-foundation that reads a file ends the process if the
 /// task ends while the file is being read (O12).

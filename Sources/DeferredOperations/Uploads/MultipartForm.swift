@@ -11,9 +11,9 @@ public import Foundation
 /// URLDataSource(request, options: options).request(on: queue)
 /// ```
 ///
-/// The transfer writes the body to a temporary file before it starts, on its queue's thread: so its length is known, and
-/// it can be sent again after a redirect or a challenge. On Linux the file has no name, so that nothing is left of it
-/// if the process is killed; elsewhere it is removed when the transfer has ended.
+/// The transfer writes the body to a temporary file before it starts, on its queue's thread: so its length is known,
+/// and it can be sent again after a redirect or a challenge. On Linux the file has no name, so that nothing is left of
+/// it if the process is killed; elsewhere it is removed when the transfer has ended.
 /// ``TransferOptions/totalTimeout`` applies to the writing too.
 public struct MultipartForm: Sendable {
     private var parts: [(head: String, data: Data, file: URL?)] = []
