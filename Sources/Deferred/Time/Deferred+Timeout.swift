@@ -134,8 +134,8 @@ extension Deferred {
         timeout(deadline.remaining, timer: deadline.timer, onTimeout, fileID: fileID, line: line)
     }
 
-    /// Limits how long to wait for the outcome by a deadline that several steps share. `onTimeout` runs on the main
-    /// actor. Otherwise behaves as the form without `on:`.
+    /// Limits how long to wait for the outcome by a deadline that several steps share.
+    /// `onTimeout` runs on the main actor. Otherwise behaves as the form without `on:`.
     public func timeout(
         until deadline: Deadline, on _: MainActor.Type,
         _ onTimeout: @escaping @MainActor @Sendable () throws -> Value,
