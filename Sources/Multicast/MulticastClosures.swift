@@ -43,7 +43,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         success: @escaping @Sendable (Success) -> Void,
         failure: @escaping @Sendable (Failure) -> Void
     ) -> Bool {
-        add(ClosuresListener(owner, { success($1) }, { failure($1) }), dispatcher)
+        add(ClosuresListener(owner, { _, value in success(value) }, { _, error in failure(error) }), dispatcher)
     }
 
     /// Adds a pair of closures that take their owner as well, for as long as `owner` exists.
@@ -188,8 +188,8 @@ private final class ClosuresListener<Success: Sendable, Failure: Sendable>: List
         _ owner: AnyObject, _ success: @escaping @Sendable (AnyObject, Success) -> Void,
         _ failure: @escaping @Sendable (AnyObject, Failure) -> Void
     ) {
-        self.success = success
-        self.failure = failure
+        self.success = DeferredTaskLocals.carrying(success)
+        self.failure = DeferredTaskLocals.carrying(failure)
         super.init(owner)
     }
 }

@@ -34,21 +34,31 @@ extension Deferred {
             DeferredDiagnostic.Location(.task, fileID, line)
         ) { _ in running.withLock { $0 }?.cancel() }
         let task = Task(priority: priority) {
-            let result: Result<Value, any Error>
-            do { result = .success(try await operation()) } catch { result = .failure(error) }
-            // A cancel marks the Deferred before it cancels the Task, and fails it after that. What the operation
-            // makes of the cancel comes in between, and must not be the outcome.
-            switch result {
-            case .success(let value) where resolver.isCancelled:
-                onUndelivered?(value)
-            case .success(let value):
-                resolver.resolve(value, onUndelivered: onUndelivered, fileID: fileID, line: line)
-            case .failure(let error):
-                if !resolver.isCancelled { resolver.reject(error, fileID: fileID, line: line) }
-            }
+            await resolver.complete(operation, onUndelivered: onUndelivered, fileID, line)
         }
         running.withLock { $0 = task }
         self = deferred
+    }
+}
+
+extension Deferred.Resolver {
+    /// Runs `operation`, in the Task that a cancel of the Deferred cancels, and completes the Deferred with its outcome.
+    func complete(
+        _ operation: @escaping @Sendable () async throws -> Value, onUndelivered: (@Sendable (Value) -> Void)?,
+        _ fileID: StaticString, _ line: UInt
+    ) async {
+        let result: Result<Value, any Error>
+        do { result = .success(try await operation()) } catch { result = .failure(error) }
+        // A cancel marks the Deferred before it cancels the Task, and fails it after that. What the operation
+        // makes of the cancel comes in between, and must not be the outcome.
+        switch result {
+        case .success(let value) where isCancelled:
+            onUndelivered?(value)
+        case .success(let value):
+            resolve(value, onUndelivered: onUndelivered, fileID: fileID, line: line)
+        case .failure(let error):
+            if !isCancelled { reject(error, fileID: fileID, line: line) }
+        }
     }
 }
 
@@ -73,11 +83,9 @@ extension Deferred {
         priority: TaskPriority? = nil, _ callback: @escaping @Sendable (Value) async throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        then(
-            { value in
-                Deferred<U>(
-                    priority: priority, operation: { try await callback(value) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+        CallersTask.calling(priority: priority) { task in
+            then({ value in task.run({ try await callback(value) }, fileID, line) }, fileID: fileID, line: line)
+        }
     }
 
     /// Attaches an asynchronous `callback`, which returns nothing, and returns a Deferred that is resolved when
@@ -104,10 +112,8 @@ extension Deferred {
         priority: TaskPriority? = nil, _ errback: @escaping @Sendable (any Error) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        orElse(
-            { error in
-                Deferred(
-                    priority: priority, operation: { try await errback(error) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+        CallersTask.calling(priority: priority) { task in
+            orElse({ error in task.run({ try await errback(error) }, fileID, line) }, fileID: fileID, line: line)
+        }
     }
 }

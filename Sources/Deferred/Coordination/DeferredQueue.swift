@@ -169,8 +169,10 @@ extension DeferredQueue {
         stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) async throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        work(stopsOnFailure, on: nil, fileID, line) { element in
-            Deferred(operation: { try await body(element) }, fileID: fileID, line: line)
+        CallersTask.calling { task in
+            work(stopsOnFailure, on: nil, fileID, line) { element in
+                task.run({ try await body(element) }, fileID, line)
+            }
         }
     }
 
@@ -179,6 +181,7 @@ extension DeferredQueue {
         _ start: @escaping @Sendable (Element) throws -> Deferred<Void>
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        let start = DeferredTaskLocals.carrying(start)
         return AsyncLoop.deferred(fileID, line) { [storage] isCancelled in
             let next = Deferred<Element>(storage.next(isWorker: true, fileID, line))
             // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.

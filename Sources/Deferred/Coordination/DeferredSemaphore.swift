@@ -262,14 +262,16 @@ extension Deferred where Value: ReleasablePermit {
     func asyncRunning<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<T> {
-        map({ PermitOfTwo(base: $0) }, fileID: fileID, line: line).running(
-            { permit in
-                let operation = { @Sendable () async throws -> T in
-                    defer { permit.release() }
-                    return try await body()
-                }
-                return Deferred<T>(operation: operation, fileID: fileID, line: line)
-            }, fileID, line)
+        CallersTask.calling { task in
+            map({ PermitOfTwo(base: $0) }, fileID: fileID, line: line).running(
+                { permit in
+                    let operation = { @Sendable () async throws -> T in
+                        defer { permit.release() }
+                        return try await body()
+                    }
+                    return task.run(operation, fileID, line)
+                }, fileID, line)
+        }
     }
 }
 

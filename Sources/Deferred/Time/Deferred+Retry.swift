@@ -56,8 +56,8 @@ extension Deferred {
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
         let retrying = RetryAttempts(
             attempts: attempts, deadline: limit.map { timer.elapsed + $0 }, delay: delay,
-            timer: timer.retainedByWork, isWorthRetrying: isWorthRetrying, body: body,
-            resolver: resolver)
+            timer: timer.retainedByWork, isWorthRetrying: DeferredTaskLocals.carrying(isWorthRetrying),
+            body: DeferredTaskLocals.carrying(body), resolver: resolver)
         resolver.follow(retrying.outcome(of: retrying.make(1), 1))
         return deferred
     }
@@ -131,10 +131,9 @@ extension Deferred {
         _ body: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        retry(
+        asyncRetry(
             attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
-            { _ throws -> Deferred<Value> in Deferred(operation: body, fileID: fileID, line: line) },
-            fileID: fileID, line: line)
+            { _ in try await body() }, fileID: fileID, line: line)
     }
 
     /// Makes asynchronous attempts until one succeeds, and returns its value; `body` receives the number of the
@@ -146,11 +145,12 @@ extension Deferred {
         _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        retry(
-            attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
-            { number throws -> Deferred<Value> in
-                Deferred(operation: { try await body(number) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+        CallersTask.calling { task in
+            retry(
+                attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
+                { number throws -> Deferred<Value> in task.run({ try await body(number) }, fileID, line) },
+                fileID: fileID, line: line)
+        }
     }
 }
 

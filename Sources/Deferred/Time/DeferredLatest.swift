@@ -113,7 +113,9 @@ public final class DeferredLatest: Sendable {
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        run({ Deferred<T>(operation: body, fileID: fileID, line: line) }, fileID: fileID, line: line)
+        CallersTask.calling { task in
+            run({ task.run(body, fileID, line) }, fileID: fileID, line: line)
+        }
     }
 
     /// Cancels the latest call, if it is not settled.

@@ -91,6 +91,7 @@ public final class RepeatingWork: DeferredConvertible {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         } else {
+            let body = DeferredTaskLocals.carrying(body)
             deferred = AsyncLoop.deferred(fileID, line) { _ in
                 schedule.next { Deferred<Void>(waitingFor: try body($0)).thenReturn(.continue) }
             }

@@ -47,6 +47,7 @@ public struct RetryDelay: Sendable {
             } else {
                 nil
             }
+        let random = DeferredTaskLocals.carrying(random)
         return RetryDelay(invalidReason: invalidReason) { attempt, _ in
             let most = maximum / .seconds(1)
             // 0 times an infinite power would be NaN.
@@ -66,7 +67,7 @@ public struct RetryDelay: Sendable {
     public static func custom(
         _ delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration
     ) -> RetryDelay {
-        RetryDelay(delay)
+        RetryDelay(DeferredTaskLocals.carrying(delay))
     }
 
     /// Returns how long to wait after attempt number `attempt`, counted from 1, failed with `error`.
