@@ -179,6 +179,8 @@ extension DeferredTaskLocals {
         _ closure: @escaping @Sendable (First, Second) throws -> Output
     ) -> @Sendable (First, Second) throws -> Output {
         guard let values = carried else { return closure }
-        return { (first, second) throws -> Output in try values.run { () throws -> Output in try closure(first, second) } }
+        return { (first, second) throws -> Output in
+            try values.run { () throws -> Output in try closure(first, second) }
+        }
     }
 }

@@ -17,6 +17,10 @@ enum ProcessFlags {
     static func areNone(of some: UInt8) -> Bool { flags.load(ordering: .relaxed) & some == 0 }
 
     static func set(_ flag: UInt8, to isOn: Bool = true) {
-        if isOn { flags.bitwiseOr(flag, ordering: .relaxed) } else { flags.bitwiseAnd(~flag, ordering: .relaxed) }
+        if isOn {
+            flags.bitwiseOr(flag, ordering: .relaxed)
+        } else {
+            flags.bitwiseAnd(~flag, ordering: .relaxed)
+        }
     }
 }

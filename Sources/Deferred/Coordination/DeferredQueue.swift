@@ -18,6 +18,8 @@
 /// any thread.
 ///
 /// With a size or backlog below zero, every use fails with ``DeferredError/invalidArgument(_:)``.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredQueue<Element: Sendable>: Sendable {
     @usableFromInline let storage: QueueStorage
 
@@ -163,8 +165,8 @@ extension DeferredQueue {
         }
     }
 
-    /// Starts a worker with an asynchronous `body`, which runs in a Task for each element; a cancel cancels that
-    /// Task. Otherwise behaves as `run`.
+    /// Starts a worker with an asynchronous `body`, which runs in one Task for all elements; a cancel cancels that
+    /// Task. It sees the task-local values of this call: see <doc:TaskLocals>. Otherwise behaves as `run`.
     public func asyncRun(
         stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) async throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line

@@ -205,7 +205,9 @@ extension Link.Payload {
             if type == DispatchQueue.self { return memory.load(as: DispatchQueue.self) }
             return memory.assumingMemoryBound(to: (any Dispatcher).self).pointee.retainedByChains
         }
-        if ProcessFlags.areNone { return Link.Payload(.dispatchedStep, retaining: DispatchedStep(object, step)) }
+        if ProcessFlags.areNone {
+            return Link.Payload(.dispatchedStep, retaining: DispatchedStep(object, step))
+        }
         return Link.Payload(.dispatchedStep, retaining: DispatchedStep(object, step.carryingTaskLocals()))
     }
 

@@ -113,15 +113,15 @@ extension Deferred {
     /// let page = Deferred.asyncRetry(attempts: 5) { try await session.page(at: address) }
     /// ```
     ///
-    /// Each attempt runs in a Task of its own, on the global executor or on the actor that `body` names
-    /// (`{ @MainActor in … }`). A cancel cancels the Task of the attempt in progress. Otherwise behaves as
-    /// `retry`.
+    /// The attempts run in one Task, on the global executor or on the actor that `body` names (`{ @MainActor in … }`).
+    /// This call creates it: each attempt sees the call's task-local values. A cancel cancels the Task. Otherwise behaves
+    /// as `retry`.
     ///
     /// - Parameters:
     ///   - attempts: The largest number of attempts, the first included; at least 1.
     ///   - limit: The total time. No further attempt is made that would start later. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
-    ///   - timer: Measures the time, and starts the Tasks of all attempts but the first.
+    ///   - timer: Measures the time, and begins all attempts but the first.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
     ///   - body: Makes an attempt. What it throws is that attempt's error.
     public static func asyncRetry(

@@ -12,6 +12,8 @@ public import Dispatch
 /// It behaves as the Deferred of `Deferred.repeating(every:timer:startsNow:_:)`, which is its ``deferred``; that form
 /// is enough if no run is postponed or stopped. The work continues until it fails, is stopped or is cancelled, whether
 /// or not this object is kept.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class RepeatingWork: DeferredConvertible {
     /// Resolved after ``stop()``; fails with the first failure of a run, or with `CancellationError`.
     public let deferred: Deferred<Void>

@@ -1,4 +1,6 @@
 /// How long ``Deferred/retry(attempts:within:delay:timer:when:_:fileID:line:)`` waits before a further attempt.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public struct RetryDelay: Sendable {
     private let next: @Sendable (_ attempt: Int, _ error: any Error) -> Duration
     /// Why the arguments it was created with are invalid; nil if they are valid.

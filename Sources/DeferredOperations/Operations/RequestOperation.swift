@@ -15,6 +15,8 @@ public import Foundation
 /// - *decided*: there is an outcome, from the work or from a cancel, whichever came first;
 /// - *idle*: the work has returned, if it was started at all, and so has what stops it because of a cancel;
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
+///
+/// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     private struct Lifecycle: ~Copyable {
         /// What has to happen before the operation is finished.

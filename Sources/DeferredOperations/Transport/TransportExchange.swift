@@ -1,3 +1,4 @@
+internal import Deferred
 public import Foundation
 
 /// One request and its answer: where a ``Transport`` reports what happens.
