@@ -54,7 +54,8 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        add(MessageListener(owner, DeferredTaskLocals.carrying { body($1) }), priority, dispatcher)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner) { body($1) }, priority, dispatcher)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -73,9 +74,8 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        add(
-            MessageListener(owner, DeferredTaskLocals.carrying { body($0 as! Owner, $1) }), priority,
-            dispatcher)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner) { body($0 as! Owner, $1) }, priority, dispatcher)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.
