@@ -35,12 +35,18 @@ struct OptionsTests {
         var expected = Options()
         (expected.urls, expected.directory, expected.existing) = (["a", "b"], "dir", .overwrite)
         (expected.input, expected.waterfall, expected.trace) = ("list", "w.svg", "t.json")
-        expected.headers = [.init(name: "A", value: "b: c"), .init(name: "X-Empty", value: "")]
+        expected.headers = [.init(name: "A", value: "b: c"), .init(name: "X-Empty", value: nil)]
         (expected.timeout, expected.maximumTime) = (.milliseconds(500), .seconds(90))
         (expected.retries, expected.maximumByteCount) = (3, 1500)
         (expected.failsFast, expected.writesJSON, expected.isQuiet) = (true, true, true)
         expected.keepsServerTime = true
         #expect(options == expected)
+        let newer = try Options(parsing: ["--newer", "--netrc", "u", "--raw", "-H", "X;"])
+        #expect(newer.existing == .newer && newer.keepsServerTime && newer.netrc == "" && newer.urls == ["u"])
+        #expect(newer.storesAsSent && newer.headers == [.init(name: "X", value: "")])
+        let named = try Options(parsing: ["--remote-name", "--netrc=file", "u"])
+        #expect(named.usesRemoteName && named.netrc == "file")
+        #expect(try Options(parsing: ["-V"]).action == .version)
         #expect(try Options(parsing: ["-o", "-", "u"]).output == .standardOutput)
         #expect(try Options(parsing: ["-ofile", "u"]).output == .file("file"))
         #expect(try Options(parsing: ["--first", "-o", "f", "u", "v"]).takesFirst)
@@ -135,6 +141,15 @@ struct OptionsTests {
             (["u", "--json", "-o", "-"], "--json and -o - contradict"),
             (["u", "-d", "x", "-o", "-"], "-o - and -d contradict"),
             (["u", "-o", "-", "--continue"], "-o - and --continue contradict"),
+            (["u", "-o", "-", "--newer"], "-o - and --newer contradict"),
+            (["u", "--newer", "--overwrite"], "--newer and --overwrite contradict"),
+            (["u", "--first", "--newer"], "--first and --newer contradict"),
+            (["u", "--remote-name", "-o", "f"], "--remote-name and -o contradict"),
+            (["u", "--remote-name", "-o", "-"], "--remote-name and -o contradict"),
+            (["u", "--remote-name", "--continue"], "--remote-name and --continue contradict"),
+            (["u", "--remote-name", "--newer"], "--remote-name and --newer contradict"),
+            (["u", "--netrc="], "--netrc= has no value"), (["u", "--raw=x"], "--raw takes no value"),
+            (["u", "-H", ";"], "header 1 has no valid name"),
             (["u", "--waterfall", "x", "--trace", "x"], "--waterfall and --trace contradict"),
             (["u", "v", "-o", "x"], "-o is for one URL, and there are 2"),
             (["u", "v", "--checksum", "sha256=\(zeros)"], "--checksum is for one URL, and there are 2"),

@@ -28,6 +28,8 @@ extension Options {
             output = .named
             directory = path.inFolder(directory)
         }
+        // Many servers compare dates for equality, so that the file must have the server's.
+        if existing == .newer { keepsServerTime = true }
         try checkForContradictions()
     }
 
@@ -57,6 +59,14 @@ extension Option {
     fileprivate func value(
         _ name: String, _ attached: String?, from rest: inout ArraySlice<String>
     ) throws(UsageError) -> String {
+        if isValueOptional {
+            guard let attached else { return "" }
+            if attached.isEmpty {
+                throw UsageError(
+                    problem: "\(name)= has no value",
+                    hint: "write it as \(name), or \(name)=\(placeholder ?? "")")
+            }
+        }
         guard let placeholder else {
             if let attached {
                 throw UsageError(

@@ -19,6 +19,8 @@ final class EventLog: @unchecked Sendable {
         let begun: Duration
         var attempts = 0
         var received: Int64 = 0
+        /// Counts what the present attempt has received: reports of progress may be a little behind.
+        var count: (@Sendable () -> Int64)?
         /// The status of the last answer whose body was wanted.
         var status: Int?
     }
@@ -26,6 +28,7 @@ final class EventLog: @unchecked Sendable {
     private let display: Display
     private let keepsTimeline: Bool
     private let writesJSON: Bool
+    private let usesRemoteName: Bool
     /// In the demo, downloads fail on purpose.
     private let isDemo: Bool
     /// Why the fetcher itself cancels downloads.
@@ -38,6 +41,7 @@ final class EventLog: @unchecked Sendable {
         self.display = display
         keepsTimeline = options.waterfall != nil || options.action == .demo
         writesJSON = options.writesJSON
+        usesRemoteName = options.usesRemoteName
         isDemo = options.action == .demo
         ownCancelReason =
             options.takesFirst
@@ -87,6 +91,11 @@ final class EventLog: @unchecked Sendable {
         }
     }
 
+    /// Enters what counts the bytes of the present attempt.
+    func count(_ download: Download, _ count: @escaping @Sendable () -> Int64) {
+        lock.withLock { state.running[download.index]?.count = count }
+    }
+
     /// Enters that an answer with that status, whose body is wanted, has begun.
     func answer(_ download: Download, status: Int) {
         lock.withLock { state.running[download.index]?.status = status }
@@ -127,6 +136,7 @@ final class EventLog: @unchecked Sendable {
         lock.withLock {
             state.running[download.index]?.attempts = attempt
             state.running[download.index]?.received = 0
+            state.running[download.index]?.count = nil
             state.running[download.index]?.status = nil
             state.progress.ask(download.index)
             enter(.asking, download, now)
@@ -148,7 +158,9 @@ final class EventLog: @unchecked Sendable {
         }
         guard let report else { return }
         switch report.end {
-        case .fetched, .skipped: display.say((isDemo ? "   " : "") + report.line(download.name))
+        case .fetched, .skipped:
+            let named = usesRemoteName ? report.file?.split(separator: "/").last.map(String.init) : nil
+            display.say((isDemo ? "   " : "") + report.line(named ?? download.name))
         case .failed(let reason) where isDemo: display.say("   \(download.name): \(reason)")
         case .failed(let reason):
             display.complain("fetch: \(download.text.isEmpty ? "''" : download.text.printable): \(reason)")
@@ -186,7 +198,7 @@ final class EventLog: @unchecked Sendable {
     ) -> Report {
         var report = Report(url: download.text, end: .fetched)
         report.attempts = running?.attempts ?? 0
-        report.byteCount = running?.received ?? 0
+        report.byteCount = running?.count?() ?? running?.received ?? 0
         if let running { report.duration = now - running.begun }
         switch result {
         case .success(let fetched):

@@ -69,7 +69,7 @@ struct FetchingTests: ProgramSuite {
         try fetch.write("mine", to: "a.txt")
         try await fetch.run(
             url("/a.txt"), status: 1,
-            saying: "'a.txt' exists; choose --overwrite, --skip-existing or --continue")
+            saying: "'a.txt' exists; choose --overwrite, --skip-existing, --continue or --newer")
         let skipped = try await fetch.run("--skip-existing", "--json", url("/a.txt"), status: 0)
         #expect(skipped.objects[url("/a.txt")]?.attempts == 0 && server.requests.isEmpty)
         try await fetch.run("--overwrite", url("/none"), "-o", "a.txt", status: 1)
