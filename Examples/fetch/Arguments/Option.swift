@@ -116,7 +116,10 @@ struct Option: Sendable {
     private static let netrc = Option(
         names: ["--netrc"], placeholder: "FILE", isValueOptional: true,
         help: "send the names and passwords that FILE has for hosts\n(~/.netrc)"
-    ) { value, options in
+    ) { value, options throws(UsageError) in
+        guard value != "-" else {
+            throw UsageError(problem: "'-' is not valid for --netrc", hint: "it takes a file")
+        }
         options.netrc = value
     }
 
@@ -124,7 +127,7 @@ struct Option: Sendable {
         names: ["--raw"],
         help: "store what is sent, also if it is marked as compressed"
     ) { _, options throws(UsageError) in
-        guard TransferSession.storingAsSent(bytesPerSecond: nil) != nil else {
+        guard TransferSession.canStoreAsSent else {
             throw UsageError(
                 problem: "--raw is not possible here: Foundation unpacks what is marked as compressed",
                 hint: "-H 'Accept-Encoding: gzip' stores it unpacked")

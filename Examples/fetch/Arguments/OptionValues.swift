@@ -50,7 +50,8 @@ extension UsageError {
 }
 
 extension Options.Header {
-    /// `Name: value`; `Name:` for a header that is not sent, `Name;` for an empty one, as for curl. Errors do not show the text, whose value may be a password.
+    /// `Name: value`; `Name:` for a header that is not sent, `Name;` for an empty one, as for curl. Errors do not
+    /// show the text, whose value may be a password.
     ///
     /// - Parameter number: That of the header on the command line, from 1 on.
     static func parsed(_ text: String, number: Int) throws(UsageError) -> Self {

@@ -34,8 +34,8 @@ struct UnaskedEncoding: Error, CustomStringConvertible {
     }
 }
 
-/// Ends a transfer whose answer is marked with a coding that is none, and that Foundation would refuse: it is made again
-/// by the transport that stores what is sent.
+/// Ends a transfer whose answer is marked with a coding that is none, and that Foundation would refuse: it is made
+/// again by the transport that stores what is sent.
 struct CodingIsNone: Error {
     static func check(_ response: HTTPURLResponse) throws(CodingIsNone) {
         #if canImport(FoundationNetworking)
@@ -47,6 +47,15 @@ struct CodingIsNone: Error {
 }
 
 extension TransferSession {
+    /// Whether ``storingAsSent(bytesPerSecond:)`` returns one.
+    static var canStoreAsSent: Bool {
+        #if canImport(FoundationNetworking)
+        CurlTransport.isPossible
+        #else
+        false
+        #endif
+    }
+
     /// A session that stores what is sent, for `--raw`; nil where that is not possible.
     static func storingAsSent(bytesPerSecond: Int64?) -> TransferSession? {
         #if canImport(FoundationNetworking)

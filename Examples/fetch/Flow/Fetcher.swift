@@ -307,7 +307,7 @@ struct TookTooLong: Error, CustomStringConvertible {
     var description: String { "not done after \(Amount.span(limit)) (--max-time)" }
 }
 
-/// The error of a file that exists, where neither ``Options/Existing/resume`` nor ``Options/Existing/newer`` is possible.
+/// The error of a file that exists, where neither `--continue` nor `--newer` is possible.
 struct FileExists: Error, CustomStringConvertible {
     let file: URL
     var description: String { "'\(file.relativePath)' exists; choose --overwrite or --skip-existing" }

@@ -25,7 +25,14 @@ final class StreamedOutput: @unchecked Sendable {
     private let lock = NSLock()
     private var state = State()
 
-    init(_ request: URLRequest) { base = request }
+    init(_ request: URLRequest) {
+        var request = request
+        // As a download asks: compressed, the announced length would not be that of the body.
+        if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
+            request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        }
+        base = request
+    }
 
     /// The request of the next attempt.
     var request: URLRequest {

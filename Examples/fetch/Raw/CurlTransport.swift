@@ -11,7 +11,8 @@ final class CurlTransport: Transport {
     let canDeliverAsSent = true
 
     private let library: CurlLibrary
-    /// Handles without a request, each with the connections that it has kept.
+    /// Handles without a request, each with the connections that it has kept. There is one transport in the process,
+    /// as long as that runs, so that they are not closed.
     private let idle = Mutex<[IdleHandle]>([])
 
     /// Sound as `@unchecked Sendable`: it is taken out of the list by the one thread that uses it.
@@ -24,6 +25,8 @@ final class CurlTransport: Transport {
     init?() {
         guard let library = CurlLibrary.loaded else { return nil }
         self.library = library
+        // The first handle initialises the library, which older versions do not allow on two threads.
+        if let handle = library.make() { idle.withLock { $0.append(IdleHandle(handle: handle)) } }
     }
 
     func send(

@@ -72,11 +72,13 @@ struct RawTests: ProgramSuite {
         #expect(fetch.isPattern("moved", 300_000))
         #expect(server.requests.last?[header: "Range"] == "bytes=100000-")
         let outcome = try await fetch.run(
-            ["--raw", "--json", "--max-filesize", "100k"]
+            ["--raw", "--json", "--max-filesize", "100k", "-d", "new"]
                 + urls("/short", "/chunked", "/close", "/interim", "/reset", "/none") + [
                     "http://127.0.0.1:1/x", server.url("/moved"),
                 ], status: 1)
-        for name in ["chunked", "close", "interim"] { #expect(fetch.isPattern(name, 5000), "\(name)") }
+        for name in ["chunked", "close", "interim"] {
+            #expect(fetch.isPattern("new/\(name)", 5000), "\(name)")
+        }
         for (path, words) in [
             ("/short", "truncated: 10 of 20 bytes"), ("/reset", "connection lost"), ("/none", "404"),
             ("/moved", "larger than the limit"),
@@ -86,7 +88,7 @@ struct RawTests: ProgramSuite {
         let echo = try await fetch.run(
             "--raw", "-q", "-o", "-", "-H", "A: b", "-H", "Accept:", "-H", "X-Empty;", url("/echo"), status: 0
         )
-        #expect(echo.text.contains("A: b\r\n") && echo.text.contains("X-Empty:\r\n"), "\(echo.text)")
+        #expect(echo.text.contains("A: b\r\n") && echo.text.contains("X-Empty: \r\n"), "\(echo.text)")
         #expect(!echo.text.contains("Accept: "), "\(echo.text)")
     }
 
