@@ -91,7 +91,16 @@ struct CurlHabitsTests: ProgramSuite {
     @Test("--json: the bytes of a failed download are those that its last attempt received")
     func receivedBytes() async throws {
         let paths = (0..<20).map { index -> String in
-            server.route("/\(index)", .truncated(after: 1000 + index, of: 5000))
+            server.route(
+                "/\(index)",
+                Answer { exchange in
+                    try exchange.sendHead(200, contentLength: 5000)
+                    try exchange.sendPattern(0..<1000)
+                    // Sends what is held back. Progress is reported for the first piece, and not soon again.
+                    try exchange.pause(milliseconds: 1)
+                    try exchange.sendPattern(1000..<1000 + index)
+                    try exchange.hangUp()
+                })
             return url("/\(index)")
         }
         let outcome = try await fetch.run(["--json"] + paths, status: 1, leaving: [])
