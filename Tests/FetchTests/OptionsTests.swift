@@ -41,11 +41,17 @@ struct OptionsTests {
         (expected.failsFast, expected.writesJSON, expected.isQuiet) = (true, true, true)
         expected.keepsServerTime = true
         #expect(options == expected)
-        let newer = try Options(parsing: ["--newer", "--netrc", "u", "--raw", "-H", "X;"])
+        let newer = try Options(parsing: ["--newer", "u", "--netrc", "--raw", "-H", "X;"])
         #expect(newer.existing == .newer && newer.keepsServerTime && newer.netrc == "" && newer.urls == ["u"])
         #expect(newer.storesAsSent && newer.headers == [.init(name: "X", value: "")])
         let named = try Options(parsing: ["--remote-name", "--netrc=file", "u"])
         #expect(named.usesRemoteName && named.netrc == "file")
+        for arguments in [["--netrc", "file", "http://h"], ["http://h", "--netrc", "file"]] {
+            #expect(try Options(parsing: arguments).netrc == "file")
+        }
+        for arguments in [["--netrc", "http://h"], ["http://h", "--netrc"], ["--netrc", "-q", "http://h"]] {
+            #expect(try Options(parsing: arguments).netrc == "")
+        }
         #expect(try Options(parsing: ["-V"]).action == .version)
         #expect(try Options(parsing: ["-o", "-", "u"]).output == .standardOutput)
         #expect(try Options(parsing: ["-ofile", "u"]).output == .file("file"))

@@ -43,7 +43,7 @@ enum Help {
         let hasShort = option.names[0].count == 2
         var usage = (hasShort ? "  " : "      ") + option.names.joined(separator: ", ")
         if let placeholder = option.placeholder {
-            usage += option.isValueOptional ? "[=\(placeholder)]" : " " + placeholder
+            usage += option.isValueOptional ? " [\(placeholder)]" : " " + placeholder
         }
         var help = option.help.split(separator: "\n").map { String(repeating: " ", count: column) + $0 }
         guard usage.count + 2 <= column else { return [usage] + help }

@@ -6,7 +6,7 @@ struct Option: Sendable {
     let names: [String]
     /// What stands for its value in the help; nil for an option without a value.
     var placeholder: String?
-    /// Whether the value may be left out: it is "" then, and is written behind an equals sign otherwise.
+    /// Whether the value may be left out, and is "" then: before a URL, another option, or nothing.
     var isValueOptional = false
     /// Lines of the help.
     let help: String

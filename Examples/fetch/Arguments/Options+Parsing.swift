@@ -60,11 +60,17 @@ extension Option {
         _ name: String, _ attached: String?, from rest: inout ArraySlice<String>
     ) throws(UsageError) -> String {
         if isValueOptional {
-            guard let attached else { return "" }
+            guard let attached else {
+                // What can be no URL, not even one that lacks its scheme and has a password, is the value.
+                let isValue = rest.first.map { next in
+                    !next.isEmpty && !next.hasPrefix("-") && !next.contains("://") && !next.contains("@")
+                }
+                return isValue == true ? rest.removeFirst() : ""
+            }
             if attached.isEmpty {
                 throw UsageError(
                     problem: "\(name)= has no value",
-                    hint: "write it as \(name), or \(name)=\(placeholder ?? "")")
+                    hint: "write it as \(name), or \(name) \(placeholder ?? "")")
             }
         }
         guard let placeholder else {
