@@ -70,13 +70,13 @@ struct OptionsTests {
         "O9: a URL that is given as the value of an option is refused, and its password is not shown",
         arguments: [
             "--timeout", "-j", "--retry", "--max-time", "--limit-rate", "--max-filesize", "--checksum",
-            "--input", "--waterfall", "--trace", "-d", "-o", "-H", "--quiet", "--json",
+            "--input", "--waterfall", "--trace", "-d", "-o", "-H", "--quiet", "--json", "--netrc", "--raw",
         ])
     func password(_ option: String) {
         for address in ["http://me:s3cret@h/a", " http://me:s3\\cret@h/a", "http://me:/s3cret@h/a"] {
             let attached = option + (option.hasPrefix("--") ? "=" : "") + address
             // Some take no value, so that the address is another argument.
-            let takesValue = !["--quiet", "--json"].contains(option)
+            let takesValue = !["--quiet", "--json", "--netrc", "--raw"].contains(option)
             for arguments in takesValue ? [[option, address], [attached]] : [[attached]] {
                 let problem = problem(arguments + ["http://h/b"])
                 #expect(problem.contains("http://h/a") && !problem.contains("cret"), "\(problem)")

@@ -40,8 +40,8 @@ struct Option: Sendable {
         names: ["-o", "--output"], placeholder: "FILE",
         help:
             "write one URL to FILE, or to standard output with '-'\n"
-            + "as it arrives; with --checksum, --first or --mirrors,\nonce all of it is there; so are a pipe and a device,\n"
-            + "which stay; DIR/ means -d DIR"
+            + "as it arrives (with --checksum, --first or --mirrors\nwhen it is whole); a pipe or a device is written to\n"
+            + "when it is whole, and stays; DIR/ means -d DIR"
     ) { value, options in
         options.output = value == "-" ? .standardOutput : .file(value)
     }
@@ -115,7 +115,7 @@ struct Option: Sendable {
 
     private static let netrc = Option(
         names: ["--netrc"], placeholder: "FILE", isValueOptional: true,
-        help: "send the names and passwords that FILE has for hosts\n(~/.netrc)"
+        help: "send the name and the password that FILE (~/.netrc) has\nfor the host of a URL"
     ) { value, options throws(UsageError) in
         guard value != "-" else {
             throw UsageError(problem: "'-' is not valid for --netrc", hint: "it takes a file")
@@ -125,7 +125,7 @@ struct Option: Sendable {
 
     private static let raw = Option(
         names: ["--raw"],
-        help: "store what is sent, also if it is marked as compressed"
+        help: "store the bytes as they are sent, also if they are\nmarked as compressed"
     ) { _, options throws(UsageError) in
         guard TransferSession.canStoreAsSent else {
             throw UsageError(

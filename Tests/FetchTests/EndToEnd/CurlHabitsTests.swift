@@ -120,6 +120,37 @@ struct CurlHabitsTests: ProgramSuite {
         #expect(server.requests.count == 2)
     }
 
+    @Test("The hints of other errors work when they are followed")
+    func hints() async throws {
+        server.route("/b.txt", .text("second\n"))
+        let (a, b) = (url("/a.txt"), url("/b.txt"))
+        let bare = a.replacing("http://", with: "")
+        let cases: [(wrong: [String], hint: String, right: [[String]])] = [
+            ([bare], "did you mean http://\(bare)?", [[a]]),
+            (
+                ["-o", "f", a, b], "use -d for a folder, or --mirrors",
+                [["-d", "f", a, b], ["--mirrors", "-o", "f", a, b]]
+            ),
+            (["-"], "'--input -'", [["--input", "-"]]),
+            (
+                ["-o", "c", a, "--waterfall", "w/w.svg"], "create the folder before",
+                [["-d", "w", a, "--waterfall", "w/w.svg"]]
+            ),
+            (["--overwite", a], "did you mean '--overwrite'", [["--overwrite", a]]),
+            (["-H", "A b", a], "'Name: value'", [["-H", "A: b", a]]),
+            (["--continue", "-o", "long", a], "choose --overwrite", [["--overwrite", "-o", "long", a]]),
+        ]
+        for (wrong, hint, right) in cases {
+            for arguments in right {
+                for name in fetch.files() { try FileManager.default.removeItem(at: fetch.file(name)) }
+                try fetch.write("longer than the server's", to: "long")
+                let refusal = try await fetch.run(wrong, saying: hint)
+                #expect(refusal.status > 0)
+                try await fetch.run(arguments, input: a, status: 0)
+            }
+        }
+    }
+
     @Test("The hint about a file that exists works when it is followed, whatever else was asked for")
     func existingHints() async throws {
         for options in [[], ["--first"], ["--mirrors"], ["--remote-name"], ["-o", "a.txt"]] {
