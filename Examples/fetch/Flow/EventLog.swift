@@ -1,3 +1,4 @@
+import DeferredOperations
 import Foundation
 
 /// Records what happens to the downloads, and passes it on: to the bars and lines on standard error, to
@@ -120,7 +121,8 @@ final class EventLog: @unchecked Sendable {
     /// Enters that an attempt failed with a transient error, and that the next one starts after `delay`.
     func pause(_ download: Download, _ error: any Error, delay: Duration, triesLeft: Int) {
         let now = elapsed
-        let reason = self.reason(error, download)
+        let status = lock.withLock { state.running[download.index]?.status }
+        let reason = self.reason(error, download, hasAnswer: status != nil)
         lock.withLock {
             state.progress.pause(download.index, reason: reason, until: now + delay)
             enter(.pausing, download, now)
@@ -189,8 +191,11 @@ final class EventLog: @unchecked Sendable {
         if keepsTimeline { state.timeline.enter(phase, download.index, at: now) }
     }
 
-    private func reason(_ error: any Error, _ download: Download) -> String {
-        ErrorText.inWords(error, about: download.text, addressCount: 1 + download.mirrors.count)
+    private func reason(_ error: any Error, _ download: Download, hasAnswer: Bool) -> String {
+        let text = ErrorText.inWords(error, about: download.text, addressCount: 1 + download.mirrors.count)
+        guard case DataSourceError.timedOut(_, .silence) = error, !hasAnswer else { return text }
+        // Something may have been heard: of a redirect, Foundation reports nothing before its body has ended.
+        return text.replacing("nothing heard for", with: "no usable answer for")
     }
 
     private func report(
@@ -210,7 +215,7 @@ final class EventLog: @unchecked Sendable {
         case .failure(let error) where error is CancellationError:
             report.end = .cancelled(reason: state.cancelReason ?? ownCancelReason)
         case .failure(let error):
-            let reason = self.reason(error, download)
+            let reason = self.reason(error, download, hasAnswer: running?.status != nil)
             report.end = .failed(
                 reason: report.attempts > 1 ? "\(reason) (\(report.attempts) tries)" : reason)
             report.status = ErrorText.status(in: error) ?? running?.status
