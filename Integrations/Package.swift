@@ -25,17 +25,31 @@ let package = Package(
                 .product(name: "DeferredOperations", package: "Deferred"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
-        .target(
-            name: "Warm",
+        .testTarget(
+            name: "AsyncHTTPClientTransportTests",
             dependencies: [
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "OpenCombine", package: "OpenCombine"),
-                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                "AsyncHTTPClientTransport", "FileServing",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
+        // `Benchmarks/Sources/TransferSurvival` on this transport.
+        .executableTarget(
+            name: "TransferSurvival",
+            dependencies: [
+                "AsyncHTTPClientTransport", "Comparing", "FileServing",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Deferred", package: "Deferred"),
+            ]
+        ),
+        // Symbolic links: to the server of the root package's tests, which has another name there, since two targets of
+        // one name conflict; and to what is shared by benchmarks.
+        .target(name: "FileServing"),
+        .target(name: "Comparing"),
     ]
 )

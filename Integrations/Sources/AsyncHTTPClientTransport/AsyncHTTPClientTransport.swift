@@ -17,6 +17,7 @@ import Synchronization
 public struct AsyncHTTPClientTransport: Transport {
     private let client: HTTPClient
 
+    /// Creates a transport that sends by `client`, which has the configuration below, or one made from it.
     public init(_ client: HTTPClient) { self.client = client }
 
     /// What the library decides is turned off: redirects, time limits, second attempts. The body of an answer is unpacked.
@@ -28,8 +29,10 @@ public struct AsyncHTTPClientTransport: Transport {
         return configuration
     }
 
+    /// True: the client stops reading while the future of a piece is not completed.
     public var canPause: Bool { true }
 
+    /// Sends a request, and reports its answer from a queue of its own.
     public func send(_ request: URLRequest, _ body: TransportBody, for exchange: TransportExchange)
         -> any TransportTask
     {
@@ -206,7 +209,8 @@ private func translated(_ error: any Error) -> any Error {
             HTTPParserError.invalidEOFState, ChannelError.ioOnClosedChannel, ChannelError.eof, is IOError:
             .networkConnectionLost
         case HTTPClientError.connectTimeout, ChannelError.connectTimeout: .timedOut
-        case let error as NIOConnectionError: error.connectionErrors.isEmpty ? .cannotFindHost : .cannotConnectToHost
+        case let error as NIOConnectionError:
+            error.connectionErrors.isEmpty ? .cannotFindHost : .cannotConnectToHost
         case HTTPClientError.invalidURL, HTTPClientError.emptyHost: .badURL
         case HTTPClientError.tlsHandshakeTimeout: .secureConnectionFailed
         case is HTTPParserError: .badServerResponse
