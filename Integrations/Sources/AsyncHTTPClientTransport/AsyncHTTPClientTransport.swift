@@ -1,8 +1,9 @@
 public import AsyncHTTPClient
 public import DeferredOperations
-public import Foundation
+import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Synchronization
 
 /// Sends the requests of a `TransferSession` by an `HTTPClient`: on Linux a transfer then takes no processor time while it
@@ -23,7 +24,7 @@ public struct AsyncHTTPClientTransport: Transport {
     /// What the library decides is turned off: redirects, time limits, second attempts. The body of an answer is unpacked.
     public static var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: .hours(24), read: nil, write: nil),
+            redirectConfiguration: .disallow, timeout: .init(connect: .hours(24)),
             decompression: .enabled(limit: .none))
         configuration.connectionPool.retryConnectionEstablishment = false
         return configuration
@@ -51,15 +52,20 @@ public struct AsyncHTTPClientTransport: Transport {
 }
 
 /// Reports what the client receives, on a queue of its own: an event loop must not wait until a piece has been written.
-/// The future that it returns is completed when the piece has been taken, and the transfer is not paused.
+///
+/// While little waits in that queue, the client reads on: if the connection is lost, it drops the pieces that it has kept
+/// back, and a download could not be resumed behind them. Otherwise the future of a piece is completed when that has been
+/// taken, and the transfer is not paused.
 private final class AnswerDelegate: HTTPClientResponseDelegate, TransportTask {
     private struct State {
         var exchange: TransportExchange?
         var task: HTTPClient.Task<Void>?
         var isCancelled = false
         var isPaused = false
-        /// What the client waits for while the transfer is paused.
+        /// What the client waits for while the transfer is paused, or too much waits in the queue.
         var held: EventLoopPromise<Void>?
+        var waitingByteCount = 0
+        var readsOn: Bool { isCancelled || !isPaused && waitingByteCount < 1 << 18 }
         var sentByteCount: Int64 = 0
     }
 
@@ -85,11 +91,8 @@ private final class AnswerDelegate: HTTPClientResponseDelegate, TransportTask {
     func pause() { state.withLock { $0.isPaused = true } }
 
     func resume() {
-        let held = state.withLock {
-            $0.isPaused = false
-            return $0.held.take()
-        }
-        held?.succeed()
+        state.withLock { $0.isPaused = false }
+        readOn()
     }
 
     func cancel() {
@@ -117,11 +120,29 @@ private final class AnswerDelegate: HTTPClientResponseDelegate, TransportTask {
         let response = HTTPURLResponse(
             url: url, statusCode: Int(head.status.code),
             httpVersion: "HTTP/\(head.version.major).\(head.version.minor)", headerFields: headers)!
-        return taken(.head(response), on: task.eventLoop)
+        report(.head(response))
+        return task.eventLoop.makeSucceededVoidFuture()
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
-        taken(.bytes(Data(buffer.readableBytesView)), on: task.eventLoop)
+        let byteCount = buffer.readableBytes
+        let promise = task.eventLoop.makePromise(of: Void.self)
+        let readsOn = state.withLock {
+            $0.waitingByteCount += byteCount
+            if !$0.readsOn { $0.held = promise }
+            return $0.readsOn
+        }
+        if readsOn { promise.succeed() }
+        report(.bytes(Data(buffer.readableBytesView)))
+        queue.async {
+            self.state.withLock { $0.waitingByteCount -= byteCount }
+            self.readOn()
+        }
+        return promise.futureResult
+    }
+
+    private func readOn() {
+        state.withLock { $0.readsOn ? $0.held.take() : nil }?.succeed()
     }
 
     func didFinishRequest(task: HTTPClient.Task<Void>) { end(nil) }
@@ -141,32 +162,18 @@ private final class AnswerDelegate: HTTPClientResponseDelegate, TransportTask {
     private func report(_ event: TransportEvent) {
         queue.async { self.state.withLock { $0.exchange }?.receive(event) }
     }
-
-    private func taken(_ event: TransportEvent, on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
-        let promise = eventLoop.makePromise(of: Void.self)
-        report(event)
-        queue.async {
-            let isHeld = self.state.withLock {
-                guard $0.isPaused, !$0.isCancelled else { return false }
-                $0.held = promise
-                return true
-            }
-            if !isHeld { promise.succeed() }
-        }
-        return promise.futureResult
-    }
 }
 
 extension TransportBody {
     /// The body as the client sends it; a stream is read on a queue of its own, one piece after another.
     fileprivate var forClient: HTTPClient.Body? {
         switch self {
-        case .none: nil
-        case .data(let data): .bytes(data)
+        case .none: return nil
+        case .data(let data): return .bytes(data)
         case .stream(let stream, let byteCount):
-            .stream(contentLength: byteCount) { writer in
-                let reader = StreamReader(stream)
-                return writer.write(.byteBuffer(ByteBuffer())).flatMapWithEventLoop { _, eventLoop in
+            let reader = StreamReader(stream)
+            return .stream(contentLength: byteCount) { writer in
+                writer.write(.byteBuffer(ByteBuffer())).flatMapWithEventLoop { _, eventLoop in
                     let promise = eventLoop.makePromise(of: Void.self)
                     reader.sendRest(to: writer, promise)
                     return promise.futureResult
@@ -205,16 +212,23 @@ private final class StreamReader: @unchecked Sendable {
 private func translated(_ error: any Error) -> any Error {
     let code: URLError.Code? =
         switch error {
-        case HTTPClientError.remoteConnectionClosed, HTTPClientError.requestStreamCancelled,
-            HTTPParserError.invalidEOFState, ChannelError.ioOnClosedChannel, ChannelError.eof, is IOError:
-            .networkConnectionLost
-        case HTTPClientError.connectTimeout, ChannelError.connectTimeout: .timedOut
+        case let error as HTTPClientError: code(of: error)
         case let error as NIOConnectionError:
             error.connectionErrors.isEmpty ? .cannotFindHost : .cannotConnectToHost
-        case HTTPClientError.invalidURL, HTTPClientError.emptyHost: .badURL
-        case HTTPClientError.tlsHandshakeTimeout: .secureConnectionFailed
+        case HTTPParserError.invalidEOFState: .networkConnectionLost
         case is HTTPParserError: .badServerResponse
+        case is ChannelError, is IOError: .networkConnectionLost
         default: nil
         }
     return code.map { URLError($0, userInfo: [NSLocalizedDescriptionKey: "\(error)"]) } ?? error
+}
+
+private func code(of error: HTTPClientError) -> URLError.Code? {
+    switch error {
+    case .remoteConnectionClosed, .requestStreamCancelled: .networkConnectionLost
+    case .connectTimeout: .timedOut
+    case .invalidURL, .emptyHost: .badURL
+    case .tlsHandshakeTimeout: .secureConnectionFailed
+    default: nil
+    }
 }
