@@ -9,14 +9,6 @@ let package = Package(
         .package(name: "Deferred", path: ".."),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
-        .package(url: "https://github.com/apple/swift-log.git", from: "1.13.0"),
-        .package(url: "https://github.com/apple/swift-service-context.git", from: "1.3.0"),
-        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.4.0"),
-        .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.1.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
-        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
-        .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     ],
     targets: [
         .target(
@@ -36,6 +28,19 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Deferred", package: "Deferred"),
                 .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        .target(
+            name: "NIOBridge",
+            dependencies: [
+                .product(name: "Deferred", package: "Deferred"), .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        .testTarget(
+            name: "NIOBridgeTests",
+            dependencies: [
+                "NIOBridge", .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
