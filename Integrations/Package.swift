@@ -34,7 +34,8 @@ let package = Package(
         .target(
             name: "NIOBridge",
             dependencies: [
-                .product(name: "Deferred", package: "Deferred"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         .testTarget(

@@ -5,6 +5,7 @@ import DeferredOperations
 /// The transport that is tried; see the file of this name in `Benchmarks`.
 enum TestedTransport {
     static let session = TransferSession(
-        transport: AsyncHTTPClientTransport(HTTPClient(configuration: AsyncHTTPClientTransport.configuration)))
+        transport: AsyncHTTPClientTransport(HTTPClient(configuration: AsyncHTTPClientTransport.configuration))
+    )
     static let hasFaults = false
 }

@@ -1,1 +1,0 @@
-public let warm = 0
