@@ -56,7 +56,10 @@ final class Transfer: @unchecked Sendable {
         into sink: any TransferSink
     ) {
         storage = Locked(
-            Core(machine: Machine(request, options, canPause: session.transport.canPause), sink: sink))
+            Core(
+                machine: Machine(
+                    request, options, canPause: session.transport.canPause,
+                    canDeliverAsSent: session.transport.canDeliverAsSent), sink: sink))
         self.session = session
     }
 
@@ -366,6 +369,9 @@ final class Transfer: @unchecked Sendable {
             use(stream)
         }
     }
+
+    /// Whether a coding is to be left on the body.
+    var storesAsSent: Bool { core.withLock { $0.machine.options.storesAsSent } }
 
     /// Whether the body of a redirect is wanted: it will not be followed, or perhaps not.
     func wantsBody(of response: HTTPURLResponse) -> Bool {

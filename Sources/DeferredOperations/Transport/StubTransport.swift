@@ -62,6 +62,8 @@ public final class StubTransport: Transport {
 
     /// Whether a request can be paused.
     public let canPause: Bool
+    /// True: a body is what the answer says, also if a header says that it is compressed.
+    public let canDeliverAsSent = true
     private let timer: any DelayedDispatcher
     private let answer: @Sendable (Request) throws -> Answer
     private let sent = Locked<(requests: [Request], inProgress: Int)>(([], 0))

@@ -31,6 +31,10 @@ public final class TransportExchange: Sendable {
     /// Whether the request is no longer wanted: it was cancelled, or has ended.
     public var isCancelled: Bool { !transfer.isCurrent(round) }
 
+    /// Whether a transport that can (``Transport/canDeliverAsSent``) is to leave a coding on the body
+    /// (``TransferOptions/storesAsSent``).
+    public var wantsBodyAsSent: Bool { transfer.storesAsSent }
+
     /// Whether the body of a redirect is wanted. If not, a client that has read it by itself reports `redirect`.
     public func wantsBody(of redirect: HTTPURLResponse) -> Bool { transfer.wantsBody(of: redirect) }
 
