@@ -6,8 +6,8 @@
 ///     .fail { show($0) }
 /// ```
 ///
-/// The list has handles of its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)`` and
-/// ``first(fileID:line:)`` returns a new Deferred, which is one consumer of each distinct input; one Deferred may be
+/// The list has handles of its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)``,
+/// ``first(fileID:line:)`` and ``firstSettled(fileID:line:)`` returns a new Deferred, which is one consumer of each distinct input; one Deferred may be
 /// in a list twice. Cancelling the returned Deferred fails it with `CancellationError` and then cancels the inputs
 /// still pending, as far as nothing else consumes them. A list's callbacks run on the thread that completes the input
 /// that decided its outcome.
@@ -69,12 +69,13 @@ public struct DeferredList<Value: Sendable>: Sendable {
     /// ```
     ///
     /// The list starts at its first ``results(fileID:line:)``, ``values(fileID:line:)``,
-    /// ``first(fileID:line:)`` or ``completed``. It takes the next element out of the sequence, and calls `body`
+    /// ``first(fileID:line:)``, ``firstSettled(fileID:line:)`` or ``completed``. It takes the next element out of the sequence, and calls `body`
     /// with it, only when fewer than `limit` inputs are in progress; the sequence may be lazy or endless. It starts
     /// no more once it is cancelled, or once every result that was asked for is settled: `values` with the first
-    /// failure, `first` with the first value. `values` and `first` of a list that was cancelled before its
-    /// sequence ended fail with `CancellationError`; `results` then has a `CancellationError` for each element
-    /// that the sequence's `underestimatedCount` counts and that was never started.
+    /// failure, `first` with the first value, `firstSettled` with the first outcome. `values`, `first` and
+    /// `firstSettled` of a list that was cancelled before its sequence ended fail with `CancellationError`; `results`
+    /// then has a `CancellationError` for each element that the sequence's `underestimatedCount` counts and that was
+    /// never started.
     ///
     /// - Parameters:
     ///   - inputs: The elements that `body` is called with, in order.
@@ -148,6 +149,27 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ) -> Deferred<(index: Int, value: Value)> {
         start(.untilValue, fileID, line) { inputs, index in
             .value((index: index, value: inputs[0].payload.value() as Value))
+        }
+    }
+
+    /// Waits for the first input to settle, with a value or an error, and returns its outcome with its index in the list
+    /// (the `race` of promises). Fails only if it is cancelled; an empty list fails with ``DeferredError/empty`` at
+    /// once.
+    ///
+    /// ```swift
+    /// DeferredList([answer, refusal], cancelsRemaining: true).firstSettled()
+    ///     .map { try $0.result.get() }
+    /// ```
+    ///
+    /// The failure that it returns counts as handled. Of inputs that are settled already, it is the first in the list.
+    /// A cancel fails it with `CancellationError`, then cancels the inputs still pending, as far as nothing else
+    /// consumes them.
+    @inlinable
+    public func firstSettled(
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<(index: Int, result: Result<Value, any Error>)> {
+        start(.untilSettled, fileID, line) { inputs, index in
+            .value((index: index, result: inputs[0].payload.result() as Result<Value, any Error>))
         }
     }
 

@@ -14,12 +14,14 @@ final class ListObserver: Sendable {
         case untilFailure
         /// Waits for the first value; fails when all have failed, with the last error.
         case untilValue
+        /// Waits for the first to settle.
+        case untilSettled
         /// Passes each input to the closure when it settles; resolves after the last.
         case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
-    /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` of
-    /// the one that decided, whose index in the list is `index`.
+    /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` and
+    /// `.untilSettled` of the one that decided, whose index in the list is `index`.
     @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
 
@@ -27,8 +29,8 @@ final class ListObserver: Sendable {
     private enum Decision {
         /// All inputs have settled as the rule requires.
         case all
-        /// This input has the first value.
-        case value(Link, index: Int)
+        /// The list's value is made of this input: it has the first value, or is the first to settle.
+        case input(Link, index: Int)
         /// This input's failure is the list's.
         case failure(Link)
         case error(any Error)
@@ -65,7 +67,9 @@ final class ListObserver: Sendable {
             case .untilFailure where isCutOff: decision = .error(CancellationError())
             case _ where remaining > 0: return
             case .all, .each, .untilFailure: decision = .all
-            case .untilValue where isCutOff: decision = .error(CancellationError())
+            case .untilValue where isCutOff, .untilSettled where isCutOff:
+                decision = .error(CancellationError())
+            case .untilSettled: decision = .error(DeferredError.empty)
             case .untilValue: decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
             }
         }
@@ -144,7 +148,7 @@ final class ListObserver: Sendable {
             if state.isOpen, state.remaining == 0, !isEach { state.scope = loop.scope }
             switch rule {
             case .untilFailure where isFailure: state.decision = .failure(observer)
-            case .untilValue where !isFailure: state.decision = .value(observer, index: index)
+            case .untilValue where !isFailure, .untilSettled: state.decision = .input(observer, index: index)
             case .untilValue:
                 replaced = state.lastFailure
                 state.lastFailure = observer
@@ -162,7 +166,7 @@ final class ListObserver: Sendable {
     private var needsSettled: Bool {
         switch rule {
         case .all, .untilFailure: true
-        case .untilValue, .each: false
+        case .untilValue, .untilSettled, .each: false
         }
     }
 
@@ -180,7 +184,7 @@ final class ListObserver: Sendable {
         defer { loop.scope = current }
         switch decision {
         case .all: loop.settle(source: link, finish(observers.inOrder, 0))
-        case .value(let input, let index): loop.settle(source: link, finish([input], index))
+        case .input(let input, let index): loop.settle(source: link, finish([input], index))
         case .failure(let input): loop.settle(source: link, input.payload.copy())
         case .error(let error): loop.settle(source: link, .failure(error))
         }

@@ -46,13 +46,15 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///     form of this method, which passes it to `body`.
     ///   - priority: Listeners of higher priority are called earlier.
     ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
+    ///   - once: Whether the first message that `body` is called with, which may be the retained one, removes the
+    ///     listener. Of messages that wait on a dispatcher, it is the one whose work runs first; a post counts each.
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen(
-        _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
+        _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil, once: Bool = false,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        add(MessageListener(owner) { body($1) }, priority, dispatcher)
+        add(MessageListener(owner, once: once) { body($1) }, priority, dispatcher)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -64,14 +66,16 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///   - owner: A weak reference, passed to `body`.
     ///   - priority: Listeners of higher priority are called earlier.
     ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
+    ///   - once: Whether the first message that `body` is called with, which may be the retained one, removes the
+    ///     listener. Of messages that wait on a dispatcher, it is the one whose work runs first; a post counts each.
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen<Owner: AnyObject & Sendable>(
-        _ owner: Owner, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
+        _ owner: Owner, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil, once: Bool = false,
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        add(MessageListener(owner) { body($0 as! Owner, $1) }, priority, dispatcher)
+        add(MessageListener(owner, once: once) { body($0 as! Owner, $1) }, priority, dispatcher)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.
@@ -79,10 +83,10 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     /// Otherwise behaves as the form with a dispatcher.
     @discardableResult
     public func listen(
-        _ owner: AnyObject, priority: Int = 0, on _: MainActor.Type,
+        _ owner: AnyObject, priority: Int = 0, on _: MainActor.Type, once: Bool = false,
         _ body: @escaping @MainActor @Sendable (Message) -> Void
     ) -> ListenerToken {
-        listen(owner, priority: priority, on: MainActorDispatcher()) { message in
+        listen(owner, priority: priority, on: MainActorDispatcher(), once: once) { message in
             MainActor.assumeIsolated { body(message) }
         }
     }
@@ -97,10 +101,10 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     /// Otherwise behaves as the form with a dispatcher.
     @discardableResult
     public func listen<Owner: AnyObject & Sendable>(
-        _ owner: Owner, priority: Int = 0, on _: MainActor.Type,
+        _ owner: Owner, priority: Int = 0, on _: MainActor.Type, once: Bool = false,
         _ body: @escaping @MainActor @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
-        listen(owner, priority: priority, on: MainActorDispatcher()) { owner, message in
+        listen(owner, priority: priority, on: MainActorDispatcher(), once: once) { owner, message in
             MainActor.assumeIsolated { body(owner, message) }
         }
     }

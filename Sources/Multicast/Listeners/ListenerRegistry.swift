@@ -79,6 +79,9 @@ final class ListenerRegistry: Sendable {
         for listener in removed { listener.didEnd() }
     }
 
+    /// Releases the registration of a listener that is marked as removed, after the lock.
+    func unlink(_ listener: Listener) { _ = state.withLock { $0.unlink([listener]) } }
+
     /// Removes every listener, also those that were taken and those that ended.
     func removeAll() {
         let all = state.withLock { $0.removeAll() }
