@@ -1,5 +1,5 @@
 /// A first-in-first-out queue from which an element may also be removed out of order, by its ticket. Appending and
-/// taking the first take constant time on average, removing takes logarithmic time.
+/// taking the first take constant time on average, removing and putting an element back logarithmic time.
 ///
 /// No operation releases an element: what is removed is returned, so that the caller can release it outside of the
 /// lock that protects the queue.
@@ -8,19 +8,38 @@ package struct CancellableFIFO<Element> {
     package typealias Ticket = UInt64
     package typealias Item = (ticket: Ticket, element: Element)
 
+    fileprivate struct Returned: Comparable {
+        let ticket: Ticket
+        let element: Element
+
+        static func < (a: Returned, b: Returned) -> Bool { a.ticket < b.ticket }
+        static func == (a: Returned, b: Returned) -> Bool { a.ticket == b.ticket }
+    }
+
     /// In order of their tickets; nil where an element was removed.
     private var places: [(ticket: Ticket, element: Element?)] = []
     /// The first place that may still have an element.
     private var front = 0
+    /// How many places have an element.
+    private var placedCount = 0
+    /// Elements that came when others with higher tickets were in `places` already, and their own places were gone.
+    private var returned = IndexedHeap<Returned>()
+    private var handles: [Ticket: Int] = [:]
     private var lastTicket: Ticket = 0
-    package private(set) var count = 0
 
     package init() {}
+
+    package var count: Int { placedCount + returned.count }
 
     package var isEmpty: Bool { count == 0 }
 
     /// The elements, in order.
-    package var elements: [Element] { places.compactMap(\.element) }
+    package var elements: [Element] {
+        let placed = places.compactMap(\.element)
+        if returned.isEmpty { return placed }
+        let all = places.compactMap { place in place.element.map { Returned(ticket: place.ticket, element: $0) } }
+        return (all + returned.elements).sorted().map(\.element)
+    }
 
     /// Returns the ticket for an element that is to be inserted later, behind those that have a ticket.
     package mutating func reserve() -> Ticket {
@@ -38,34 +57,49 @@ package struct CancellableFIFO<Element> {
     /// Inserts an element at the position of its ticket: one that was reserved, or that the element had before it
     /// was taken.
     package mutating func insert(_ element: Element, at ticket: Ticket) {
-        count += 1
-        guard let last = places.last, last.ticket >= ticket else { return places.append((ticket, element)) }
-        let place = place(of: ticket)
-        if places[place].ticket == ticket {
+        if let last = places.last, last.ticket >= ticket {
+            let place = place(of: ticket)
+            guard place >= front, places[place].ticket == ticket else {
+                handles[ticket] = returned.insert(Returned(ticket: ticket, element: element))
+                return
+            }
             places[place].element = element
         } else {
-            places.insert((ticket, element), at: place)
+            places.append((ticket, element))
         }
-        front = min(front, place)
+        placedCount += 1
     }
 
     package mutating func popFirst() -> Item? {
-        guard let place = places[front...].firstIndex(where: { $0.element != nil }) else { return nil }
-        front = place + 1
-        let ticket = places[place].ticket
-        return take(at: place).map { (ticket, $0) }
+        while front < places.count, places[front].element == nil { front += 1 }
+        if let first = returned.first, front == places.count || first.ticket < places[front].ticket {
+            return takeReturned(first.ticket).map { (first.ticket, $0) }
+        }
+        guard front < places.count else { return nil }
+        let ticket = places[front].ticket
+        front += 1
+        return take(at: front - 1).map { (ticket, $0) }
     }
 
     /// Removes the element with this ticket, if it is still there.
     package mutating func remove(_ ticket: Ticket) -> Element? {
         let place = place(of: ticket)
-        return place < places.count && places[place].ticket == ticket ? take(at: place) : nil
+        if place < places.count, places[place].ticket == ticket, let element = take(at: place) { return element }
+        return takeReturned(ticket)
+    }
+
+    private mutating func takeReturned(_ ticket: Ticket) -> Element? {
+        guard let handle = handles.removeValue(forKey: ticket) else { return nil }
+        defer { if handles.isEmpty { handles = [:] } }
+        return returned.remove(handle).element
     }
 
     /// Removes all elements, and returns them in order. Their tickets are not used again.
     package mutating func removeAll() -> [Element] {
         let all = elements
-        (places, front, count) = ([], 0, 0)
+        let lastTicket = lastTicket
+        self = CancellableFIFO()
+        self.lastTicket = lastTicket
         return all
     }
 
@@ -82,10 +116,15 @@ package struct CancellableFIFO<Element> {
     /// Takes the element out of a place, and removes the empty places when they outnumber the others.
     private mutating func take(at place: Int) -> Element? {
         guard let element = places[place].element.take() else { return nil }
-        count -= 1
-        let emptyCount = places.count - count
-        if emptyCount >= 32, emptyCount > count {
-            places.removeAll { $0.element == nil }
+        placedCount -= 1
+        let emptyCount = places.count - placedCount
+        if emptyCount >= 32, emptyCount > placedCount {
+            // An array of its own where most of the memory is not needed any more.
+            if places.capacity > 4 * placedCount + 128 {
+                places = places.filter { $0.element != nil }
+            } else {
+                places.removeAll { $0.element == nil }
+            }
             front = 0
         }
         return element
@@ -93,3 +132,5 @@ package struct CancellableFIFO<Element> {
 }
 
 extension CancellableFIFO: Sendable where Element: Sendable {}
+
+extension CancellableFIFO.Returned: Sendable where Element: Sendable {}
