@@ -10,8 +10,17 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     private typealias Request = (list: ListObserver, backlog: Backlog?)
 
     private struct State {
-        /// How many more may be in progress.
+        /// How many more may be in progress; with a semaphore, that says so.
         var free: Int
+        /// Whether it waits for a permit of its semaphore, and the wait, which a stop cancels.
+        var isAcquiring = false
+        var acquiring: Deferred<Void>?
+        /// A permit for the next input.
+        var permit: DeferredSemaphore.Permit?
+        /// Whether the next element was taken out of the sequence, and waits for a permit.
+        var hasElement = false
+        /// Why no further input starts, if the semaphore has refused a permit.
+        var refusal: (any Error)?
         /// Whether a call is in `startInputs`.
         var isStarting = false
         var isExhausted = false
@@ -35,6 +44,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         /// The sequence, for each list that has stopped and is yet to leave the inputs.
         var retainedInputs: [InputSequence] = []
 
+        var isOver: Bool { isExhausted || isStopped }
+
         /// Whether a list has use for a further input now. One that was decided or cancelled has none, though it may
         /// be yet to leave (D5).
         var hasDemand: Bool {
@@ -51,16 +62,25 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     private let site: DeferredDiagnostic.Location
     /// The sequence's own estimate of its count; 0 if that is unreasonably large.
     private let claimedCount: Int
+    private let semaphore: DeferredSemaphore?
     private let state: SpinLocked<State>
 
+    enum Limit { case count(Int), semaphore(DeferredSemaphore) }
+
     init<S: Sequence>(
-        _ sequence: sending S, _ limit: Int, _ site: DeferredDiagnostic.Location,
+        _ sequence: sending S, _ limit: Limit, _ site: DeferredDiagnostic.Location,
         _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
     ) {
         self.site = site
         let count = sequence.underestimatedCount
         claimedCount = count > 1_000_000 ? 0 : count
-        state = SpinLocked(State(free: limit, inputs: InputSequence(sequence) { body($0).link }))
+        let (free, semaphore): (Int, DeferredSemaphore?) =
+            switch limit {
+            case .count(let count): (count, nil)
+            case .semaphore(let semaphore): (.max, semaphore)
+            }
+        self.semaphore = semaphore
+        state = SpinLocked(State(free: free, inputs: InputSequence(sequence) { body($0).link }))
     }
 
     fileprivate func releaseHandle() {
@@ -141,7 +161,11 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
             state.isStarting = true
             return isFirst
         }
-        guard isFirst else { return }
+        if isFirst { performSteps(in: &loop) }
+    }
+
+    /// Does what there is to do, for the call that starts inputs.
+    private func performSteps(in loop: inout DrainLoop) {
         while let step = state.withLock({ nextStep(&$0) }) { step(&loop) }
     }
 
@@ -157,20 +181,38 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
             return { [links = state.links.takeAll()] _ in withExtendedLifetime(links) {} }
         }
         if state.isReleased && state.requests.isEmpty { state.isStopped = true }
-        let isOver = state.isExhausted || state.isStopped
+        let isOver = state.isOver
+        if isOver, let acquiring = state.acquiring.take() { return { _ in acquiring.cancel() } }
         if isOver, !state.requests.isEmpty {
             let missingCount = state.isExhausted ? 0 : max(0, claimedCount - state.startedCount)
             state.joinedCount = 0
-            return { [requests = state.requests.takeAll(), isCutOff = !state.isExhausted] loop in
+            let reason = state.refusal ?? CancellationError()
+            return { [requests = state.requests.takeAll(), cutOff = state.isExhausted ? nil : reason] loop in
                 let missing = (0..<missingCount).map { _ in
-                    Link(.settled, .failure(CancellationError()), self.site.of(.hidden))
+                    Link(.settled, .failure(reason), self.site.of(.hidden))
                 }
-                for (list, _) in requests { list.close(isCutOff: isCutOff, missing: missing, in: &loop) }
+                for link in missing { link.disownFailure() }
+                for (list, _) in requests { list.close(cutOff: cutOff, missing: missing, in: &loop) }
             }
         }
-        if !isOver, state.free > 0, state.hasDemand {
+        let hasDemand = !isOver && state.hasDemand
+        // Where no input is in progress the sequence may have ended, and the list with it: no permit is needed for that.
+        if semaphore != nil, hasDemand, !state.hasElement, state.permit != nil || state.running.isEmpty {
+            return { _ in self.takeElement() }
+        }
+        if semaphore != nil, state.permit == nil {
+            if hasDemand, !state.isAcquiring {
+                state.isAcquiring = true
+                return { _ in self.acquirePermit() }
+            }
+        } else if hasDemand, state.free > 0 {
             state.free -= 1
-            return { [requests = state.requests] in self.start(for: requests, in: &$0) }
+            state.hasElement = false
+            return { [requests = state.requests, permit = state.permit.take()] in
+                self.start(for: requests, with: permit, in: &$0)
+            }
+        } else if let permit = state.permit.take() {
+            return { permit.release(in: &$0) }
         }
         // Before `isStarting` is taken back: after that another call may be here.
         if isOver, let inputs = state.inputs.take() { return { _ in withExtendedLifetime(inputs) {} } }
@@ -178,11 +220,52 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         return nil
     }
 
-    /// Starts the next input, if there is one.
-    private func start(for requests: [Request], in loop: inout DrainLoop) {
-        guard let made = state.withLock({ $0.inputs })?.next() else {
-            return state.withLock { $0.isExhausted = true }
+    /// Takes the next element out of the sequence, to start its input later.
+    private func takeElement() {
+        let isThere = state.withLock { $0.inputs }?.take() ?? false
+        state.withLock { if isThere { $0.hasElement = true } else { $0.isExhausted = true } }
+    }
+
+    /// Takes a permit of the semaphore for the next input, or waits for one in its queue.
+    private func acquirePermit() {
+        let arrival: Deferred<Void>? = semaphore?.acquire().attach(nil, site.of(.hidden)) { [self] input in
+            didAcquire(input.result())
+            return .value(())
         }
+        state.withLock { if $0.isAcquiring { $0.acquiring = arrival } }
+    }
+
+    /// Starts the next input with the permit. If the semaphore has refused it, starts no further input.
+    private func didAcquire(_ result: Result<DeferredSemaphore.Permit, any Error>) {
+        var before: Deferred<Void>?
+        let (isFirst, isUsed) = state.withLock { state in
+            state.isAcquiring = false
+            swap(&before, &state.acquiring)
+            if state.isOver { return (false, false) }
+            switch result {
+            case .success(let permit): state.permit = permit
+            case .failure(let error): (state.refusal, state.isStopped) = (error, true)
+            }
+            // In the same critical section, so that a thread that cancels the list meanwhile does not find the permit,
+            // and admits no other caller in the middle of its cancel (C7).
+            defer { state.isStarting = true }
+            return (!state.isStarting, true)
+        }
+        withExtendedLifetime(before) {}
+        if isFirst { DrainLoop.with { performSteps(in: &$0) } }
+        if !isUsed { try? result.get().release() }
+    }
+
+    /// Starts the next input, if there is one.
+    private func start(
+        for requests: [Request], with permit: DeferredSemaphore.Permit?, in loop: inout DrainLoop
+    ) {
+        guard let made = state.withLock({ $0.inputs })?.next() else {
+            state.withLock { $0.isExhausted = true }
+            permit?.release(in: &loop)
+            return
+        }
+        if let permit { made.release(permit, site) }
         // A link of its own, since the list must not keep alive what alone could complete the input (A1).
         let link = made.attach(.step { $0.copy() }, site)
         state.withLock { state in
@@ -215,7 +298,15 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
 final class LimitedListHandle<Value: Sendable>: Sendable {
     let inputs: LimitedInputs<Value>
 
-    init(_ inputs: LimitedInputs<Value>) { self.inputs = inputs }
+    init<S: Sequence>(
+        _ sequence: sending S, _ limit: LimitedInputs<Value>.Limit, _ site: DeferredDiagnostic.Location,
+        wrapsErrors: Bool, _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
+    ) {
+        inputs =
+            wrapsErrors
+            ? LimitedInputs(zip(0..., sequence), limit, site) { body($0.1).wrappingError($0.0) }
+            : LimitedInputs(sequence, limit, site, body)
+    }
 
     deinit { inputs.releaseHandle() }
 }
@@ -234,14 +325,36 @@ final class Backlog: Sendable {
 /// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `next` is called
 /// only by the one call that is in `LimitedInputs.startInputs`, whose calls are ordered by that object's lock.
 private final class InputSequence: @unchecked Sendable {
+    /// Takes the next element, which `next` then starts; returns false at the end.
+    let take: () -> Bool
     /// Takes the next element and starts its input; returns nil at the end.
     let next: () -> Link?
 
     init<S: Sequence>(_ sequence: sending S, _ start: @escaping (S.Element) -> Link) {
         var iterator: S.Iterator?
-        next = {
+        var taken: S.Element?
+        let takeNext = {
             if iterator == nil { iterator = sequence.makeIterator() }
-            return iterator?.next().map(start)
+            return iterator?.next()
         }
+        take = {
+            taken = takeNext()
+            return taken != nil
+        }
+        next = { (taken.take() ?? takeNext()).map(start) }
+    }
+}
+
+extension Link {
+    /// Releases a permit when this link is settled, also if no list needs it any more; where others wait for the permit,
+    /// after what follows from that, so that no body starts that a list is about to cancel (C7).
+    fileprivate func release(_ permit: DeferredSemaphore.Permit, _ site: DeferredDiagnostic.Location) {
+        let hook = Payload.hook { loop, _ in
+            guard permit.isAwaited else { return permit.release(in: &loop) }
+            loop.jobs.last.append { permit.release(in: &$0) }
+        }
+        let observer = Link(.waiting, hook, site.of(.hidden))
+        observer.set(Flags.onlyObserves)
+        attach(observer)
     }
 }

@@ -97,11 +97,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
             source = .invalid(.invalidArgument("a DeferredList's limit must be at least 1, not \(limit)"))
         } else {
             let site = DeferredDiagnostic.Location(.list, fileID, line)
-            let limited =
-                wrapsErrors
-                ? LimitedInputs(zip(0..., inputs), limit, site) { body($0.1).wrappingError($0.0) }
-                : LimitedInputs(inputs, limit, site, body)
-            source = .limited(LimitedListHandle(limited))
+            source = .limited(LimitedListHandle(inputs, .count(limit), site, wrapsErrors: wrapsErrors, body))
         }
         self.consumesErrors = consumesErrors
         self.cancelsRemaining = cancelsRemaining

@@ -59,18 +59,18 @@ final class ListObserver: Sendable {
 
         var isUndecided: Bool { link != nil && decision == nil }
 
-        /// Decides an undecided list whose inputs have all settled, or that was cut off before its sequence
-        /// of inputs had ended.
-        mutating func decideIfEnded(by rule: Rule, isCutOff: Bool = false) {
-            guard isUndecided, remaining == 0 || isCutOff, !isOpen else { return }
-            switch rule {
-            case .untilFailure where isCutOff: decision = .error(CancellationError())
+        /// Decides an undecided list whose inputs have all settled, or that was cut off by an error before its
+        /// sequence of inputs had ended.
+        mutating func decideIfEnded(by rule: Rule, cutOff: (any Error)? = nil) {
+            guard isUndecided, remaining == 0 || cutOff != nil, !isOpen else { return }
+            switch (rule, cutOff) {
+            case (.untilFailure, let error?): decision = .error(error)
             case _ where remaining > 0: return
-            case .all, .each, .untilFailure: decision = .all
-            case .untilValue where isCutOff, .untilSettled where isCutOff:
-                decision = .error(CancellationError())
-            case .untilSettled: decision = .error(DeferredError.empty)
-            case .untilValue: decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
+            case (.all, _), (.each, _), (.untilFailure, nil): decision = .all
+            case (.untilValue, let error?), (.untilSettled, let error?): decision = .error(error)
+            case (.untilSettled, nil): decision = .error(DeferredError.empty)
+            case (.untilValue, nil):
+                decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
             }
         }
     }
@@ -294,9 +294,9 @@ final class ListObserver: Sendable {
     /// Ends the adding of inputs.
     ///
     /// - Parameters:
-    ///   - isCutOff: Whether the list was cancelled before its sequence of inputs had ended.
+    ///   - cutOff: Why no further input starts, if the sequence of inputs has not ended.
     ///   - missing: Stand for inputs that were never started, in the result of `.all`.
-    func close(isCutOff: Bool, missing: [Link], in loop: inout DrainLoop) {
+    func close(cutOff: (any Error)?, missing: [Link], in loop: inout DrainLoop) {
         let isDecided = state.withLock { state in
             guard state.isOpen else { return false }
             state.isOpen = false
@@ -306,7 +306,7 @@ final class ListObserver: Sendable {
                 }
             }
             guard state.isUndecided else { return false }
-            state.decideIfEnded(by: rule, isCutOff: isCutOff)
+            state.decideIfEnded(by: rule, cutOff: cutOff)
             return state.decision != nil && !state.isAttaching
         }
         if isDecided { decide(in: &loop) }

@@ -70,8 +70,20 @@ package struct CancellableFIFO<Element> {
         placedCount += 1
     }
 
-    package mutating func popFirst() -> Item? {
+    /// Returns the first element, and leaves it in the queue.
+    package mutating func first() -> Element? {
+        skipEmptyPlaces()
+        let placed = front < places.count ? places[front] : nil
+        guard let first = returned.first, first.ticket < placed?.ticket ?? .max else { return placed?.element }
+        return first.element
+    }
+
+    private mutating func skipEmptyPlaces() {
         while front < places.count, places[front].element == nil { front += 1 }
+    }
+
+    package mutating func popFirst() -> Item? {
+        skipEmptyPlaces()
         if let first = returned.first, front == places.count || first.ticket < places[front].ticket {
             return takeReturned(first.ticket).map { (first.ticket, $0) }
         }
@@ -101,6 +113,18 @@ package struct CancellableFIFO<Element> {
         self = CancellableFIFO()
         self.lastTicket = lastTicket
         return all
+    }
+
+    /// Removes the elements for which `isRemoved` is true, and returns them in order.
+    package mutating func removeAll(where isRemoved: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        var kept: [Item] = []
+        while let item = popFirst() {
+            if isRemoved(item.element) { removed.append(item.element) } else { kept.append(item) }
+        }
+        _ = removeAll()
+        for item in kept { insert(item.element, at: item.ticket) }
+        return removed
     }
 
     /// The index of the first place whose ticket is not lower.
