@@ -114,6 +114,19 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// Returns the element that has waited longest, if there is one.
     @inlinable
     public func tryGet() -> Element? { storage.takeNext()?.value.value() }
+
+    /// Removes and returns the elements that are in the queue, the next one first.
+    ///
+    /// ```swift
+    /// for job in jobs.removeAll() { print("discarded: \(job)") }
+    /// ```
+    ///
+    /// Calls of ``send(_:fileID:line:)`` that wait for room are not ended: as many of their elements enter, in order, as
+    /// there is room for, before this returns. To discard those, too, call this until it returns an empty array. Calls
+    /// and workers that wait for an element go on waiting; after ``finish()``, workers end, as nothing is left. An element
+    /// that is on its way to a caller who does not receive it still comes back.
+    @inlinable
+    public func removeAll() -> [Element] { storage.removeAll().map { $0.value.value() } }
 }
 
 extension DeferredQueue {

@@ -127,7 +127,8 @@ struct SemaphoreUnits {
         withExtendedLifetime((first, small)) {}
     }
 
-    @Test("a limit below 1 fails all that wait and come, until it is valid again", arguments: [0, -1, Int.min])
+    @Test(
+        "a limit below 1 fails all that wait and come, until it is valid again", arguments: [0, -1, Int.min])
     func invalid(limit: Int) throws {
         let semaphore = DeferredSemaphore(2)
         let (first, second) = (begin("a", 2, in: semaphore), begin("b", in: semaphore))
