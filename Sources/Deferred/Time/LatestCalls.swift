@@ -68,13 +68,14 @@ struct LatestCalls {
     }
 
     /// What begins, what that replaces, and the timer that it stops.
-    typealias Beginning = (entry: Entry, replaced: [Entry], longest: DelayedCall?)
+    typealias Beginning = (call: WaitingCall?, replaced: [Entry], longest: DelayedCall?)
 
     /// Takes the call that waits, or that with this number, to begin its body.
     mutating func beginWaiting(_ number: CallNumber? = nil) -> Beginning? {
         guard let entry = waiting, number?.value ?? entry.number == entry.number else { return nil }
         waiting = nil
-        return (entry, begin(entry), longest.take())
+        // Retained here: the timer, whose time has come just now, is about to release it. Not released under the lock.
+        return (entry.call.object, begin(entry), longest.take())
     }
 
     /// Removes a call that is settled. Returns it, and the timer that is of no use any more.
@@ -108,10 +109,10 @@ extension SpinLocked<LatestCalls> {
     }
 
     private func begin(_ beginning: LatestCalls.Beginning?) {
-        guard let (entry, replaced, longest) = beginning else { return }
+        guard let (call, replaced, longest) = beginning else { return }
         longest?.stop()
         Link.cancel(replaced.map(\.link))
-        entry.call.object?.begin()
+        call?.begin()
     }
 }
 

@@ -37,7 +37,9 @@ package struct CancellableFIFO<Element> {
     package var elements: [Element] {
         let placed = places.compactMap(\.element)
         if returned.isEmpty { return placed }
-        let all = places.compactMap { place in place.element.map { Returned(ticket: place.ticket, element: $0) } }
+        let all = places.compactMap { place in
+            place.element.map { Returned(ticket: place.ticket, element: $0) }
+        }
         return (all + returned.elements).sorted().map(\.element)
     }
 
@@ -74,7 +76,9 @@ package struct CancellableFIFO<Element> {
     package mutating func first() -> Element? {
         skipEmptyPlaces()
         let placed = front < places.count ? places[front] : nil
-        guard let first = returned.first, first.ticket < placed?.ticket ?? .max else { return placed?.element }
+        guard let first = returned.first, first.ticket < placed?.ticket ?? .max else {
+            return placed?.element
+        }
         return first.element
     }
 
@@ -96,7 +100,9 @@ package struct CancellableFIFO<Element> {
     /// Removes the element with this ticket, if it is still there.
     package mutating func remove(_ ticket: Ticket) -> Element? {
         let place = place(of: ticket)
-        if place < places.count, places[place].ticket == ticket, let element = take(at: place) { return element }
+        if place < places.count, places[place].ticket == ticket, let element = take(at: place) {
+            return element
+        }
         return takeReturned(ticket)
     }
 

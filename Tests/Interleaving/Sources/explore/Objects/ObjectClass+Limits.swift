@@ -41,7 +41,9 @@ extension ObjectClass {
                     default: calls.cancel(thread)
                     }
                 } results: {
-                    calls.ends { _ in "granted" }.map { $0.contains("invalid") ? $0.prefix(2) + " refused" : $0 } + [
+                    calls.ends { _ in "granted" }.map {
+                        $0.contains("invalid") ? $0.prefix { $0 != " " } + " refused" : $0
+                    } + [
                         "limit \(semaphore.limit), available \(semaphore.availableCount), "
                             + "waiting \(semaphore.waitingCount)"
                     ]
@@ -54,8 +56,8 @@ extension ObjectClass {
 
     static let flushing = ObjectClass(
         name: "flushing", calls: ["run", "flush", "expire", "cancel", "cancelLatest"],
-        // A call may come when the time has come and the timer is about to expire.
-        steps: ["expire": ["take", "expire"]],
+        // A call may come when the body of the one before is about to run.
+        steps: ["expire": ["take", "expire"], "flush": ["take", "expire"]],
         make: {
             let delays = Delays()
             let latest = DeferredLatest(debounce: .seconds(1), timer: delays)
@@ -90,7 +92,6 @@ extension ObjectClass {
                     end(waiting) { _ in "cancelled" }
                     state.begin(thread, number)
                     waiting = number
-                case "flush": end(waiting) { "\($0)" }
                 case "take": taken[number] = waiting
                 case "expire": end(taken[number]) { "\($0)" }
                 case "cancel": end(state.last[thread]) { _ in "cancelled" }

@@ -88,9 +88,10 @@ func defineCoordinationScenarios() {
         }
         let small = semaphore.syncRun { log.add("small") }
         return Program({ semaphore.limit = 3 }, { held?.release() }, { large.cancel() }) {
-            let order = ["large small", "small"].contains(log.text)
+            // Two threads grant what is free, each in order; their bodies may begin in another.
+            let isStarted = ["large small", "small large", "small"].contains(log.text)
             return all(
-                expect(order && small.isSettled && large.isSettled, log.text),
+                expect(isStarted && small.isSettled && large.isSettled, log.text),
                 expect(semaphore.availableCount == 3 && semaphore.waitingCount == 0, "a unit is lost"),
                 noReports())
         }
@@ -108,7 +109,8 @@ func defineCoordinationScenarios() {
                 noReports())
         }
     }
-    // C7: a list that shares a semaphore, and work behind it that is cancelled with it.
+    // C7: a list that shares a semaphore, and work behind it that is cancelled with it. (Where the list starts an input just
+    // then, the thread that does cancels that, and its permit may admit the work before the cancel has come to it.)
     scenario("list-semaphore-release-cancel") {
         let semaphore = DeferredSemaphore(1), log = Log()
         let held = semaphore.tryAcquire()
@@ -123,7 +125,7 @@ func defineCoordinationScenarios() {
         let both = DeferredList([list, behind]).results()
         return Program({ held?.release() }, { both.cancel() }) {
             all(
-                expect(!log.has("behind") && both.isSettled, log.text),
+                expect((log.has("list") || !log.has("behind")) && both.isSettled, log.text),
                 expect(semaphore.availableCount == 1 && semaphore.waitingCount == 0, "a permit is lost"),
                 noReports())
         }
@@ -137,7 +139,9 @@ func defineCoordinationScenarios() {
         let taken = queue.get().done { log.add("\($0)") }
         let more = queue.get().done { log.add("\($0)") }
         return Program(
-            { try? queue.put(3); removed = queue.removeAll() }, { more.cancel() }, { taken.cancel() }
+            {
+                try? queue.put(3); removed = queue.removeAll()
+            }, { more.cancel() }, { taken.cancel() }
         ) {
             let seen = log.entries + (removed + queue.elements).map { "\($0)" }
             return all(
@@ -150,7 +154,10 @@ func defineCoordinationScenarios() {
         let latest = DeferredLatest(
             debounce: .seconds(1), maximumWait: .seconds(2), leadingEdge: true, timer: delays)
         watch(latest.syncRun { 0 }, log, "a")
-        watch(latest.syncRun { log.add("runs 1"); return 1 }, log, "b")
+        watch(
+            latest.syncRun {
+                log.add("runs 1"); return 1
+            }, log, "b")
         return Program(
             { latest.flush() }, { delays.expire() }, { watch(latest.syncRun { 2 }, log, "c") }
         ) {
