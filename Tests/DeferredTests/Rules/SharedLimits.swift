@@ -177,7 +177,7 @@ extension Rules {
             #expect(log.all.isEmpty)
         }
 
-        @Test("F6, K1: a hundred thousand inputs that are settled at once, with permits, take no stack")
+        @Test("F6: a hundred thousand inputs that are settled at once, with permits, take no stack")
         func long() throws {
             let semaphore = DeferredSemaphore(3)
             let held = semaphore.tryAcquire(units: 3)
