@@ -80,7 +80,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
             case .semaphore(let semaphore): (.max, semaphore)
             }
         self.semaphore = semaphore
-        state = SpinLocked(State(free: free, inputs: InputSequence(sequence) { body($0).link }))
+        let values = DeferredTaskLocals.carried
+        state = SpinLocked(State(free: free, inputs: InputSequence(sequence, values) { body($0).link }))
     }
 
     fileprivate func releaseHandle() {
@@ -322,7 +323,7 @@ final class Backlog: Sendable {
 
 /// The sequence of a list with a limit. Each element is taken out when its input starts.
 ///
-/// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `next` is called
+/// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `take` and `next` are called
 /// only by the one call that is in `LimitedInputs.startInputs`, whose calls are ordered by that object's lock.
 private final class InputSequence: @unchecked Sendable {
     /// Takes the next element, which `next` then starts; returns false at the end.
@@ -330,18 +331,23 @@ private final class InputSequence: @unchecked Sendable {
     /// Takes the next element and starts its input; returns nil at the end.
     let next: () -> Link?
 
-    init<S: Sequence>(_ sequence: sending S, _ start: @escaping (S.Element) -> Link) {
+    /// - Parameter values: What the sequence and `start` see (X2).
+    init<S: Sequence>(
+        _ sequence: sending S, _ values: CarriedValues?, _ start: @escaping (S.Element) -> Link
+    ) {
         var iterator: S.Iterator?
         var taken: S.Element?
         let takeNext = {
             if iterator == nil { iterator = sequence.makeIterator() }
             return iterator?.next()
         }
-        take = {
+        let take = {
             taken = takeNext()
             return taken != nil
         }
-        next = { (taken.take() ?? takeNext()).map(start) }
+        let next = { (taken.take() ?? takeNext()).map(start) }
+        self.take = if let values { { values.run(take) } } else { take }
+        self.next = if let values { { values.run(next) } } else { next }
     }
 }
 

@@ -20,6 +20,8 @@ public import Dispatch
 ///
 /// A call is replaced when the next one is made. With `maximumWait`, one whose body has begun is replaced when the next
 /// body begins: otherwise calls without a pause between them would cancel each body that the longest wait has begun.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredLatest: Sendable {
     /// Apart from this object, which the calls do not retain.
     private let calls: SpinLocked<LatestCalls>
@@ -126,12 +128,15 @@ public final class DeferredLatest: Sendable {
     }
 
     /// Cancels the call before, runs an asynchronous `body` in a Task after the pause unless a further call comes
-    /// first, and returns its outcome. Being replaced cancels the Task.
+    /// first, and returns its outcome. Being replaced cancels the Task. It sees the task-local values of this call; see
+    /// <doc:TaskLocals>.
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        run({ Deferred<T>(operation: body, fileID: fileID, line: line) }, fileID: fileID, line: line)
+        CallersTask.calling { task in
+            run({ task.run(body, fileID, line) }, fileID: fileID, line: line)
+        }
     }
 
     /// Starts the longest wait, unless that of an earlier call goes on.

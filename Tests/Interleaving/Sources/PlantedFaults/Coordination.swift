@@ -30,7 +30,8 @@ extension PlantedFault {
             foundBy: "limits",
             change(
                 "            if let fault = Self.fault(waiter.units, limit) { return fault }",
-                "            if !il_is_planted(104), let fault = Self.fault(waiter.units, limit) { return fault }")
+                "            if !il_is_planted(104), let fault = Self.fault(waiter.units, limit) { return fault }"
+            )
         ),
         PlantedFault(
             105, "removeAll makes room that nobody who waits for it gets", foundBy: "discarding",
@@ -41,7 +42,8 @@ extension PlantedFault {
             106, "a pause that has passed begins the body of a later call", foundBy: "flushing",
             change(
                 "guard let entry = waiting, number?.value ?? entry.number == entry.number else",
-                "guard let entry = waiting, il_is_planted(106) || number?.value ?? entry.number == entry.number else")
+                "guard let entry = waiting, il_is_planted(106) || number?.value ?? entry.number == entry.number else"
+            )
         ),
         PlantedFault(
             54,
