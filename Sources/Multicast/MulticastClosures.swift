@@ -192,8 +192,8 @@ private final class ClosuresListener<Success: Sendable, Failure: Sendable>: List
         _ owner: AnyObject, _ success: @escaping @Sendable (AnyObject, Success) -> Void,
         _ failure: @escaping @Sendable (AnyObject, Failure) -> Void
     ) {
-        self.success = DeferredTaskLocals.carrying(success)
-        self.failure = DeferredTaskLocals.carrying(failure)
+        self.success = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(success) : success
+        self.failure = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(failure) : failure
         super.init(owner)
     }
 }

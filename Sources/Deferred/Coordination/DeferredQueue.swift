@@ -196,7 +196,7 @@ extension DeferredQueue {
         _ start: @escaping @Sendable (Element) throws -> Deferred<Void>
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
-        let start = DeferredTaskLocals.carrying(start)
+        let start = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(start) : start
         return AsyncLoop.deferred(fileID, line) { [storage] isCancelled in
             let next = Deferred<Element>(storage.next(isWorker: true, fileID, line))
             // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.

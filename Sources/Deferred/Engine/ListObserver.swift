@@ -122,7 +122,7 @@ final class ListObserver: Sendable {
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         let link = open()
         let site = site.of(.hidden)
-        var observers = inputs.indices.map { inputs[$0].attach(.observer(self, index: $0), site) }
+        var observers = inputs.indices.map { inputs[$0].attachOwn(.observer(self, index: $0), site) }
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
@@ -263,7 +263,7 @@ final class ListObserver: Sendable {
             return (state.addedCount - 1, state.scope.take())
         }
         _ = consume scope
-        let observer = input.attach(.observer(self, index: index), site.of(.hidden))
+        let observer = input.attachOwn(.observer(self, index: index), site.of(.hidden))
         let (isDecided, isCancelled, isLate) = state.withLock { state in
             state.isAttaching = false
             let isPending = state.link != nil

@@ -56,9 +56,8 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil, once: Bool = false,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        add(
-            MessageListener(owner, once: once, DeferredTaskLocals.carrying { body($1) }), priority, dispatcher
-        )
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner, once: once) { body($1) }, priority, dispatcher)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -79,10 +78,8 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        add(
-            MessageListener(owner, once: once, DeferredTaskLocals.carrying { body($0 as! Owner, $1) }),
-            priority,
-            dispatcher)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner, once: once) { body($0 as! Owner, $1) }, priority, dispatcher)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.

@@ -111,7 +111,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// delegates without a dispatcher are called, so that the order is kept even if one of these notifies again.
     public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
         let registrations = registrations
-        let body = DeferredTaskLocals.carrying(body)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
         let call: @Sendable (AnyObject, Listener) -> Void = { object, listener in
             body(Self.delegate(of: listener, object))
         }
