@@ -116,7 +116,8 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
 
     /// Runs `work` when ``advance(by:)`` has moved the time on by `delay`.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        ScheduledWork(clock: WeakReference(self), ticket: add(work) { $0 + max(delay, .zero) })
+        let work = DeferredTaskLocals.carrying(work)
+        return ScheduledWork(clock: WeakReference(self), ticket: add(work) { $0 + max(delay, .zero) })
     }
 
     /// How far the clock has been advanced.

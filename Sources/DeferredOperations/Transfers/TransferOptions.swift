@@ -2,6 +2,8 @@ public import Deferred
 public import Foundation
 
 /// Configures a transfer, beyond what its `URLRequest` does: limits, closures, the body to send.
+///
+/// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 public struct TransferOptions: Sendable {
     /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``.
     /// A redirect whose status is accepted is not followed.

@@ -79,7 +79,7 @@ public final class StubTransport: Transport {
         canPause: Bool = true, timer: any DelayedDispatcher = DispatchQueue.global(),
         _ answer: @escaping @Sendable (Request) throws -> Answer
     ) {
-        (self.canPause, self.timer, self.answer) = (canPause, timer, answer)
+        (self.canPause, self.timer, self.answer) = (canPause, timer, DeferredTaskLocals.carrying(answer))
     }
 
     /// Creates a transport that answers the first request with the first of `script`, and so on. The last one is

@@ -1,3 +1,4 @@
+internal import Deferred
 public import Foundation
 
 /// One request and its answer: where a ``Transport`` reports what happens.
@@ -43,6 +44,6 @@ public final class TransportExchange: Sendable {
     /// - Parameter use: Receives the stream, on a queue of the transfer's; nil if the body cannot be made again: the
     ///   transfer has failed then.
     public func makeBodyStream(_ use: @escaping @Sendable (InputStream?) -> Void) {
-        transfer.makeBodyStream(of: round, use)
+        transfer.makeBodyStream(of: round, DeferredTaskLocals.carrying(use))
     }
 }
