@@ -42,6 +42,17 @@ let package = Package(
                 .product(name: "DeferredTesting", package: "Deferred"),
             ]
         ),
+        // Counts what n and 4n of everything take: no cost may grow faster than n.
+        .executableTarget(
+            name: "Shapes",
+            dependencies: [
+                "AllocationCounter", "Comparing", "StepCounter",
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "DeferredTracing", package: "Deferred"),
+                .product(name: "Multicast", package: "Deferred"),
+            ]
+        ),
         // Shared by the programs: a clock, a timer that alternates between jobs, tables.
         .target(name: "Comparing"),
         // Compares transfers with plain URLSession, and the fetcher with curl, wget and aria2c.
@@ -68,6 +79,8 @@ let package = Package(
         .target(name: "FileServing"),
         // Replaces the allocator's functions and counts calls and bytes while counting is on.
         .target(name: "AllocationCounter"),
+        // Reads the counters of code that was compiled with them.
+        .target(name: "StepCounter"),
         // Takes a child process step by step.
         .target(name: "InstructionCounter"),
     ],
