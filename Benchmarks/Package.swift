@@ -53,6 +53,17 @@ let package = Package(
                 .product(name: "Multicast", package: "Deferred"),
             ]
         ),
+        // Does one thing again and again, beside things that live as long as the program: memory may not grow.
+        .executableTarget(
+            name: "Loops",
+            dependencies: [
+                "AllocationCounter", "Comparing", "StepCounter",
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "DeferredTracing", package: "Deferred"),
+                .product(name: "Multicast", package: "Deferred"),
+            ]
+        ),
         // Shared by the programs: a clock, a timer that alternates between jobs, tables.
         .target(name: "Comparing"),
         // Compares transfers with plain URLSession, and the fetcher with curl, wget and aria2c.

@@ -4,27 +4,28 @@ import Foundation
 struct Options {
     private(set) var n = 1000
     private(set) var quantity = Meter.Quantity.steps
-    private var isQuick = false
+    /// Whether only what fails is printed.
+    private(set) var showsFailuresOnly = false
     private var filter = ""
 
     init(_ arguments: [String]) {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             switch option {
-            case "--quick": isQuick = true
+            case "--failures": showsFailuresOnly = true
             case "--time": quantity = .time
             case "--memory": quantity = .memory
             case "--filter": filter = rest.popFirst() ?? ""
             case "--n": n = rest.popFirst().flatMap { Int($0) } ?? n
             default:
-                print("usage: Shapes [--quick] [--filter TEXT] [--n N] [--time | --memory]")
+                print("usage: Shapes [--failures] [--filter TEXT] [--n N] [--time | --memory]")
                 exit(2)
             }
         }
     }
 
     func selects(_ shape: Shape) -> Bool {
-        (!isQuick || shape.isQuick) && (filter.isEmpty || shape.name.contains(filter))
+        filter.isEmpty || shape.name.contains(filter)
     }
 
     /// Whether 4n of something take too much more than n.

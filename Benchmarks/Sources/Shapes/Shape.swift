@@ -5,14 +5,11 @@ import StepCounter
 /// Something of which there are n, that is set up, operated on and released; each part is measured alone.
 struct Shape: Sendable {
     let name: String
-    /// Whether it is among those that `.ci/run` counts.
-    let isQuick: Bool
     /// Does it with n. The parts that are to be measured are closures that it passes to the meter.
     let run: @Sendable (_ n: Int, _ meter: inout Meter) -> Void
 
-    init(_ name: String, isQuick: Bool = false, _ run: @escaping @Sendable (Int, inout Meter) -> Void) {
+    init(_ name: String, _ run: @escaping @Sendable (Int, inout Meter) -> Void) {
         self.name = name
-        self.isQuick = isQuick
         self.run = run
     }
 }

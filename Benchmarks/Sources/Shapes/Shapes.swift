@@ -1,4 +1,5 @@
 import AllocationCounter
+import Deferred
 import Foundation
 import StepCounter
 
@@ -10,6 +11,7 @@ import StepCounter
 @main
 struct Shapes {
     static func main() {
+        DeferredDiagnostics.setHandler { _ in }
         let options = Options(Array(CommandLine.arguments.dropFirst()))
         if options.quantity == .steps, step_counting_read() < 0 {
             print("This program was compiled without counters; use .ci/shapes, --time or --memory")
@@ -37,7 +39,9 @@ struct Shapes {
         }
     }
 
-    private static func parts(of shape: Shape, _ quantity: Meter.Quantity, _ n: Int) -> [(name: String, amount: Int)] {
+    private static func parts(of shape: Shape, _ quantity: Meter.Quantity, _ n: Int) -> [(
+        name: String, amount: Int
+    )] {
         func once() -> [(name: String, amount: Int)] {
             var meter = Meter(quantity)
             shape.run(n, &meter)
@@ -57,7 +61,8 @@ struct Shapes {
     /// Prints a table, and returns the process's exit status.
     private static func report(_ results: [Result], _ options: Options) -> Int32 {
         let n = options.n
-        let unit = ["steps", "ns", "bytes"][options.quantity == .steps ? 0 : options.quantity == .time ? 1 : 2]
+        let unit = ["steps", "ns", "bytes"][
+            options.quantity == .steps ? 0 : options.quantity == .time ? 1 : 2]
         print("| shape | part | \(unit) for each of \(n) | of \(4 * n) | times as much |")
         print("|---|---|---:|---:|---:|")
         var failed: [String] = []
@@ -68,7 +73,7 @@ struct Shapes {
             let cells =
                 [result.shape, result.part] + each.map { String(format: "%.1f", $0) }
                 + [String(format: "%.2f", ratio) + (fails ? " **fails**" : "")]
-            print("| " + cells.joined(separator: " | ") + " |")
+            if fails || !options.showsFailuresOnly { print("| " + cells.joined(separator: " | ") + " |") }
             if fails { failed.append("\(result.shape): \(result.part)") }
         }
         for name in failed { print("FAILED: \(name)") }

@@ -116,6 +116,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// Removes all values that are kept; as ``forget(_:)`` for each key.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of keys.
     public func forgetAll() {
         for entry in allEntries {
             remove(entry)
@@ -124,9 +126,13 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// How many requests are in progress.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of keys.
     public var inProgressCount: Int { allEntries.count { $0.isInProgress } }
 
     /// How many values are kept.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of keys.
     public var keptCount: Int { allEntries.count { $0.isKept } }
 
     private var allEntries: [Entry] { buckets.withLock { $0 }.values.flatMap { $0 } }

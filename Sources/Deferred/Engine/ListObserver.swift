@@ -119,6 +119,7 @@ final class ListObserver: Sendable {
         let link = open()
         let site = site.of(.hidden)
         var observers = inputs.indices.map { inputs[$0].attach(.observer(self, index: $0), site) }
+        if cancelsRemaining { for observer in observers { observer.noteLeadsToCancellingList() } }
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
@@ -260,6 +261,7 @@ final class ListObserver: Sendable {
         }
         _ = consume scope
         let observer = input.attach(.observer(self, index: index), site.of(.hidden))
+        if cancelsRemaining || link?.mayLeadToCancellingList == true { observer.noteLeadsToCancellingList() }
         let (isDecided, isCancelled, isLate) = state.withLock { state in
             state.isAttaching = false
             let isPending = state.link != nil
@@ -322,6 +324,8 @@ final class ListObserver: Sendable {
         // Ordered under the lock, so that nothing reads the dictionary while it is changed in place.
         state.withLock { $0.observers.inOrder }
     }
+
+    var observerCount: Int { state.withLock { $0.observers.given.count + $0.observers.added.count } }
 
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).

@@ -3,7 +3,7 @@ import DeferredTesting
 
 /// Consumers of one Deferred, and chains of them.
 let chains: [Shape] =
-    waiting("consumers of one", quick: .random) { n in
+    waiting("consumers of one") { n in
         let source = Deferred<Int>.never()
         return (0..<n).map { _ in source.map { $0 } }
     }
@@ -15,7 +15,7 @@ let chains: [Shape] =
         let source = Deferred<Int>.never()
         return (0..<n).map { _ in source.shielded() }
     }
-    + waiting("followers of one", quick: .lastToFirst) { n in
+    + waiting("followers of one") { n in
         let source = Deferred<Int>.never()
         return (0..<n).map { _ in
             let (deferred, resolver) = Deferred<Int>.withResolver()
@@ -32,7 +32,7 @@ let chains: [Shape] =
         return (0..<n).map { _ in source.recover { _ in 1 } }
     }
     + [
-        Shape("consumers of one, completed", isQuick: true) { n, meter in
+        Shape("consumers of one, completed") { n, meter in
             let (source, resolver) = Deferred<Int>.withResolver()
             var all = meter("attached") { (0..<n).map { _ in source.map { $0 } } }
             meter("completed") { _ = resolver.resolve(1) }
@@ -56,13 +56,13 @@ let chains: [Shape] =
             meter("attached") { for _ in 0..<n { source.finally { _ in } } }
             meter("completed") { _ = resolver.resolve(1) }
         },
-        Shape("a chain, completed", isQuick: true) { n, meter in
+        Shape("a chain, completed") { n, meter in
             let (source, resolver) = Deferred<Int>.withResolver()
             var end = source
             meter("attached") { for _ in 0..<n { end = end.map { $0 + 1 } } }
             meter("completed") { _ = resolver.resolve(1) }
         },
-        Shape("a chain, cancelled at its end", isQuick: true) { n, meter in
+        Shape("a chain, cancelled at its end") { n, meter in
             var end = Deferred<Int>.never()
             for _ in 0..<n { end = end.map { $0 } }
             meter("cancelled") { end.cancel() }
@@ -110,7 +110,9 @@ let chains: [Shape] =
         },
         Shape("a chain of followers, built from its source") { n, meter in
             let all = sources(n)
-            meter("attached") { for index in (1..<n).reversed() { all[index - 1].resolver.follow(all[index].deferred) } }
+            meter("attached") {
+                for index in (1..<n).reversed() { all[index - 1].resolver.follow(all[index].deferred) }
+            }
             meter("completed") { _ = all[n - 1].resolver.resolve(1) }
         },
         Shape("a source that follows n others, cancelled") { n, meter in
@@ -128,10 +130,12 @@ let chains: [Shape] =
             meter("cancelled") { for other in others { other.cancel() } }
         },
         Shape("shields of shields, cancelled at their end") { n, meter in
-            var end = Deferred<Int>.never()
+            var source: Source? = Deferred<Int>.withResolver()
+            var end = source!.deferred
             meter("attached") { for _ in 0..<n { end = end.shielded() } }
             meter("cancelled") { end.cancel() }
             end.quiet()
+            meter("released") { source = nil }
         },
         Shape("consumers at each link of a chain, cancelled") { n, meter in
             var end = Deferred<Int>.never()

@@ -3,7 +3,7 @@ import DeferredTesting
 
 /// Semaphores, locks and what runs one call at a time.
 let coordination: [Shape] =
-    waiting("waiters of a semaphore", quick: .random) { n in
+    waiting("waiters of a semaphore") { n in
         let semaphore = DeferredSemaphore(1)
         let held = semaphore.tryAcquire()
         return (0..<n).map { _ in
@@ -27,7 +27,7 @@ let coordination: [Shape] =
             _ = held
             precondition(waiters.allSatisfy(\.isSettled))
         },
-        Shape("jobs in a list whose result has n consumers", isQuick: true) { n, meter in
+        Shape("jobs in a list whose result has n consumers") { n, meter in
             let semaphore = DeferredSemaphore(1)
             let jobs = sources(n)
             let all = DeferredList(jobs.map { job in semaphore.run { job.deferred } }).values()
@@ -35,10 +35,11 @@ let coordination: [Shape] =
             meter("completed") { for job in jobs { _ = job.resolver.resolve(1) } }
             precondition(users.allSatisfy(\.isSettled))
         },
-        Shape("jobs in a list that cancels, whose result has n consumers", isQuick: true) { n, meter in
+        Shape("jobs in a list that cancels, whose result has n consumers") { n, meter in
             let semaphore = DeferredSemaphore(1)
             let jobs = sources(n)
-            let all = DeferredList(jobs.map { job in semaphore.run { job.deferred } }, cancelsRemaining: true).values()
+            let all = DeferredList(jobs.map { job in semaphore.run { job.deferred } }, cancelsRemaining: true)
+                .values()
             let users = (0..<n).map { _ in all.map { $0.count } }
             meter("completed") { for job in jobs { _ = job.resolver.resolve(1) } }
             precondition(users.allSatisfy(\.isSettled))
@@ -55,7 +56,9 @@ let coordination: [Shape] =
         Shape("jobs in a list whose result begins a chain of n") { n, meter in
             let semaphore = DeferredSemaphore(1)
             let jobs = sources(n)
-            var end = DeferredList(jobs.map { job in semaphore.run { job.deferred } }).values().map { $0.count }
+            var end = DeferredList(jobs.map { job in semaphore.run { job.deferred } }).values().map {
+                $0.count
+            }
             for _ in 0..<n { end = end.map { $0 } }
             meter("completed") { for job in jobs { _ = job.resolver.resolve(1) } }
             precondition(end.isSettled)
@@ -117,7 +120,7 @@ let coordination: [Shape] =
 
 /// Elements, and those that wait for them.
 let queues: [Shape] =
-    waiting("waiters of a queue", quick: .lastToFirst) { n in
+    waiting("waiters of a queue") { n in
         let queue = DeferredQueue<Int>()
         return (0..<n).map { _ in
             queue.get().map { element in
@@ -126,7 +129,7 @@ let queues: [Shape] =
             }
         }
     }
-    + waiting("senders that wait", quick: .random) { n in
+    + waiting("senders that wait") { n in
         let queue = DeferredQueue<Int>(size: 1)
         return (0..<n).map { number in
             queue.send(number).map { withExtendedLifetime(queue) {} }
@@ -136,7 +139,7 @@ let queues: [Shape] =
         let queue = DeferredQueue<Int>()
         return (0..<n).map { _ in queue.run { _ in withExtendedLifetime(queue) {} } }
     }
-    + inEachOrder("elements that come back", quick: .random) { n, order, meter in
+    + inEachOrder("elements that come back") { n, order, meter in
         let queue = DeferredQueue<Int>()
         for number in 0..<n { try? queue.put(number) }
         var taken: [Deferred<Int>?] = (0..<n).map { _ in queue.get() }
@@ -173,7 +176,7 @@ let queues: [Shape] =
             meter("completed") { for number in 0..<n { try? queue.put(number) } }
             precondition(waiters.allSatisfy(\.isSettled))
         },
-        Shape("waiters of a queue, finished", isQuick: true) { n, meter in
+        Shape("waiters of a queue, finished") { n, meter in
             let queue = DeferredQueue<Int>()
             let waiters = (0..<n).map { _ in queue.get() }
             meter("finished") { queue.finish() }
@@ -219,7 +222,7 @@ let queues: [Shape] =
 
 /// Keys, and those that ask for them.
 let caches: [Shape] =
-    waiting("callers of one key", quick: .random) { n in
+    waiting("callers of one key") { n in
         let cache = DeferredCache<Int, Int>()
         let request = Deferred<Int>.never()
         return (0..<n).map { _ in cache.value(for: 1) { request } }
@@ -270,7 +273,7 @@ let caches: [Shape] =
             }
             meter("completed") { _ = resolver.resolve(1) }
         },
-        Shape("requests in one another, cancelled", isQuick: true) { n, meter in
+        Shape("requests in one another, cancelled") { n, meter in
             let cache = DeferredCache<Int, Int>()
             var end = Deferred<Int>.never()
             for key in 0..<n {
@@ -283,7 +286,9 @@ let caches: [Shape] =
         Shape("requests inside of one another, cancelled") { n, meter in
             let cache = DeferredCache<Int, Int>()
             @Sendable func ask(_ key: Int) -> Deferred<Int> {
-                cache.value(for: key) { key == 0 ? .never() : Deferred.resolved(1).then { _ in ask(key - 1) } }
+                cache.value(for: key) {
+                    key == 0 ? .never() : Deferred.resolved(1).then { _ in ask(key - 1) }
+                }
             }
             // Begun from inside of each other, in groups that do not take too much stack.
             let ends = (0..<(n / 8)).map { group in

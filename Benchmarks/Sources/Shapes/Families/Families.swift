@@ -2,7 +2,8 @@ import Deferred
 
 /// Everything of which there can be many, and what can be done to it.
 let allShapes: [Shape] =
-    chains + nesting + lists + limitedLists + pauses + coordination + queues + caches + timers + multicast + delegates
+    chains + nesting + lists + limitedLists + pauses + coordination + queues + caches + timers + multicast
+    + delegates
 
 struct Failed: Error {}
 
@@ -17,11 +18,11 @@ extension Deferred {
 
 /// The shapes of one thing in each order.
 func inEachOrder(
-    _ name: String, quick: Order? = nil,
+    _ name: String,
     _ run: @escaping @Sendable (_ n: Int, _ order: [Int], _ meter: inout Meter) -> Void
 ) -> [Shape] {
     Order.allCases.map { order in
-        Shape("\(name), \(order.rawValue)", isQuick: order == quick) { n, meter in
+        Shape("\(name), \(order.rawValue)") { n, meter in
             run(n, order.of(n), &meter)
         }
     }
@@ -29,9 +30,9 @@ func inEachOrder(
 
 /// Things that wait, made and then cancelled in each order, completed and released.
 func waiting<Value: Sendable>(
-    _ name: String, quick: Order? = nil, _ make: @escaping @Sendable (_ n: Int) -> [Deferred<Value>]
+    _ name: String, _ make: @escaping @Sendable (_ n: Int) -> [Deferred<Value>]
 ) -> [Shape] {
-    inEachOrder("\(name), cancelled", quick: quick) { n, order, meter in
+    inEachOrder("\(name), cancelled") { n, order, meter in
         var all = meter("attached") { make(n) }
         meter("cancelled") { for index in order { all[index].cancel() } }
         for deferred in all { deferred.quiet() }

@@ -3,20 +3,20 @@ import DeferredTesting
 
 /// Inputs of one list, lists of one input, lists in one another.
 let lists: [Shape] =
-    inEachOrder("inputs of a list, completed", quick: .random) { n, order, meter in
+    inEachOrder("inputs of a list, completed") { n, order, meter in
         let inputs = sources(n)
         var result: Deferred<[Int]>? = meter("attached") { DeferredList(inputs.map(\.deferred)).values() }
         meter("completed") { for index in order { _ = inputs[index].resolver.resolve(1) } }
         precondition(result!.isSettled)
         meter("released") { result = nil }
     }
-    + inEachOrder("inputs of a list, cancelled", quick: .lastToFirst) { n, order, meter in
+    + inEachOrder("inputs of a list, cancelled") { n, order, meter in
         let inputs = sources(n)
         let result = DeferredList(inputs.map(\.deferred)).results()
         meter("cancelled") { for index in order { inputs[index].deferred.cancel() } }
         precondition(result.isSettled)
     }
-    + waiting("lists of one input", quick: .firstToLast) { n in
+    + waiting("lists of one input") { n in
         let input = Deferred<Int>.never()
         return (0..<n).map { _ in DeferredList([input]).values() }
     }
@@ -24,18 +24,18 @@ let lists: [Shape] =
         let list = DeferredList([Deferred<Int>.never()])
         return (0..<n).map { _ in list.values() }
     }
-    + waiting("races against one input", quick: .random) { n in
+    + waiting("races against one input") { n in
         let input = Deferred<Int>.never()
         return (0..<n).map { _ in DeferredList([input, .never()]).first() }.map { $0.map { $0.value } }
     }
     + [
-        Shape("a list, cancelled", isQuick: true) { n, meter in
+        Shape("a list, cancelled") { n, meter in
             let inputs = sources(n)
             let result = DeferredList(inputs.map(\.deferred)).values()
             meter("cancelled") { result.cancel() }
             result.quiet()
         },
-        Shape("a list that cancels what remains", isQuick: true) { n, meter in
+        Shape("a list that cancels what remains") { n, meter in
             let inputs = sources(n)
             let result = DeferredList(inputs.map(\.deferred), cancelsRemaining: true).first()
             meter("completed") { _ = inputs[n / 2].resolver.resolve(1) }
@@ -65,7 +65,7 @@ let lists: [Shape] =
             meter("attached") { for _ in 0..<n { end = DeferredList([end]).values().map { $0[0] } } }
             meter("completed") { _ = resolver.resolve(1) }
         },
-        Shape("lists n deep, cancelled", isQuick: true) { n, meter in
+        Shape("lists n deep, cancelled") { n, meter in
             var end = Deferred<Int>.never()
             for _ in 0..<n { end = DeferredList([end]).values().map { $0[0] } }
             meter("cancelled") { end.cancel() }
@@ -105,7 +105,7 @@ let lists: [Shape] =
 
 /// Lists with a limit.
 let limitedLists: [Shape] =
-    waiting("results of a limited list", quick: .random) { n in
+    waiting("results of a limited list") { n in
         let list = DeferredList([1], limit: 1) { _ in Deferred<Int>.never() }
         return (0..<n).map { _ in list.values() }
     }
@@ -114,7 +114,7 @@ let limitedLists: [Shape] =
         return (0..<n).map { _ in list.first().map { $0.value } }
     }
     + [
-        Shape("inputs of a limited list, one at a time", isQuick: true) { n, meter in
+        Shape("inputs of a limited list, one at a time") { n, meter in
             let clock = ManualClock()
             let list = DeferredList(0..<n, limit: 1) { Deferred.after(.seconds(1), timer: clock, value: $0) }
             var result: Deferred<[Int]>? = list.values()
@@ -161,13 +161,13 @@ let limitedLists: [Shape] =
 
 /// Pauses, and what waits behind them.
 let pauses: [Shape] =
-    waiting("consumers behind a pause", quick: .random) { n in
+    waiting("consumers behind a pause") { n in
         let source = Deferred.resolved(1)
         source.pause()
         return (0..<n).map { _ in source.map { $0 } }
     }
     + [
-        Shape("callbacks that each pause", isQuick: true) { n, meter in
+        Shape("callbacks that each pause") { n, meter in
             let deferred = Deferred<Int>()
             for _ in 0..<n { deferred.done { _ in deferred.pause() } }
             meter("completed") { deferred.resolve(1) }

@@ -13,7 +13,7 @@ private final class Listener: Sendable {}
 
 /// Listeners of one channel.
 let multicast: [Shape] =
-    inEachOrder("listeners of a channel, removed", quick: .lastToFirst) { n, order, meter in
+    inEachOrder("listeners of a channel, removed") { n, order, meter in
         let channel = BroadcastChannel<Int>()
         let owners = (0..<n).map { _ in Listener() }
         meter("attached") { for owner in owners { channel.listen(owner) { _ in } } }
@@ -27,7 +27,7 @@ let multicast: [Shape] =
         meter("removed") { for index in order { tokens[index].remove() } }
         precondition(channel.post(1) == 0)
     }
-    + inEachOrder("owners that remove themselves, of a finished channel", quick: .random) { n, order, meter in
+    + inEachOrder("owners that remove themselves, of a finished channel") { n, order, meter in
         let channel = BroadcastChannel<Int>()
         let later = ManualDispatcher()
         var owners: [Owner?] = (0..<n).map { _ in Owner { channel.remove($0) } }
@@ -37,7 +37,8 @@ let multicast: [Shape] =
         meter("released") { for index in order { owners[index] = nil } }
         meter("delivered") { _ = later.run() }
     }
-    + inEachOrder("owners that remove themselves, of a finished channel whose deliveries have been made") { n, order, meter in
+    + inEachOrder("owners that remove themselves, of a finished channel whose deliveries have been made") {
+        n, order, meter in
         let channel = BroadcastChannel<Int>()
         let later = ManualDispatcher()
         var owners: [Owner?] = (0..<n).map { _ in Owner { channel.remove($0) } }
@@ -57,7 +58,9 @@ let multicast: [Shape] =
     + inEachOrder("pairs of closures, removed") { n, order, meter in
         let closures = MulticastClosures<Int, Failed>()
         let owners = (0..<n).map { _ in Listener() }
-        meter("attached") { for owner in owners { closures.add(owner, success: { _ in }, failure: { _ in }) } }
+        meter("attached") {
+            for owner in owners { closures.add(owner, success: { _ in }, failure: { _ in }) }
+        }
         meter("removed") { for index in order { closures.remove(owners[index]) } }
     }
     + inEachOrder("pairs of closures, taken and then removed") { n, order, meter in
@@ -87,7 +90,7 @@ let multicast: [Shape] =
             for _ in 0..<n { channel.listen(owner) { _ in } }
             meter("removed") { channel.removeAll() }
         },
-        Shape("posts to n listeners on dispatchers, delivered", isQuick: true) { n, meter in
+        Shape("posts to n listeners on dispatchers, delivered") { n, meter in
             let channel = BroadcastChannel<Int>()
             let later = ManualDispatcher()
             let owner = Listener()
@@ -107,7 +110,9 @@ let multicast: [Shape] =
         },
         Shape("channels of a directory, used and left") { n, meter in
             let directory = ChannelDirectory()
-            meter("made") { for number in 0..<n { _ = BroadcastChannel<Int>("\(number)", in: directory).post(1) } }
+            meter("made") {
+                for number in 0..<n { _ = BroadcastChannel<Int>("\(number)", in: directory).post(1) }
+            }
         },
         Shape("closures called in turn") { n, meter in
             let closures = MulticastClosures<Int, Failed>()
@@ -127,17 +132,19 @@ let delegates: [Shape] =
         meter("removed") { for index in order { delegate.remove(all[index]) } }
     }
     + [
-        Shape("delegates, asked one after another", isQuick: true) { n, meter in
+        Shape("delegates, asked one after another") { n, meter in
             let all = (0..<n).map { _ in Listener() }
             let delegate = MulticastDelegate<Listener>()
             for each in all { delegate.add(each, on: nil) }
             meter("asked") { _ = delegate.all { _ in true } }
+            withExtendedLifetime(all) {}
         },
         Shape("delegates, asked at once") { n, meter in
             let all = (0..<n).map { _ in Listener() }
             let delegate = MulticastDelegate<Listener>()
             for each in all { delegate.add(each, on: nil) }
             meter("asked") { _ = delegate.collect { _ in 1 } }
+            withExtendedLifetime(all) {}
         },
         Shape("delegates that answer later, one after another") { n, meter in
             let clock = ManualClock()
@@ -147,6 +154,7 @@ let delegates: [Shape] =
             let answer = delegate.all { _ in Deferred.after(.seconds(1), timer: clock, value: true) }
             let users = (0..<n).map { _ in answer.map { $0 } }
             meter("answered") { _ = clock.advanceUntilIdle(atMost: .seconds(2 * n)) }
+            withExtendedLifetime(all) {}
             precondition(users.allSatisfy(\.isSettled))
         },
         Shape("delegates that answer later, cancelled") { n, meter in
@@ -155,6 +163,7 @@ let delegates: [Shape] =
             for each in all { delegate.add(each, on: nil) }
             let answers = delegate.collectDeferred { _ in Deferred<Int>.never() }
             meter("cancelled") { answers.cancel() }
+            withExtendedLifetime(all) {}
             answers.quiet()
         },
         Shape("delegates on a dispatcher, asked one after another") { n, meter in
@@ -164,6 +173,7 @@ let delegates: [Shape] =
             for each in all { delegate.add(each, on: later) }
             let answer = delegate.all { _ in true }
             meter("answered") { _ = later.run() }
+            withExtendedLifetime(all) {}
             precondition(answer.isSettled)
         },
         Shape("delegates, reduced") { n, meter in
@@ -171,5 +181,6 @@ let delegates: [Shape] =
             let delegate = MulticastDelegate<Listener>()
             for each in all { delegate.add(each, on: nil) }
             meter("asked") { _ = delegate.reduce(into: 0) { sum, _ in sum += 1 } }
+            withExtendedLifetime(all) {}
         },
     ]

@@ -3,12 +3,12 @@ import DeferredTesting
 
 /// Callbacks that return Deferreds, and the library's own loops.
 let nesting: [Shape] =
-    waiting("nested waits for one", quick: .firstToLast) { n in
+    waiting("nested waits for one") { n in
         let inner = Deferred<Int>.never()
         return (0..<n).map { _ in Deferred.resolved(1).then { _ in inner } }
     }
     + [
-        Shape("nested n deep, completed", isQuick: true) { n, meter in
+        Shape("nested n deep, completed") { n, meter in
             let (source, resolver) = Deferred<Int>.withResolver()
             var outer = source
             meter("attached") {
@@ -71,7 +71,7 @@ let nesting: [Shape] =
             meter("completed") { _ = clock.advanceUntilIdle(atMost: .seconds(10 * n)) }
             precondition(users.allSatisfy(\.isSettled))
         },
-        Shape("n runs of repeating with n consumers", isQuick: true) { n, meter in
+        Shape("n runs of repeating with n consumers") { n, meter in
             let clock = ManualClock()
             let work = Deferred<Void>.repeating(every: .seconds(1), timer: clock) {
                 Deferred.after(.milliseconds(1), timer: clock)

@@ -3,7 +3,7 @@ import DeferredTesting
 
 /// What a clock has to do.
 let timers: [Shape] =
-    waiting("timers", quick: .random) { n in
+    waiting("timers") { n in
         let clock = ManualClock()
         return (0..<n).map { number in
             Deferred.after(.seconds(number), timer: clock).map { withExtendedLifetime(clock) {} }
@@ -23,11 +23,11 @@ let timers: [Shape] =
         let clock = ManualClock()
         return (0..<n).map { _ in Deferred<Void>.repeating(every: .seconds(1), timer: clock) {} }
     }
-    + waiting("watchers of a clock", quick: .firstToLast) { n in
+    + waiting("watchers of a clock") { n in
         let clock = ManualClock()
         return (0..<n).map { _ in clock.whenScheduled(3).map { withExtendedLifetime(clock) {} } }
     }
-    + inEachOrder("timers, expired", quick: .random) { n, order, meter in
+    + inEachOrder("timers, expired") { n, order, meter in
         let clock = ManualClock()
         let all = meter("attached") { order.map { Deferred.after(.seconds($0), timer: clock) } }
         meter("expired") { clock.advance(by: .seconds(n)) }
@@ -41,13 +41,13 @@ let timers: [Shape] =
         for timer in all { timer.deferred.quiet() }
     }
     + [
-        Shape("timers at one time, expired", isQuick: true) { n, meter in
+        Shape("timers at one time, expired") { n, meter in
             let clock = ManualClock()
             let all = (0..<n).map { _ in Deferred.after(.seconds(1), timer: clock) }
             meter("expired") { clock.advance(by: .seconds(1)) }
             precondition(all.allSatisfy(\.isSettled))
         },
-        Shape("repeating work, a step", isQuick: true) { n, meter in
+        Shape("repeating work, a step") { n, meter in
             let clock = ManualClock()
             let work = (0..<n).map { number in
                 Deferred<Void>.repeating(every: .milliseconds(1000 + number), timer: clock) {}
