@@ -317,6 +317,7 @@ extension DrainLoop {
         // One for all that may complete it, so that of all late results one is dropped (C2).
         let sourceReference = source.sourceReference ?? SourceReference(source)
         source.sourceReference = sourceReference
+        sourceReference.noteRight(to: source)
         source.unlock(word)
         do {
             let right = CompletionRight(forCanceller: sourceReference)

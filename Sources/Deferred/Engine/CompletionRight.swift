@@ -45,7 +45,7 @@ final class CompletionRight: Sendable {
 }
 
 /// The reference to a source that the rights to complete it share. It retains the source while that is
-/// pending, and then knows whether a late result is to be reported.
+/// pending and one of them is left, and then knows whether a late result is to be reported.
 ///
 /// The source retains this object. The thread that settles the source calls `noteSettled` in the critical section in
 /// which that is decided. From then on only handles retain the source; and of all late results, from
@@ -55,6 +55,9 @@ final class CompletionRight: Sendable {
 final class SourceReference: Sendable {
     private enum State {
         case pending(Link)
+        /// No right is left, and the source, which is pending, follows something. That retains it: the source and this
+        /// object would otherwise retain each other until it is settled.
+        case released
         case settled(LateResult)
     }
 
@@ -87,10 +90,24 @@ final class SourceReference: Sendable {
             made: source.made, completionSite: site, wasCancelled: source.state.marks.contains(.wasCancelled),
             dropsNext: source.state.marks.contains(.wasCancelled))
         return state.withLock { state in
+            defer { state = .settled(late) }
+            return if case .pending(let link) = state { link } else { nil }
+        }
+    }
+
+    /// Notes that no right is left to complete a source that is pending, and returns the reference to it, which is to
+    /// be released after the source's lock. Under that lock.
+    func noteReleased() -> Link? {
+        state.withLock { state in
             guard case .pending(let link) = state else { return nil }
-            state = .settled(late)
+            state = .released
             return link
         }
+    }
+
+    /// Notes that there is a right again, that of a canceller, to complete a source that is pending. Under its lock.
+    func noteRight(to source: Link) {
+        state.withLock { if case .released = $0 { $0 = .pending(source) } }
     }
 
     /// Reports a late result, unless it is the one that is dropped (C2). Does nothing while pending.
@@ -127,7 +144,11 @@ extension Link {
     func abandon() {
         let word = lock()
         // A cancel in progress settles it; what it follows still may.
-        guard state.abandon(isFollowing: isFollowing) else { return unlock(word) }
+        guard state.abandon(isFollowing: isFollowing) else {
+            let released = state.isOwnedByWhatItFollows ? sourceReference?.noteReleased() : nil
+            unlock(word)
+            return withExtendedLifetime(released) {}
+        }
         activeThread = Platform.currentThread
         unlock(word)
         NestedWork.run(.abandonment(of: self))

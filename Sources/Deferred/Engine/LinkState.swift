@@ -126,6 +126,12 @@ struct LinkState: Equatable, Sendable {
         return true
     }
 
+    /// Whether, of a source that was not abandoned when the last right to complete it was released, only what it follows
+    /// is to retain it: it is pending, and there is no right that was made for a canceller.
+    var isOwnedByWhatItFollows: Bool {
+        phase == .source && marks.isDisjoint(with: [.cancelled, .wasCancelled, .cancellerRuns])
+    }
+
     /// Returns whether a late result is the one that is dropped without a report (C2).
     mutating func dropsThisLateResult() -> Bool { marks.remove(.wasCancelled) != nil }
 

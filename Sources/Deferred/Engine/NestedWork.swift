@@ -14,8 +14,9 @@ struct NestedWork {
         case cancel(of: Link)
         case closure(@Sendable () -> Void)
 
-        fileprivate func run() {
-            switch self {
+        /// Releases what it contains before it returns.
+        fileprivate consuming func run() {
+            switch consume self {
             case .abandonment(let link): DrainLoop.with { $0.settle(link, failingWith: .abandoned) }
             case .cancel(let link): link.cancel()
             case .closure(let closure): closure()
@@ -29,18 +30,20 @@ struct NestedWork {
     private var depth = 0
     private var waiting: [Item] = []
 
-    static func run(_ item: Item) {
+    static func run(_ item: consuming Item) {
         var own = NestedWork()
+        // Taken out once, so that nothing of it is left when the work is done.
+        var item = Optional(consume item)
         withUnsafeMutablePointer(to: &own) { own in
             let outer = slot.value
             let outermost = outer?.assumingMemoryBound(to: NestedWork.self) ?? own
             guard outermost.pointee.depth < greatestDepth else {
-                return outermost.pointee.waiting.append(item)
+                return outermost.pointee.waiting.append(item.take()!)
             }
             slot.value = UnsafeMutableRawPointer(outermost)
             defer { slot.value = outer }
             outermost.pointee.depth += 1
-            item.run()
+            item.take()!.run()
             if outermost.pointee.depth == greatestDepth { finishWaiting() }
             outermost.pointee.depth -= 1
         }

@@ -10,8 +10,9 @@ internal import Synchronization
 /// Other values know nothing of this: the kind of their payload is another.
 @usableFromInline
 class ReturnableValue: @unchecked Sendable {
-    /// Sound as `@unchecked Sendable`: it never changes, and is `Sendable` itself; the subclasses are final.
-    @usableFromInline let value: Link.Payload
+    /// Sound as `@unchecked Sendable`: it never changes before the last reference is released, and is `Sendable` itself;
+    /// the subclasses are final.
+    @usableFromInline @exclusivity(unchecked) final fileprivate(set) var value: Link.Payload
     private let isReceived = Atomic<Bool>(false)
 
     @usableFromInline
@@ -34,8 +35,8 @@ class ReturnableValue: @unchecked Sendable {
 /// A value of a user's, with the closure that takes it back.
 @usableFromInline
 final class ValueWithReturn: ReturnableValue, @unchecked Sendable {
-    /// Sound as `@unchecked Sendable`: it never changes.
-    @usableFromInline let onUndelivered: @Sendable (borrowing Link.Payload) -> Void
+    /// Sound as `@unchecked Sendable`: it never changes before the last reference is released.
+    private var onUndelivered: (@Sendable (borrowing Link.Payload) -> Void)?
 
     @usableFromInline
     init(
@@ -45,10 +46,20 @@ final class ValueWithReturn: ReturnableValue, @unchecked Sendable {
         super.init(value)
     }
 
-    deinit {
-        if wasReceived { return }
-        let returned = ReturnableValue(value.copy())
-        NestedWork.run(.closure { [onUndelivered] in onUndelivered(returned.value) })
+    /// The value and the closure may own further values: they are released with the work, and not after it (F6).
+    deinit { NestedWork.run(takeWork()) }
+
+    /// In the `deinit`: takes out what this object owns, so that only the work has it.
+    private func takeWork() -> NestedWork.Item {
+        let wasReceived = wasReceived
+        let (closure, returned) = (onUndelivered.take(), ReturnableValue(takeValue()))
+        return .closure { if !wasReceived { closure?(returned.value) } }
+    }
+
+    private func takeValue() -> Link.Payload {
+        var taken = Link.Payload.none
+        swap(&taken, &value)
+        return taken
     }
 }
 

@@ -157,6 +157,45 @@ extension Rules {
             #expect(kept.allSatisfy { $0.isSettled })
         }
 
+        @Test("K2: what followed through a resolver that is released is released before what it followed is settled")
+        func releasedResolvers() {
+            let log = Log()
+            let (long, resolver) = Deferred<Int>.withResolver()
+            let others = long.map { $0 }
+            for _ in 0..<1000 { _ = Deferred<Int> { $0.follow(long) } }
+            #expect(consumerCount(long) < 40)
+            for number in 0..<100 {
+                let (follower, right) = Deferred<Int>.withResolver()
+                right.follow(long)
+                if number % 10 == 0 { follower.done { log("\($0)") } }
+            }
+            resolver.resolve(3)
+            #expect(log.all == Array(repeating: "3", count: 10))
+            withExtendedLifetime(others) {}
+        }
+
+        @Test("C1: a canceller completes its Deferred also when only what that follows retains it", arguments: [true, false])
+        func cancellerOfReleased(completes: Bool) throws {
+            let log = Log()
+            let (long, resolver) = Deferred<Int>.withResolver(canceller: { _ in log("long") })
+            let follower: Deferred<Int> = {
+                let (follower, right) = Deferred<Int>.withResolver(canceller: {
+                    #expect(!$0.isSettled)
+                    if completes { #expect($0.resolve(7)) }
+                    log("canceller")
+                    #expect($0.isSettled == completes)
+                })
+                right.follow(long)
+                return follower
+            }()
+            #expect(!follower.isSettled)
+            follower.cancel()
+            #expect(follower.isSettled)
+            if completes { #expect(try follower.currentResult?.get() == 7) }
+            #expect(log.all == (completes ? ["canceller"] : ["canceller", "long"]))
+            withExtendedLifetime(resolver) {}
+        }
+
         @Test("K2: a follower without a handle continues for what waits for it, and for its finalizers")
         func usefulFollowers() {
             let log = Log()

@@ -214,6 +214,24 @@ extension Rules {
             #expect(returned.all.sorted() == [2, 3])
         }
 
+        @Test("V1: the closure may own the next value, so deep that recursion overflows (F6)", arguments: [true, false])
+        func owned(isReceived: Bool) {
+            let count = Atomic(0)
+            onThread(stackSize: 512 * 1024) {
+                var last = Deferred.resolved(0)
+                for number in 1...SmallStack.depth {
+                    let next = Deferred<Int>()
+                    next.resolve(number) { [last] _ in
+                        count.add(1, ordering: .relaxed)
+                        withExtendedLifetime(last) {}
+                    }
+                    if isReceived { _ = next.currentResult }
+                    last = next
+                }
+            }
+            #expect(count.load(ordering: .relaxed) == (isReceived ? 0 : SmallStack.depth))
+        }
+
         @Test(
             "V1: the closure may cancel, complete, and release further values, a million deep, without recursion (F6)"
         )

@@ -1,0 +1,105 @@
+import Deferred
+import DeferredTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// The table of UndeliveredValues.md is true, and has every function that a value may come to.
+@Suite struct UndeliveredValuesTests {
+    /// What each name of the table stands for: what it does with a Deferred whose value may be given back.
+    private static let uses: [String: @Sendable (Deferred<Int>) async -> Void] = [
+        "map": { _ = $0.map { $0 } }, "then": { _ = $0.then { Deferred.resolved($0) } },
+        "done": { $0.done { _ in } },
+        "mapResult": { $0.mapResult { _ in 0 }.done { _ in } },
+        "thenResult": { _ = $0.thenResult { _ in Deferred.resolved(0) } }, "both": { $0.both { _ in } },
+        "asyncMap": { _ = await $0.asyncMap { $0 }.result },
+        "asyncDone": { _ = await $0.asyncDone { _ in }.result },
+        "thenReturn": { $0.thenReturn(1).done { _ in } },
+        "value": { _ = try? await $0.value }, "result": { _ = await $0.result },
+        "wait": { source in await onQueue { _ = try? source.wait() } },
+        "currentResult": { _ = $0.currentResult },
+        "results": { _ = DeferredList([$0]).results() }, "values": { _ = DeferredList([$0]).values() },
+        "first": { _ = DeferredList([$0]).first() }, "gather": { _ = gather($0, .resolved(1)) },
+        "completed": { for await _ in DeferredList([$0]).completed {} },
+        "a cache": { source in
+            let cache = DeferredCache<Int, Int>()
+            cache.value(for: 1) { source }.fail { _ in }
+        },
+        "recover": { _ = $0.recover { _ in 0 } }, "orElse": { _ = $0.orElse { _ in Deferred.resolved(0) } },
+        "mapError": { _ = $0.mapError { $0 } }, "always": { $0.always { _ in } },
+        "finally": { $0.finally { _ in } }, "asyncRecover": { _ = $0.asyncRecover { _ in 0 } },
+        "fail": { $0.fail { _ in } },
+        "timeout": { _ = $0.timeout(.seconds(1), timer: ManualClock()) }, "shielded": { _ = $0.shielded() },
+        "follow": { Deferred<Int>().follow($0) }, "isSettled": { _ = $0.isSettled },
+        "a list that is decided otherwise": { _ = DeferredList([.resolved(1), $0]).first() },
+        "a nested Deferred": { source in Deferred.resolved(0).then { _ in source }.fail { _ in } },
+        "the input of a list": { _ = DeferredList([$0], limit: 1) { $0 } },
+    ]
+
+    /// What takes no value: it makes, ends, stops or completes a Deferred, or makes more of them.
+    private static let others: Set<String> = [
+        "after", "asyncRetry", "cancel", "complete", "hash", "never", "pause", "reject", "rejected",
+        "repeating",
+        "resolve",
+        "resolved", "retry", "store", "unpause", "withResolver", "wrappingError",
+    ]
+
+    private static func onQueue(_ work: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "waiting").async {
+                work()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// The cells of the table, those that receive first.
+    private static func cells() throws -> (receives: [Substring], passesOn: [Substring]) {
+        let text = try Package.text(of: "Sources/Deferred/Deferred.docc/UndeliveredValues.md")
+        let rows = text.split(separator: "\n").drop { $0 != "| receives | passes on |" }.dropFirst(2)
+            .prefix { $0.hasPrefix("|") }.map { $0.split(separator: "|") }
+        return (rows.map { $0[0] }, rows.map { $0[1] })
+    }
+
+    private static func isNamed(_ name: String, in cells: [Substring]) -> Bool {
+        cells.contains {
+            $0.contains("`\(name)`") || $0.contains("`\(name)()`") || name.contains(" ") && $0.contains(name)
+        }
+    }
+
+    @Test(
+        "V1: the table of what receives a value and what passes it on is true", arguments: uses.keys.sorted())
+    func table(_ name: String) async throws {
+        let cells = try Self.cells()
+        let receives = Self.isNamed(name, in: cells.receives)
+        #expect(receives != Self.isNamed(name, in: cells.passesOn), "it is in one column")
+        let returned = Atomic(0)
+        do {
+            let source = Deferred<Int>()
+            source.resolve(5) { _ in returned.add(1, ordering: .relaxed) }
+            await Self.uses[name]!(source)
+        }
+        #expect(returned.load(ordering: .relaxed) == (receives ? 0 : 1))
+    }
+
+    @Test("V1: the table has every function of a Deferred that a value may come to, and nothing else")
+    func complete() throws {
+        var names: Set<String> = []
+        var isOfDeferred = false
+        for line in try Package.text(of: "Documentation/API/Deferred.swiftinterface").split(separator: "\n") {
+            if line.hasPrefix("extension ") || line.hasPrefix("public ") {
+                isOfDeferred = line.contains(#/^(public struct|extension Deferred\.)Deferred\b/#)
+            }
+            if isOfDeferred, let match = line.firstMatch(of: #/public (static )?func (\w+)/#) {
+                names.insert(String(match.2))
+            }
+        }
+        #expect(names.count > 30)
+        let missing = names.subtracting(Self.uses.keys).subtracting(Self.others)
+        #expect(missing.isEmpty)
+        let cells = try Self.cells()
+        for word in (cells.receives + cells.passesOn).joined().matches(of: #/`(\w+)(\(\))?`/#).map(\.1) {
+            #expect(Self.uses[String(word)] != nil, "no test for \(word)")
+        }
+    }
+}
