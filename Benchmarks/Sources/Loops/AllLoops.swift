@@ -169,7 +169,7 @@ let allLoops: [Loop] = [
         drop(paused.map { $0 })
     },
     Loop("behind a pause: timeout") {
-        paused.map { $0 }.shielded().timeout(.seconds(1), timer: clock).fail { _ in }
+        paused.shielded().timeout(.seconds(1), timer: clock).fail { _ in }
         clock.advance(by: .seconds(1))
     },
     Loop("behind a pause: list cancelled") {
