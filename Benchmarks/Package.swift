@@ -13,6 +13,7 @@ let package = Package(
         .package(name: "Deferred", path: ".."),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", exact: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
     ],
     targets: [
         .executableTarget(
@@ -32,12 +33,14 @@ let package = Package(
             name: "MulticastBenchmarks",
             dependencies: ["Comparing", .product(name: "Multicast", package: "Deferred")]
         ),
-        // Compares locks, semaphores and queues with actors that do the same, and measures the memory of
-        // pending timers.
+        // Compares locks, semaphores and queues with actors and with other libraries' channels, and measures the
+        // memory of pending timers.
         .executableTarget(
             name: "CoordinationBenchmarks",
             dependencies: [
                 "AllocationCounter", "Comparing",
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms", condition: peers),
+                .product(name: "NIOCore", package: "swift-nio", condition: peers),
                 .product(name: "Deferred", package: "Deferred"),
                 .product(name: "DeferredTesting", package: "Deferred"),
             ]

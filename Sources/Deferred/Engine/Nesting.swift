@@ -91,7 +91,6 @@ extension DrainLoop {
     mutating func follow(_ source: Link, _ other: Link, from phase: Link.Phase = .source) -> Bool {
         let follower = Link(.waiting, .forward(to: source), source.made.of(.hidden))
         follower.upstream = Upstream(other)
-        if source.mayLeadToCancellingList { follower.set(Link.Flags.mayLeadToCancellingList) }
         let coldState = source.ensureColdState()
         let isCancelled: Bool? = source.locked {
             guard let isCancelled = source.state.follow(from: phase) else { return nil }
@@ -100,6 +99,7 @@ extension DrainLoop {
             return isCancelled
         }
         guard let isCancelled else { return false }
+        if source.mayLeadToCancellingList { follower.set(Link.Flags.mayLeadToCancellingList) }
         other.noteFollower(in: &self)
         if Recording.isOn && phase == .source { Recording.note(source, .follows, other) }
         enlist(follower, with: other)
