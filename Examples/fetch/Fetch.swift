@@ -13,12 +13,16 @@ enum Fetch {
         while true { pause() }
     }
 
+    /// That of the package.
+    static let version = "0.1.0"
+
     private static func exitStatus() async -> CInt {
         do throws(UsageError) {
             try checkEncoding()
             let options = try Options(parsing: CommandLine.arguments.dropFirst())
             switch options.action {
             case .help: try? OutputDescriptor.standardOutput.write(Help.text)
+            case .version: try? OutputDescriptor.standardOutput.write("fetch \(version)\n")
             case .demo: return try await Demo.exitStatus(options)
             case .fetch: return try await Run.exitStatus(options)
             }

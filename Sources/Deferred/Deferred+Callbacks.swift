@@ -6,6 +6,7 @@
 ///
 /// - **Where the closure runs.** `on:` names a ``Dispatcher``. With `nil` the closure runs at once: on the
 ///   completing thread, or before the attaching call returns if this Deferred is settled.
+/// - **Task-local values.** Those of the code that runs the closure, or of the attaching call: <doc:TaskLocals>.
 /// - **Errors.** A failure bypasses the closure unchanged. What the closure throws fails the new link.
 /// - **Cancellation.** If the new link is cancelled before its closure runs, the closure does not run and the
 ///   link fails with `CancellationError`.

@@ -8,6 +8,7 @@
 ///
 /// - **Where the closure runs.** `on:` names a ``Dispatcher``. With `nil` the closure runs at once: on the
 ///   completing thread, or before the attaching call returns if this Deferred is settled.
+/// - **Task-local values.** Those of the code that runs the closure, or of the attaching call: <doc:TaskLocals>.
 /// - **Values and errors.** A value bypasses the errback. An errback that returns makes the new link succeed;
 ///   what it throws fails the new link.
 /// - **Cancellation.** If the new link is cancelled before its errback runs, the errback runs with

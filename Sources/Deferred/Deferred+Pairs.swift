@@ -4,6 +4,7 @@
 ///
 /// - **Where the closure runs.** `on:` names a ``Dispatcher``. With `nil` the closure runs at once: on the
 ///   completing thread, or before the attaching call returns if this Deferred is settled.
+/// - **Task-local values.** Those of the code that runs the closure, or of the attaching call: <doc:TaskLocals>.
 /// - **Cancellation.** If the new link is cancelled before a closure runs, the errback runs with
 ///   `CancellationError`.
 extension Deferred {

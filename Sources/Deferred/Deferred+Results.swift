@@ -7,6 +7,7 @@
 ///
 /// - **Where the closure runs.** `on:` names a ``Dispatcher``. With `nil` the closure runs at once: on the
 ///   completing thread, or before the attaching call returns if this Deferred is settled.
+/// - **Task-local values.** Those of the code that runs the closure, or of the attaching call: <doc:TaskLocals>.
 /// - **Errors.** A closure that returns makes the new link succeed; what it throws fails the new link.
 /// - **Cancellation.** If the new link is cancelled before its closure runs, the closure runs with
 ///   `CancellationError`.

@@ -71,7 +71,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         self.site = site
         let count = sequence.underestimatedCount
         claimedCount = count > 1_000_000 ? 0 : count
-        state = SpinLocked(State(free: limit, inputs: InputSequence(sequence) { body($0).link }))
+        let values = DeferredTaskLocals.carried
+        state = SpinLocked(State(free: limit, inputs: InputSequence(sequence, values) { body($0).link }))
     }
 
     fileprivate func releaseHandle() {
@@ -248,11 +249,15 @@ private final class InputSequence: @unchecked Sendable {
     /// Takes the next element and starts its input; returns nil at the end.
     let next: () -> Link?
 
-    init<S: Sequence>(_ sequence: sending S, _ start: @escaping (S.Element) -> Link) {
+    /// - Parameter values: What the sequence and `start` see (X2).
+    init<S: Sequence>(
+        _ sequence: sending S, _ values: CarriedValues?, _ start: @escaping (S.Element) -> Link
+    ) {
         var iterator: S.Iterator?
-        next = {
+        let next = {
             if iterator == nil { iterator = sequence.makeIterator() }
             return iterator?.next().map(start)
         }
+        self.next = if let values { { values.run(next) } } else { next }
     }
 }

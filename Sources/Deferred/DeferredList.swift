@@ -11,6 +11,8 @@
 /// in a list twice. Cancelling the returned Deferred fails it with `CancellationError` and then cancels the inputs
 /// still pending, as far as nothing else consumes them. A list's callbacks run on the thread that completes the input
 /// that decided its outcome.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public struct DeferredList<Value: Sendable>: Sendable {
     let source: Source
     let consumesErrors: Bool

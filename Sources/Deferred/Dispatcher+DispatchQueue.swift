@@ -4,12 +4,12 @@ public import Dispatch
 extension DispatchQueue: DelayedDispatcher {
     /// Runs `work` with `async`.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
-        async(execute: work)
+        async(execute: DeferredTaskLocals.carrying(work))
     }
 
     /// Runs `work` from a timer source, on a clock that stops while the machine sleeps.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        let pending = TimedWork(work, on: self)
+        let pending = TimedWork(DeferredTaskLocals.carrying(work), on: self)
         pending.start(after: delay)
         return pending
     }
@@ -106,7 +106,8 @@ extension DispatchQueue {
     private func start<Value: Sendable>(
         _ fileID: StaticString, _ line: UInt, _ work: @escaping @Sendable (Deferred<Value>.Resolver) -> Void
     ) -> Deferred<Value> {
-        let submitted = SpinLocked<(@Sendable (Deferred<Value>.Resolver) -> Void)?>(work)
+        let submitted = SpinLocked<(@Sendable (Deferred<Value>.Resolver) -> Void)?>(
+            DeferredTaskLocals.carrying(work))
         let (deferred, resolver) = Deferred<Value>.withResolver(
             canceller: { _ in _ = submitted.withLock { $0.take() } }, fileID: fileID, line: line)
         async {

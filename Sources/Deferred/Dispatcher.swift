@@ -18,6 +18,8 @@
 /// though. If a later callback, or a finalizer, names the dispatcher that an earlier one waits in, and nothing
 /// but that dispatcher would ever run it, the two retain each other: cancel such a chain, or release its work,
 /// before you release the dispatcher.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public protocol Dispatcher: Sendable {
     /// Runs `work` exactly once: later, or before this returns.
     func dispatch(_ work: @escaping @Sendable () -> Void)

@@ -133,7 +133,8 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
     /// - Complexity: O(log *n*), where *n* is the number of pieces of work that are scheduled; a cancel
     ///   likewise.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
-        ScheduledWork(clock: WeakReference(self), ticket: add(work) { $0 + max(delay, .zero) })
+        let work = DeferredTaskLocals.carrying(work)
+        return ScheduledWork(clock: WeakReference(self), ticket: add(work) { $0 + max(delay, .zero) })
     }
 
     /// How far the clock has been advanced.

@@ -18,6 +18,7 @@ public final class ManualDispatcher: OwnedDispatcher {
 
     /// Keeps `work` for ``run()``.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
+        let work = DeferredTaskLocals.carrying(work)
         waiting.withLock { _ = $0.append(work) }
     }
 

@@ -21,6 +21,8 @@ public import Deferred
 /// - A pair that was removed is not called, even if it was taken or queued before.
 /// - An owner is retained while its closure runs.
 /// - Everything may be called from any thread, also from inside the closures. Nothing runs under a lock.
+///
+/// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Sendable {
     let registry = ListenerRegistry()
 
@@ -43,7 +45,9 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
         success: @escaping @Sendable (Success) -> Void,
         failure: @escaping @Sendable (Failure) -> Void
     ) -> Bool {
-        add(ClosuresListener(owner, { success($1) }, { failure($1) }), dispatcher)
+        add(
+            ClosuresListener(owner, { _, value in success(value) }, { _, error in failure(error) }),
+            dispatcher)
     }
 
     /// Adds a pair of closures that take their owner as well, for as long as `owner` exists.
@@ -199,8 +203,8 @@ private final class ClosuresListener<Success: Sendable, Failure: Sendable>: List
         _ owner: AnyObject, _ success: @escaping @Sendable (AnyObject, Success) -> Void,
         _ failure: @escaping @Sendable (AnyObject, Failure) -> Void
     ) {
-        self.success = success
-        self.failure = failure
+        self.success = DeferredTaskLocals.carrying(success)
+        self.failure = DeferredTaskLocals.carrying(failure)
         super.init(owner)
     }
 }

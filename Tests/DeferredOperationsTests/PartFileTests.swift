@@ -1,8 +1,9 @@
 import Deferred
-import DeferredOperations
 import Foundation
 import LoopbackServer
 import Testing
+
+@testable import DeferredOperations
 
 /// Files that may exist at the paths of a part file and its record.
 @Suite(.timeLimit(.minutes(5)))
@@ -28,6 +29,14 @@ struct PartFileTests {
         try FileManager.default.createSymbolicLink(
             atPath: fixture.file(name).path, withDestinationPath: "target")
     }
+
+    #if os(Linux)
+    @Test("O5: a new file has the mode that the process's mask leaves, also where no sample can be made")
+    func modeByMask() async throws {
+        _ = try await download().value
+        #expect(PartFile.modeByMask == mode("it"))
+    }
+    #endif
 
     @Test("O5: no link or pipe at the part file is used", arguments: ["it.part", "it.part.from"])
     func noFile(_ name: String) async throws {

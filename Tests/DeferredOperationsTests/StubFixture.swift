@@ -1,7 +1,12 @@
 import Deferred
 import DeferredOperations
 import Foundation
+
+#if canImport(LoopbackServer)
 import LoopbackServer
+#else
+import FileServing
+#endif
 
 /// A stub, a queue and a folder for one test: what `TransferFixture` is, without sockets, threads and Foundation's transport.
 final class StubFixture: Fixture {

@@ -1,8 +1,13 @@
 import Deferred
 import DeferredOperations
 import Foundation
-import LoopbackServer
 import Testing
+
+#if canImport(LoopbackServer)
+import LoopbackServer
+#else
+import FileServing
+#endif
 
 #if canImport(FoundationNetworking)
 // For all files of these tests: only off Darwin are `URLRequest` and its like in a module of their own.
@@ -31,10 +36,11 @@ final class TransferFixture: Fixture {
     let server: LoopbackServer
     let queue = OperationQueue()
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("transfer-\(UUID())")
-    var session: TransferSession { .shared }
+    let session: TransferSession
 
     /// Starts the server. Where it cannot be started, no test can run.
-    init(serving answer: Answer? = nil) {
+    init(serving answer: Answer? = nil, session: TransferSession = .shared) {
+        self.session = session
         server = try! LoopbackServer()
         try! FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         if let answer { server.route("/it", answer) }

@@ -2,22 +2,17 @@ import Deferred
 import DeferredOperations
 import DeferredTesting
 import Foundation
-import LoopbackServer
 import Testing
+
+#if canImport(LoopbackServer)
+import LoopbackServer
+#else
+import FileServing
+#endif
 
 /// O15: each rule of a transfer, on each transport.
 @Suite(.timeLimit(.minutes(5)))
 struct TransportConformanceTests {
-    enum Kind: CaseIterable { case foundation, stub, stubWithoutPauses }
-
-    private static func place(_ kind: Kind) -> Place {
-        switch kind {
-        case .foundation: .foundation()
-        case .stub: .stub(canPause: true)
-        case .stubWithoutPauses: .stub(canPause: false)
-        }
-    }
-
     private static let body = Data(Pattern.bytes(100_000))
 
     private func load(
@@ -28,9 +23,9 @@ struct TransportConformanceTests {
         return URLDataSource(request, options: options, session: place.session).request(on: place.queue)
     }
 
-    @Test("O15, O4: statuses, lengths and limits", arguments: Kind.allCases)
-    func answers(_ kind: Kind) async throws {
-        let place = Self.place(kind)
+    @Test("O15, O4: statuses, lengths and limits", arguments: TransportKind.allCases)
+    func answers(_ kind: TransportKind) async throws {
+        let place = kind.place()
         place.serve { _ in .init(headers: ["X-Mine": "yes"], body: Self.body) }
         let page = try await load(place).value
         #expect(page.data == Self.body && page.response.value(forHTTPHeaderField: "x-mine") == "yes")
@@ -48,11 +43,13 @@ struct TransportConformanceTests {
         #expect(try await load(place) { $1.ifNoneMatch = "\"a\"" }.value.isNotModified)
     }
 
-    @Test("O15, O7: redirects, with the headers and the body that they leave", arguments: Kind.allCases)
-    func redirects(_ kind: Kind) async throws {
+    @Test(
+        "O15, O7: redirects, with the headers and the body that they leave", arguments: TransportKind.allCases
+    )
+    func redirects(_ kind: TransportKind) async throws {
         for (status, expected) in [(301, "GET /next "), (303, "GET /next "), (307, "POST /next body")] {
             for isDecided in [false, true] {
-                let place = Self.place(kind)
+                let place = kind.place()
                 place.serve { asked in
                     asked.line.hasSuffix("/it")
                         ? .init(status: status, headers: ["Location": "/next"], body: Data("moved".utf8))
@@ -68,7 +65,7 @@ struct TransportConformanceTests {
                 #expect("\(last.line) \(last.body.text)" == expected)
             }
         }
-        let place = Self.place(kind)
+        let place = kind.place()
         place.serve { _ in .init(status: 302, headers: ["Location": "/it"], body: Data("moved".utf8)) }
         await expectFailure("tooManyRedirects") { try await load(place).value }
         #expect(place.asked().count == 21)
@@ -79,9 +76,9 @@ struct TransportConformanceTests {
         #expect(failure.body.text == "moved")
     }
 
-    @Test("O15: challenges", arguments: Kind.allCases)
-    func challenges(_ kind: Kind) async throws {
-        let place = Self.place(kind)
+    @Test("O15: challenges", arguments: TransportKind.allCases)
+    func challenges(_ kind: TransportKind) async throws {
+        let place = kind.place()
         place.serve { asked in
             asked.header("Authorization") == "try 2"
                 ? .init(body: Data("in".utf8))
@@ -94,9 +91,9 @@ struct TransportConformanceTests {
         await expectFailure("status", "401") { try await load(place).value }
     }
 
-    @Test("O15, O5: a download that breaks is resumed", arguments: Kind.allCases)
-    func resumes(_ kind: Kind) async throws {
-        let place = Self.place(kind)
+    @Test("O15, O5: a download that breaks is resumed", arguments: TransportKind.allCases)
+    func resumes(_ kind: TransportKind) async throws {
+        let place = kind.place()
         place.serve { asked in
             var headers = ["ETag": "\"a\"", "Accept-Ranges": "bytes"]
             guard let first = asked.first else {
@@ -120,9 +117,9 @@ struct TransportConformanceTests {
 
     @Test(
         "O15: a stream whose reader is slow arrives whole, however the transport pauses",
-        arguments: Kind.allCases)
-    func streams(_ kind: Kind) async throws {
-        let place = Self.place(kind)
+        arguments: TransportKind.allCases)
+    func streams(_ kind: TransportKind) async throws {
+        let place = kind.place()
         place.serve { asked in
             var headers = ["ETag": "\"a\"", "Accept-Ranges": "bytes"]
             guard let first = asked.first else { return .init(headers: headers, body: Self.body) }
@@ -142,10 +139,10 @@ struct TransportConformanceTests {
 
     @Test(
         "O15, O2: silence and a cancel end what waits for a head, or for the rest of a body",
-        arguments: Kind.allCases)
-    func ends(_ kind: Kind) async throws {
+        arguments: TransportKind.allCases)
+    func ends(_ kind: TransportKind) async throws {
         for sent in [0, 10] {
-            let (place, clock) = (Self.place(kind), ManualClock())
+            let (place, clock) = (kind.place(), ManualClock())
             place.serve { _ in .init(body: Self.body, sent: sent, end: .silent) }
             let silent = load(place) { ($1.silenceTimeout, $1.timer) = (.seconds(8), clock) }
             await wait { !place.asked().isEmpty }
@@ -161,9 +158,9 @@ struct TransportConformanceTests {
         }
     }
 
-    @Test("O15, O11: bodies arrive with their length", arguments: Kind.allCases)
-    func bodies(_ kind: Kind) async throws {
-        let place = Self.place(kind)
+    @Test("O15, O11: bodies arrive with their length", arguments: TransportKind.allCases)
+    func bodies(_ kind: TransportKind) async throws {
+        let place = kind.place()
         place.serve { _ in .init() }
         try Self.body.write(to: place.file)
         var form = MultipartForm()

@@ -1,7 +1,12 @@
 import Deferred
 import DeferredOperations
 import Foundation
+
+#if canImport(LoopbackServer)
 import LoopbackServer
+#else
+import FileServing
+#endif
 
 /// A transport, and what it asks: the same replies from a real server and from a stub.
 struct Place: Sendable {
@@ -36,9 +41,9 @@ struct Place: Sendable {
     /// The requests so far.
     let asked: @Sendable () -> [Asked]
 
-    /// Foundation's transport, against a real server.
-    static func foundation() -> Place {
-        let fixture = TransferFixture()
+    /// A transport against a real server.
+    static func server(_ session: TransferSession) -> Place {
+        let fixture = TransferFixture(session: session)
         return Place(
             session: fixture.session, queue: fixture.queue, file: fixture.file(), url: fixture.url(),
             serve: { reply in

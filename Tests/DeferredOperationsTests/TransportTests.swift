@@ -38,6 +38,40 @@ struct TransportTests {
     private static let lost = URLError(.networkConnectionLost)
     private static let ok = Step.head(200, ["Content-Length": "2"])
 
+    // MARK: Codings
+
+    /// A transport that unpacks.
+    private struct Unpacking: Transport {
+        let base: StubTransport
+        func send(
+            _ request: URLRequest, _ body: TransportBody, for exchange: TransportExchange
+        ) -> any TransportTask {
+            #expect(exchange.wantsBodyAsSent)
+            return base.send(request, body, for: exchange)
+        }
+    }
+
+    @Test(
+        "O14: storesAsSent delivers what is sent, whose length counts; a transport that cannot is a failure",
+        arguments: ["gzip", "x-gzip", "br, gzip", "identity", "aws-chunked", "utf-8, none", ""])
+    func codings(coding: String) async {
+        let isCoded = coding.contains("gzip")
+        let headers = ["Content-Length": "4", "Content-Encoding": coding]
+        let stub = StubTransport(script: [.init([.head(200, headers), Self.bytes("ab"), .end])])
+        let asSent = load(stub) { $0.storesAsSent = true }
+        #expect(await words(asSent).contains("truncated: 2 of 4 bytes"))
+        // Unpacked, the announced length is that of something else.
+        let unpacked = await words(load(stub))
+        #expect(isCoded ? unpacked == "200 ab" : unpacked.contains("truncated: 2 of 4 bytes"), "\(unpacked)")
+        var options = TransferOptions.patient
+        options.storesAsSent = true
+        let other = URLDataSource(
+            Self.url, options: options, session: TransferSession(transport: Unpacking(base: stub)))
+        let refused = await words(other.request(on: queue))
+        #expect(
+            refused.contains(isCoded ? "cannot store it as it was sent" : "truncated: 2 of 4"), "\(refused)")
+    }
+
     // MARK: Order
 
     /// What is reported, and what comes of it.

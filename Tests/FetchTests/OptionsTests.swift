@@ -35,12 +35,24 @@ struct OptionsTests {
         var expected = Options()
         (expected.urls, expected.directory, expected.existing) = (["a", "b"], "dir", .overwrite)
         (expected.input, expected.waterfall, expected.trace) = ("list", "w.svg", "t.json")
-        expected.headers = [.init(name: "A", value: "b: c"), .init(name: "X-Empty", value: "")]
+        expected.headers = [.init(name: "A", value: "b: c"), .init(name: "X-Empty", value: nil)]
         (expected.timeout, expected.maximumTime) = (.milliseconds(500), .seconds(90))
         (expected.retries, expected.maximumByteCount) = (3, 1500)
         (expected.failsFast, expected.writesJSON, expected.isQuiet) = (true, true, true)
         expected.keepsServerTime = true
         #expect(options == expected)
+        let newer = try Options(parsing: ["--newer", "u", "--netrc", "--raw", "-H", "X;"])
+        #expect(newer.existing == .newer && newer.keepsServerTime && newer.netrc == "" && newer.urls == ["u"])
+        #expect(newer.storesAsSent && newer.headers == [.init(name: "X", value: "")])
+        let named = try Options(parsing: ["--remote-name", "--netrc=file", "u"])
+        #expect(named.usesRemoteName && named.netrc == "file")
+        for arguments in [["--netrc", "file", "http://h"], ["http://h", "--netrc", "file"]] {
+            #expect(try Options(parsing: arguments).netrc == "file")
+        }
+        for arguments in [["--netrc", "http://h"], ["http://h", "--netrc"], ["--netrc", "-q", "http://h"]] {
+            #expect(try Options(parsing: arguments).netrc == "")
+        }
+        #expect(try Options(parsing: ["-V"]).action == .version)
         #expect(try Options(parsing: ["-o", "-", "u"]).output == .standardOutput)
         #expect(try Options(parsing: ["-ofile", "u"]).output == .file("file"))
         #expect(try Options(parsing: ["--first", "-o", "f", "u", "v"]).takesFirst)
@@ -58,13 +70,13 @@ struct OptionsTests {
         "O9: a URL that is given as the value of an option is refused, and its password is not shown",
         arguments: [
             "--timeout", "-j", "--retry", "--max-time", "--limit-rate", "--max-filesize", "--checksum",
-            "--input", "--waterfall", "--trace", "-d", "-o", "-H", "--quiet", "--json",
+            "--input", "--waterfall", "--trace", "-d", "-o", "-H", "--quiet", "--json", "--netrc", "--raw",
         ])
     func password(_ option: String) {
         for address in ["http://me:s3cret@h/a", " http://me:s3\\cret@h/a", "http://me:/s3cret@h/a"] {
             let attached = option + (option.hasPrefix("--") ? "=" : "") + address
             // Some take no value, so that the address is another argument.
-            let takesValue = !["--quiet", "--json"].contains(option)
+            let takesValue = !["--quiet", "--json", "--netrc", "--raw"].contains(option)
             for arguments in takesValue ? [[option, address], [attached]] : [[attached]] {
                 let problem = problem(arguments + ["http://h/b"])
                 #expect(problem.contains("http://h/a") && !problem.contains("cret"), "\(problem)")
@@ -135,6 +147,15 @@ struct OptionsTests {
             (["u", "--json", "-o", "-"], "--json and -o - contradict"),
             (["u", "-d", "x", "-o", "-"], "-o - and -d contradict"),
             (["u", "-o", "-", "--continue"], "-o - and --continue contradict"),
+            (["u", "-o", "-", "--newer"], "-o - and --newer contradict"),
+            (["u", "--newer", "--overwrite"], "--newer and --overwrite contradict"),
+            (["u", "--first", "--newer"], "--first and --newer contradict"),
+            (["u", "--remote-name", "-o", "f"], "--remote-name and -o contradict"),
+            (["u", "--remote-name", "-o", "-"], "--remote-name and -o contradict"),
+            (["u", "--remote-name", "--continue"], "--remote-name and --continue contradict"),
+            (["u", "--remote-name", "--newer"], "--remote-name and --newer contradict"),
+            (["u", "--netrc="], "--netrc= has no value"), (["u", "--raw=x"], "--raw takes no value"),
+            (["u", "-H", ";"], "header 1 has no valid name"),
             (["u", "--waterfall", "x", "--trace", "x"], "--waterfall and --trace contradict"),
             (["u", "v", "-o", "x"], "-o is for one URL, and there are 2"),
             (["u", "v", "--checksum", "sha256=\(zeros)"], "--checksum is for one URL, and there are 2"),

@@ -29,6 +29,8 @@ struct PlanTests {
             try WebAddress.parse("http://h/" + String(repeating: "%C3%A4", count: 200) + ".tar"))
         #expect(name.utf8.count <= 200)
         #expect(name.hasPrefix("ää") && name.hasSuffix("ä.tar"))
+        let archive = try WebAddress.parse("http://h/" + String(repeating: "x", count: 300) + ".tar.gz")
+        #expect(FileName.of(archive) == String(repeating: "x", count: 193) + ".tar.gz")
     }
 
     @Test("A second URL of the same name gets a number, in the order given, and no two names are the same")
@@ -41,10 +43,31 @@ struct PlanTests {
     }
 
     @Test("--input has a URL on each line; comments, line endings and a byte order mark are skipped")
-    func input() {
+    func input() throws {
         let text = "\u{FEFF}http://a\r\n\n  # a comment\n#another\nhttp://b  \n\t\rhttp://c#fragment"
-        #expect(InputList.parse(Array(text.utf8)) == ["http://a", "http://b", "http://c#fragment"])
-        #expect(InputList.parse(Array<UInt8>()) == [])
+        #expect(
+            try InputList.parse(Array(text.utf8)).map(\.url) == ["http://a", "http://b", "http://c#fragment"])
+        #expect(try InputList.parse(Array<UInt8>()).isEmpty)
+    }
+
+    @Test(
+        "--input: a checksum may follow each URL; one that is malformed is named by its line, before a fetch")
+    func inputChecksums() throws {
+        let sum = String(repeating: "aB", count: 32)
+        let lines = try InputList.parse(
+            Array("http://a sha256=\(sum)\r\nhttp://b\thttp://c SHA-256=\(sum)\nhttp://d e=f\n".utf8))
+        #expect(lines.map(\.url) == ["http://a", "http://b\thttp://c", "http://d e=f"])
+        #expect(lines.map { $0.checksum?.digits } == [sum.lowercased(), sum.lowercased(), nil])
+        for (text, line) in [
+            ("http://a sha256=abc", 1), ("#\r\n\r\nhttp://a sha256=\(sum)0", 3), ("\nhttp://a md5=\(sum)", 2),
+            ("a\rb\rhttp://a sha512=", 3), ("http://a sha-1=\(sum)", 1),
+            ("http://a sha256=\(sum.dropLast())g", 1),
+        ] {
+            let error = #expect(throws: InputList.InvalidChecksum.self) {
+                try InputList.parse(Array(text.utf8))
+            }
+            #expect(error?.line == line)
+        }
     }
 
     @Test(

@@ -74,20 +74,22 @@ struct Survival {
             request.httpMethod = ["PUT", "POST"].randomElement(using: &random)
             addBody(size, &request, &options)
         }
+        let session = TestedTransport.session
         let transfer: Deferred<Void> =
             switch kind {
             case .download:
                 DownloadDataSource(
                     request, to: folder.appendingPathComponent("\(number)"), options: options,
-                    download: .init(resumes: random.chance(50))
+                    download: .init(resumes: random.chance(50)), session: session
                 ).request(on: queue).map { _ in }
             case .pieces:
                 StreamDataSource(
                     request, bufferByteCount: 1 + random.below(1 << 17),
                     pauseByteCount: Int64(1 + random.below(1 << 18)),
-                    options: options, onPiece: { _ in }
+                    options: options, session: session, onPiece: { _ in }
                 ).request(on: queue).map { _ in }
-            default: URLDataSource(request, options: options).request(on: queue).map { _ in }
+            default:
+                URLDataSource(request, options: options, session: session).request(on: queue).map { _ in }
             }
         if random.chance(35) {
             DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(random.below(40_000))) {

@@ -21,6 +21,8 @@ struct BenchmarkOptions {
     var values: [String] = []
     /// The names of the workloads to run; empty for all.
     var libraries: [Library] = []
+    /// How many task-local values closures carry.
+    var carriedCount = 0
     var markdown: String?
     var json: String?
 
@@ -43,6 +45,7 @@ struct BenchmarkOptions {
           --check-instructions FILE  instead: compare Deferred's instructions an item, counted one by one on Linux,
                                      with the table in FILE; exit 1 if any has grown by more than 3 %
           --write-instructions FILE  instead: write that table
+          --carry COUNT              with so many task-local values, up to 3, that closures carry
           --help
         """
 
@@ -66,6 +69,12 @@ struct BenchmarkOptions {
                     throw InvalidArguments(description: "\(count) is not a number of iterations")
                 }
                 mode = .repeats(count)
+            case "--carry":
+                let count = try value()
+                guard let count = Int(count), (0...3).contains(count) else {
+                    throw InvalidArguments(description: "\(count) is not a number from 0 to 3")
+                }
+                carriedCount = count
             case "--markdown": markdown = try value()
             case "--json": json = try value()
             case "--list": mode = .list

@@ -6,7 +6,8 @@ enum Benchmarks {
     static func main() {
         do {
             let options = try BenchmarkOptions(CommandLine.arguments.dropFirst())
-            exit(try run(options) ? 0 : 1)
+            CarriedKeys.carry(options.carriedCount)
+            exit(try CarriedKeys.bound { try run(options) } ? 0 : 1)
         } catch let error as InvalidArguments {
             note("benchmarks: \(error)\n\(BenchmarkOptions.usage)")
             exit(2)

@@ -14,20 +14,24 @@ enum Help {
         lines += [
             "",
             "A file that exists is replaced only if an option says so. A file is stored as",
-            "the server has it: an answer that is compressed unasked is refused. The user",
-            "and the password of a URL are sent, and never shown.",
+            "the server has it: an answer that is compressed unasked is refused, and stored",
+            "as it is with --raw. The user and the password of a URL are sent, and never",
+            "shown.",
             "",
             "Certificates are those of the system: Foundation has no --cacert, no --insecure.",
             "http_proxy, https_proxy, all_proxy and no_proxy name proxies, as for curl. On a",
             "terminal, progress is shown as bars, in colour unless NO_COLOR is set.",
             "",
-            "Exit status: 0 if all URLs were fetched; 1 if some failed, each with its reason",
-            "on standard error; 2 for an invalid command line; 130 after Ctrl-C.",
+            "Exit status: 0 if all URLs were fetched, were there already or, with --newer,",
+            "are not newer; 1 if some failed, each with its reason on standard error, and",
+            "with its HTTP status in --json; 2 for an invalid command line, before anything",
+            "is fetched; 130 after Ctrl-C, 128 and its number after another signal.",
             "",
             "  fetch https://example.org/a.zip https://example.org/b.zip",
             "  fetch -j 8 -d pictures --retry 3 --continue --input list.txt",
             "  fetch --first https://one.example.org/a.iso https://two.example.org/a.iso",
             "  fetch -o - https://example.org/data.json | jq .",
+            "  fetch --newer --netrc --input list.txt",
             "",
         ]
         return lines.joined(separator: "\n")
@@ -38,7 +42,9 @@ enum Help {
     private static func lines(for option: Option) -> [String] {
         let hasShort = option.names[0].count == 2
         var usage = (hasShort ? "  " : "      ") + option.names.joined(separator: ", ")
-        if let placeholder = option.placeholder { usage += " " + placeholder }
+        if let placeholder = option.placeholder {
+            usage += option.isValueOptional ? " [\(placeholder)]" : " " + placeholder
+        }
         var help = option.help.split(separator: "\n").map { String(repeating: " ", count: column) + $0 }
         guard usage.count + 2 <= column else { return [usage] + help }
         help[0] = usage + help[0].dropFirst(usage.count)

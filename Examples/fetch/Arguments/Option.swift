@@ -1,9 +1,13 @@
+import DeferredOperations
+
 /// One option: its spelling, its help text, and its effect.
 struct Option: Sendable {
     /// Short and long, with their dashes.
     let names: [String]
     /// What stands for its value in the help; nil for an option without a value.
     var placeholder: String?
+    /// Whether the value may be left out, and is "" then: before a URL, another option, or nothing.
+    var isValueOptional = false
     /// Lines of the help.
     let help: String
     /// Takes the value, or "" if the option has none.
@@ -18,12 +22,15 @@ struct Option: Sendable {
     /// All options, in the order of the help.
     static let groups = [
         Group(
-            title: "Destinations", options: [output, directory, overwrite, skipExisting, resume, remoteTime]),
-        Group(title: "Downloads", options: [input, header, first, mirrors, checksum]),
+            title: "Destinations",
+            options: [
+                output, directory, remoteName, overwrite, skipExisting, resume, newer, remoteTime,
+            ]),
+        Group(title: "Downloads", options: [input, header, netrc, first, mirrors, checksum, raw]),
         Group(
             title: "Transfers",
             options: [jobs, limitRate, maximumSize, timeout, maximumTime, retry, failFast]),
-        Group(title: "Output", options: [json, quiet, waterfall, trace, demo, help]),
+        Group(title: "Output", options: [json, quiet, waterfall, trace, demo, version, help]),
     ]
 
     /// Options of other programs that Foundation makes impossible.
@@ -32,8 +39,9 @@ struct Option: Sendable {
     private static let output = Option(
         names: ["-o", "--output"], placeholder: "FILE",
         help:
-            "write one URL to FILE, or to standard output with '-',\n"
-            + "once all of it has arrived; a pipe or a device is\nwritten to and stays; DIR/ means -d DIR"
+            "write one URL to FILE, or to standard output with '-'\n"
+            + "as it arrives (with --checksum, --first or --mirrors\nwhen it is whole); a pipe or a device is written to\n"
+            + "when it is whole, and stays; DIR/ means -d DIR"
     ) { value, options in
         options.output = value == "-" ? .standardOutput : .file(value)
     }
@@ -43,6 +51,15 @@ struct Option: Sendable {
         help: "put files into DIR, which is created if it is missing"
     ) { value, options in
         options.directory = value
+    }
+
+    private static let remoteName = Option(
+        names: ["--remote-name"],
+        help:
+            "name the file as the server does (Content-Disposition),\nby its URL where the server does not; "
+            + "the name is made\nsafe, and never leads to another folder"
+    ) { _, options in
+        options.usesRemoteName = true
     }
 
     private static let overwrite = existing(
@@ -56,6 +73,10 @@ struct Option: Sendable {
         "keep what a broken transfer has received, and resume\n"
             + "it; a file that exists is done if it is as long as the\n"
             + "server's, and resumed if it is shorter and not older")
+
+    private static let newer = existing(
+        "--newer", .newer,
+        "fetch only what is newer than the file that exists, and\ngive it the server's date, as -R does")
 
     private static let remoteTime = Option(
         names: ["-R", "--remote-time"], help: "give a new file the date that the server sends"
@@ -77,16 +98,41 @@ struct Option: Sendable {
     private static let input = Option(
         names: ["--input"], placeholder: "FILE",
         help:
-            "read URLs from FILE, or from standard input with '-',\none a line; blank lines and # comments are skipped"
+            "read URLs from FILE, or from standard input with '-',\none a line, each with a checksum if you like:\n"
+            + "URL sha256=HEX; blank lines and # comments are skipped"
     ) { value, options in
         options.input = value
     }
 
     private static let header = Option(
         names: ["-H", "--header"], placeholder: "'Name: value'",
-        help: "send this header with each request; may be repeated"
+        help:
+            "send this header with each request; may be repeated;\n"
+            + "'Name:' sends none of that name, 'Name;' an empty one"
     ) { value, options throws(UsageError) in
         options.headers.append(try .parsed(value, number: options.headers.count + 1))
+    }
+
+    private static let netrc = Option(
+        names: ["--netrc"], placeholder: "FILE", isValueOptional: true,
+        help: "send the name and the password that FILE (~/.netrc) has\nfor the host of a URL"
+    ) { value, options throws(UsageError) in
+        guard value != "-" else {
+            throw UsageError(problem: "'-' is not valid for --netrc", hint: "it takes a file")
+        }
+        options.netrc = value
+    }
+
+    private static let raw = Option(
+        names: ["--raw"],
+        help: "store the bytes as they are sent, also if they are\nmarked as compressed"
+    ) { _, options throws(UsageError) in
+        guard TransferSession.canStoreAsSent else {
+            throw UsageError(
+                problem: "--raw is not possible here: Foundation unpacks what is marked as compressed",
+                hint: "-H 'Accept-Encoding: gzip' stores it unpacked")
+        }
+        options.storesAsSent = true
     }
 
     private static let first = Option(
@@ -194,6 +240,12 @@ struct Option: Sendable {
         names: ["--demo"], help: "fetch from a server in this process: needs no network"
     ) { _, options in
         options.action = .demo
+    }
+
+    private static let version = Option(
+        names: ["-V", "--version"], help: "show the version"
+    ) { _, options in
+        if options.action != .help { options.action = .version }
     }
 
     private static let help = Option(names: ["-h", "--help"], help: "show this text") { _, options in

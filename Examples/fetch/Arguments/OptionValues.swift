@@ -50,12 +50,14 @@ extension UsageError {
 }
 
 extension Options.Header {
-    /// `Name: value`. Errors do not show the text, whose value may be a password.
+    /// `Name: value`; `Name:` for a header that is not sent, `Name;` for an empty one, as for curl. Errors do not
+    /// show the text, whose value may be a password.
     ///
     /// - Parameter number: That of the header on the command line, from 1 on.
     static func parsed(_ text: String, number: Int) throws(UsageError) -> Self {
         let hint = "a header is written as 'Name: value'"
-        guard let colon = text.firstIndex(of: ":") else {
+        let isEmpty = text.hasSuffix(";") && !text.contains(":")
+        guard let colon = isEmpty ? text.lastIndex(of: ";") : text.firstIndex(of: ":") else {
             throw UsageError(problem: "header \(number) has no colon", hint: hint)
         }
         let name = String(text[..<colon])
@@ -68,7 +70,8 @@ extension Options.Header {
             throw UsageError(
                 problem: "the value of the header '\(name)' contains a control character", hint: hint)
         }
-        return Self(name: name, value: String(value.trimmingPrefix { $0 == " " || $0 == "\t" }))
+        let trimmed = String(value.trimmingPrefix { $0 == " " || $0 == "\t" })
+        return Self(name: name, value: trimmed.isEmpty && !isEmpty ? nil : trimmed)
     }
 
     /// The characters that RFC 9110 allows in the name of a header.

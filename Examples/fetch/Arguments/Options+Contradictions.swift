@@ -2,11 +2,11 @@
 extension Options {
     /// Throws if options contradict each other, as far as that is known before `--input` has been read.
     func checkForContradictions() throws(UsageError) {
-        if action != .help, let trace, trace == waterfall {
+        if action != .help, action != .version, let trace, trace == waterfall {
             throw .contradiction("--waterfall and --trace", "both want \(trace)")
         }
         switch action {
-        case .help: return
+        case .help, .version: return
         case .demo: return try checkDemo()
         case .fetch: break
         }
@@ -23,6 +23,17 @@ extension Options {
         }
         if takesFirst, existing == .resume {
             throw .contradiction("--first and --continue", "a part file has the contents of one mirror only")
+        }
+        if takesFirst, existing == .newer {
+            throw .contradiction("--first and --newer", "each mirror has a date of its own")
+        }
+        if usesRemoteName {
+            if output != .named { throw .contradiction("--remote-name and -o", "both name the file") }
+            if existing == .resume || existing == .newer {
+                throw .contradiction(
+                    "--remote-name and \(Self.name(of: existing))",
+                    "which file that is, only the answer will say")
+            }
         }
         if output == .standardOutput {
             if writesJSON { throw .contradiction("--json and -o -", "both want standard output") }
@@ -74,6 +85,7 @@ extension Options {
         case .overwrite: "--overwrite"
         case .skip: "--skip-existing"
         case .resume: "--continue"
+        case .newer: "--newer"
         }
     }
 }

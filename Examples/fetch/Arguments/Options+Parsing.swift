@@ -28,6 +28,8 @@ extension Options {
             output = .named
             directory = path.inFolder(directory)
         }
+        // Many servers compare dates for equality, so that the file must have the server's.
+        if existing == .newer { keepsServerTime = true }
         try checkForContradictions()
     }
 
@@ -57,6 +59,20 @@ extension Option {
     fileprivate func value(
         _ name: String, _ attached: String?, from rest: inout ArraySlice<String>
     ) throws(UsageError) -> String {
+        if isValueOptional {
+            guard let attached else {
+                // What can be no URL, not even one that lacks its scheme and has a password, is the value.
+                let isValue = rest.first.map { next in
+                    !next.isEmpty && !next.hasPrefix("-") && !next.contains("://") && !next.contains("@")
+                }
+                return isValue == true ? rest.removeFirst() : ""
+            }
+            if attached.isEmpty {
+                throw UsageError(
+                    problem: "\(name)= has no value",
+                    hint: "write it as \(name), or \(name) \(placeholder ?? "")")
+            }
+        }
         guard let placeholder else {
             if let attached {
                 throw UsageError(

@@ -1,6 +1,6 @@
 /// The command line, parsed.
 struct Options: Equatable, Sendable {
-    enum Action: Equatable, Sendable { case fetch, demo, help }
+    enum Action: Equatable, Sendable { case fetch, demo, help, version }
 
     /// Where the contents of URLs are written.
     enum Output: Equatable, Sendable {
@@ -11,11 +11,12 @@ struct Options: Equatable, Sendable {
     }
 
     /// What to do with a file at the destination.
-    enum Existing: String, Equatable, Sendable { case fail, overwrite, skip, resume }
+    enum Existing: String, Equatable, Sendable { case fail, overwrite, skip, resume, newer }
 
     struct Header: Equatable, Sendable {
         let name: String
-        let value: String
+        /// Nil for a header that is not to be sent.
+        let value: String?
     }
 
     var action = Action.fetch
@@ -28,6 +29,14 @@ struct Options: Equatable, Sendable {
     var existing = Existing.fail
     /// Whether a new file has the date that the server sends.
     var keepsServerTime = false
+    /// Whether the server names the file.
+    var usesRemoteName = false
+    /// Whether a body is stored as it is sent, also if it is marked as compressed.
+    var storesAsSent = false
+    /// The file with the passwords of hosts, "" for the one in the home folder; nil for none.
+    var netrc: String?
+    /// What that file contains, once it has been read.
+    var credentials = Netrc()
     /// Transfers at once.
     var jobs = 4
     /// The limit for all transfers together; nil for none.

@@ -44,14 +44,14 @@ struct RemoteFile: Equatable, Sendable {
         self.validator = validator
     }
 
-    init(_ response: HTTPURLResponse) {
+    /// - Parameter storesAsSent: Whether a coding is left on the body.
+    init(_ response: HTTPURLResponse, storesAsSent: Bool = false) {
         let date = response.value(forHTTPHeaderField: "Last-Modified")
         modified = date.flatMap(ServerDate.parse)
         let tag = response.value(forHTTPHeaderField: "ETag").flatMap { $0.hasPrefix("\"") ? $0 : nil }
         validator = tag ?? date
         // The length of a compressed body is not the length of the file.
-        let encoding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-        guard encoding.lowercased() == "identity" else { return }
+        guard storesAsSent || response.contentCodings.isEmpty else { return }
         byteCount = response.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
     }
 }
@@ -142,7 +142,10 @@ struct Continuation: Sendable {
         limits.onProgress = nil
         let others = requests.dropFirst()
         return URLDataSource(head, options: limits, session: session).request(on: queue)
-            .map { answer in (request, RemoteFile(answer.response), answer.response.statusCode) }
+            .map { [storesAsSent = limits.storesAsSent] answer in
+                let remote = RemoteFile(answer.response, storesAsSent: storesAsSent)
+                return (request, remote, answer.response.statusCode)
+            }
             .orElse(DataSourceError.self) { error -> Deferred<(URLRequest, RemoteFile, status: Int?)> in
                 if !others.isEmpty { return ask(others, on: queue) }
                 // Not every server answers HEAD, and some fail; the GET that follows has the last word, unless the

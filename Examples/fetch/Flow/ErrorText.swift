@@ -55,7 +55,7 @@ enum ErrorText {
     private static func words(for error: DataSourceError) -> String {
         switch error {
         case .destinationExists(let file):
-            "'\(file.relativePath)' exists; choose --overwrite, --skip-existing or --continue"
+            "'\(file.relativePath)' exists; choose --overwrite, --skip-existing, --continue or --newer"
         default: error.description
         }
     }

@@ -1,3 +1,4 @@
+import DeferredOperations
 import Foundation
 
 /// Records what happens to the downloads, and passes it on: to the bars and lines on standard error, to
@@ -19,6 +20,8 @@ final class EventLog: @unchecked Sendable {
         let begun: Duration
         var attempts = 0
         var received: Int64 = 0
+        /// Counts what the present attempt has received: reports of progress may be a little behind.
+        var count: (@Sendable () -> Int64)?
         /// The status of the last answer whose body was wanted.
         var status: Int?
     }
@@ -26,6 +29,7 @@ final class EventLog: @unchecked Sendable {
     private let display: Display
     private let keepsTimeline: Bool
     private let writesJSON: Bool
+    private let usesRemoteName: Bool
     /// In the demo, downloads fail on purpose.
     private let isDemo: Bool
     /// Why the fetcher itself cancels downloads.
@@ -38,6 +42,7 @@ final class EventLog: @unchecked Sendable {
         self.display = display
         keepsTimeline = options.waterfall != nil || options.action == .demo
         writesJSON = options.writesJSON
+        usesRemoteName = options.usesRemoteName
         isDemo = options.action == .demo
         ownCancelReason =
             options.takesFirst
@@ -87,6 +92,11 @@ final class EventLog: @unchecked Sendable {
         }
     }
 
+    /// Enters what counts the bytes of the present attempt.
+    func count(_ download: Download, _ count: @escaping @Sendable () -> Int64) {
+        lock.withLock { state.running[download.index]?.count = count }
+    }
+
     /// Enters that an answer with that status, whose body is wanted, has begun.
     func answer(_ download: Download, status: Int) {
         lock.withLock { state.running[download.index]?.status = status }
@@ -111,7 +121,8 @@ final class EventLog: @unchecked Sendable {
     /// Enters that an attempt failed with a transient error, and that the next one starts after `delay`.
     func pause(_ download: Download, _ error: any Error, delay: Duration, triesLeft: Int) {
         let now = elapsed
-        let reason = self.reason(error, download)
+        let status = lock.withLock { state.running[download.index]?.status }
+        let reason = self.reason(error, download, hasAnswer: status != nil)
         lock.withLock {
             state.progress.pause(download.index, reason: reason, until: now + delay)
             enter(.pausing, download, now)
@@ -127,6 +138,7 @@ final class EventLog: @unchecked Sendable {
         lock.withLock {
             state.running[download.index]?.attempts = attempt
             state.running[download.index]?.received = 0
+            state.running[download.index]?.count = nil
             state.running[download.index]?.status = nil
             state.progress.ask(download.index)
             enter(.asking, download, now)
@@ -148,7 +160,9 @@ final class EventLog: @unchecked Sendable {
         }
         guard let report else { return }
         switch report.end {
-        case .fetched, .skipped: display.say((isDemo ? "   " : "") + report.line(download.name))
+        case .fetched, .skipped:
+            let named = usesRemoteName ? report.file?.split(separator: "/").last.map(String.init) : nil
+            display.say((isDemo ? "   " : "") + report.line(named ?? download.name))
         case .failed(let reason) where isDemo: display.say("   \(download.name): \(reason)")
         case .failed(let reason):
             display.complain("fetch: \(download.text.isEmpty ? "''" : download.text.printable): \(reason)")
@@ -177,8 +191,11 @@ final class EventLog: @unchecked Sendable {
         if keepsTimeline { state.timeline.enter(phase, download.index, at: now) }
     }
 
-    private func reason(_ error: any Error, _ download: Download) -> String {
-        ErrorText.inWords(error, about: download.text, addressCount: 1 + download.mirrors.count)
+    private func reason(_ error: any Error, _ download: Download, hasAnswer: Bool) -> String {
+        let text = ErrorText.inWords(error, about: download.text, addressCount: 1 + download.mirrors.count)
+        guard case DataSourceError.timedOut(_, .silence) = error, !hasAnswer else { return text }
+        // Something may have been heard: of a redirect, Foundation reports nothing before its body has ended.
+        return text.replacing("nothing heard for", with: "no usable answer for")
     }
 
     private func report(
@@ -186,7 +203,7 @@ final class EventLog: @unchecked Sendable {
     ) -> Report {
         var report = Report(url: download.text, end: .fetched)
         report.attempts = running?.attempts ?? 0
-        report.byteCount = running?.received ?? 0
+        report.byteCount = running?.count?() ?? running?.received ?? 0
         if let running { report.duration = now - running.begun }
         switch result {
         case .success(let fetched):
@@ -198,7 +215,7 @@ final class EventLog: @unchecked Sendable {
         case .failure(let error) where error is CancellationError:
             report.end = .cancelled(reason: state.cancelReason ?? ownCancelReason)
         case .failure(let error):
-            let reason = self.reason(error, download)
+            let reason = self.reason(error, download, hasAnswer: running?.status != nil)
             report.end = .failed(
                 reason: report.attempts > 1 ? "\(reason) (\(report.attempts) tries)" : reason)
             report.status = ErrorText.status(in: error) ?? running?.status

@@ -48,6 +48,13 @@ struct Fetched: Sendable {
     /// Whether the file was there before, whole.
     let wasThere: Bool
 
+    /// What has been written to standard output as it came.
+    init(streamed byteCount: Int64, status: Int?) {
+        (file, self.byteCount, received) = (nil, byteCount, byteCount)
+        self.status = status
+        wasThere = false
+    }
+
     init(_ staged: StagedFile, file: String?) {
         self.file = file
         byteCount = staged.byteCount

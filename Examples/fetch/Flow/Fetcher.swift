@@ -19,6 +19,9 @@ struct Fetcher: Sendable {
     private let staging: StagingArea
     private let queue = OperationQueue()
     private let session: TransferSession
+    /// That of `--raw`, and of answers that are marked with a coding that is none and that Foundation refuses.
+    private let sessionAsSent: TransferSession?
+    private let names: RemoteNames
     /// Resolved when standard output has no reader any more; nil if nothing is written there.
     private let brokenOutput: Deferred<OutputDescriptor.Failure>?
 
@@ -29,6 +32,8 @@ struct Fetcher: Sendable {
         brokenOutput = options.output == .standardOutput ? OutputDescriptor.standardOutput.whenBroken() : nil
         queue.maxConcurrentOperationCount = options.jobs
         session = options.bytesPerSecond.map { TransferSession(bytesPerSecond: $0) } ?? .shared
+        sessionAsSent = .storingAsSent(bytesPerSecond: options.bytesPerSecond)
+        names = RemoteNames(options)
     }
 
     /// Fetches all `downloads`.
@@ -53,22 +58,71 @@ struct Fetcher: Sendable {
         log.begin(download)
         return Deferred(catching: { try request(for: download) })
             .then { request in
-                Deferred.retry(
-                    attempts: options.retries + 1, delay: delays(download),
-                    when: DataSourceError.isWorthRepeating(request)
-                ) { number in
-                    log.ask(download, attempt: number)
-                    return attempt(request, download)
-                }
+                isStreamed(download) ? streamed(request, download) : stored(request, download)
             }
-            // Ends here: once all has been written, the reader of standard output may leave.
-            .stopped(by: brokenOutput)
-            .then { file in deliver(file, download) }
             .limited(to: options.maximumTime)
+            .recover(DataSourceError.self) { error in
+                guard case .destinationExists(let file) = error, options.takesFirst || options.usesRemoteName
+                else { throw error }
+                throw FileExists(file: file)
+            }
             .mapResult { result in
                 log.end(download, result)
                 return try result.get()
             }
+    }
+
+    /// Whether a download is written to standard output as it arrives.
+    private func isStreamed(_ download: Download) -> Bool {
+        download.destination == .standardOutput && download.checksum == nil && !options.isOneFile
+    }
+
+    /// Downloads to a file, with further attempts, and moves that to its destination.
+    private func stored(_ request: URLRequest, _ download: Download) -> Deferred<Fetched> {
+        let isWorthRepeating = DataSourceError.isWorthRepeating(request)
+        return Deferred.retry(
+            attempts: options.retries + 1, delay: delays(download), when: isWorthRepeating
+        ) { number in
+            log.ask(download, attempt: number)
+            return attempt(request, download)
+        }
+        // Ends here: once all has been written, the reader of standard output may leave.
+        .stopped(by: brokenOutput)
+        .then { file in deliver(file, download) }
+    }
+
+    /// Writes to standard output what arrives. A further attempt asks for the rest of what has been written.
+    private func streamed(_ request: URLRequest, _ download: Download) -> Deferred<Fetched> {
+        let output = StreamedOutput(request)
+        let isWorthRepeating = DataSourceError.isWorthRepeating(request)
+        return Deferred.retry(
+            attempts: options.retries + 1, delay: delays(download),
+            when: { error in output.canContinue && isWorthRepeating(error) }
+        ) { number in
+            log.ask(download, attempt: number)
+            return withFallback { asSent in transfer(to: output, asSent: asSent, download) }
+        }
+        .stopped(by: brokenOutput, unless: { output.isComplete })
+    }
+
+    private func transfer(
+        to output: StreamedOutput, asSent: Bool, _ download: Download
+    ) -> Deferred<Fetched> {
+        let before = output.written
+        var limits = limits(download, asSent: asSent)
+        limits.onProgress = {
+            log.receive(download, before + $0.received, of: $0.expected.map { before + $0 })
+        }
+        let check = codingCheck(output.request, limits)
+        limits.validateResponse = { response in
+            log.answer(download, status: response.statusCode)
+            try check(response)
+            try output.begin(response)
+        }
+        let source = OutputSource(
+            output, options: limits, session: asSent ? sessionAsSent ?? session : session)
+        log.count(download) { source.metrics.received }
+        return source.request(on: queue).map { _ in Fetched(streamed: output.written, status: output.status) }
     }
 
     /// Makes one attempt. Under `--continue`, asks first what the server has if there is a file already.
@@ -78,8 +132,9 @@ struct Fetcher: Sendable {
                 guard options.existing == .resume, let local = LocalFile(place) else {
                     return transfer(request, to: place, existing: options.existing.whenDownloading, download)
                 }
-                let requests = [request] + download.mirrors.map { mirror in request.redirected(to: mirror) }
-                return Continuation(requests, place, local, limits(download), session).next(on: queue)
+                let requests = [request] + download.mirrors.map { mirror in request.forMirror(mirror) }
+                return Continuation(requests, place, local, limits(download), session(limits(download)))
+                    .next(on: queue)
                     .then { next -> Deferred<StagedFile> in
                         switch next {
                         case .keep(let file): .resolved(file)
@@ -95,30 +150,65 @@ struct Fetcher: Sendable {
         _ request: URLRequest, to place: URL, existing: DownloadDataSource.Existing,
         checking lengthCheck: LengthCheck? = nil, _ download: Download
     ) -> Deferred<StagedFile> {
-        var limits = limits(download)
-        let acceptsEncodings = request.value(forHTTPHeaderField: "Accept-Encoding") != nil
+        withFallback { asSent in
+            transfer(request, to: place, existing, lengthCheck, asSent: asSent, download)
+        }
+        .recover(Kept.self) { StagedFile(kept: .file($0.path), byteCount: $0.byteCount, status: $0.status) }
+    }
+
+    private func transfer(
+        _ request: URLRequest, to place: URL, _ existing: DownloadDataSource.Existing,
+        _ lengthCheck: LengthCheck?, asSent: Bool, _ download: Download
+    ) -> Deferred<StagedFile> {
+        var limits = limits(download, asSent: asSent)
+        let check = codingCheck(request, limits)
+        let newer = options.existing == .newer ? LocalFile(place).map { NewerCheck(place, $0) } : nil
+        limits.ifModifiedSince = newer?.local.modified
         limits.validateResponse = { response in
             log.answer(download, status: response.statusCode)
-            if !acceptsEncodings { try UnaskedEncoding.check(response) }
+            try newer?.check(response)
+            try check(response)
             lengthCheck?.receive(response)
+            if options.usesRemoteName { try names.decide(response, download) }
         }
-        return DownloadDataSource(
-            request, to: place,
-            options: limits,
-            download: .init(
-                existing: existing, resumes: options.existing == .resume, mirrors: download.mirrors,
-                verify: { [checksum = options.checksum] part in
-                    try lengthCheck?.check(part)
-                    guard let checksum else { return }
-                    log.check(download)
-                    try checksum.check(part)
-                }), session: session
-        ).request(on: queue).map { StagedFile($0) }
+        var resumption = DownloadOptions(
+            existing: existing, resumes: options.existing == .resume, mirrors: download.mirrors,
+            verify: { part in
+                try lengthCheck?.check(part)
+                guard let checksum = download.checksum else { return }
+                log.check(download)
+                try checksum.check(part)
+            })
+        resumption.continuesOtherAddress = true
+        let source = DownloadDataSource(
+            request, to: place, options: limits, download: resumption, session: session(limits))
+        log.count(download) { source.metrics.received }
+        return source.request(on: queue).map { StagedFile($0) }
+    }
+
+    /// Makes a transfer again, as it is sent, if the answer is marked with a coding that is none, and that Foundation
+    /// takes for one that it does not know.
+    private func withFallback<Value: Sendable>(
+        _ transfer: @escaping @Sendable (_ asSent: Bool) -> Deferred<Value>
+    ) -> Deferred<Value> {
+        transfer(options.storesAsSent).orElse(CodingIsNone.self) { _ in transfer(true) }
+    }
+
+    /// Returns what checks the coding of an answer to a request.
+    private func codingCheck(
+        _ request: URLRequest, _ limits: TransferOptions
+    ) -> @Sendable (HTTPURLResponse) throws -> Void {
+        if limits.storesAsSent { return { _ in } }
+        let (acceptsCodings, canStoreAsSent) = (request.acceptsCodings, sessionAsSent != nil)
+        return { response in
+            if canStoreAsSent { try CodingIsNone.check(response) }
+            if !acceptsCodings { try UnaskedEncoding.check(response, canStoreAsSent: canStoreAsSent) }
+        }
     }
 
     /// Checks the checksum of a file that was there before; that of a new one has been checked.
     private func checkedIfKept(_ file: StagedFile, _ download: Download) -> Deferred<StagedFile> {
-        guard file.wasKept, let checksum = options.checksum else { return .resolved(file) }
+        guard file.wasKept, let checksum = download.checksum else { return .resolved(file) }
         log.check(download)
         return DataSource { operation in
             try checksum.check(file.url, unless: { operation.isCancelled })
@@ -132,7 +222,7 @@ struct Fetcher: Sendable {
     private func deliver(_ file: StagedFile, _ download: Download) -> Deferred<Fetched> {
         switch download.destination {
         case .file(let path):
-            Deferred(catching: { try staging.putInPlace(file, path) })
+            Deferred(catching: { try staging.putInPlace(file, names.path(of: download) ?? path) })
         case .standardOutput:
             copy(file, to: nil)
         case .stream(let path):
@@ -146,8 +236,18 @@ struct Fetcher: Sendable {
         }.request(on: queue)
     }
 
-    private func limits(_ download: Download) -> TransferOptions {
+    private func session(_ limits: TransferOptions) -> TransferSession {
+        limits.storesAsSent ? sessionAsSent ?? session : session
+    }
+
+    private func limits(_ download: Download, asSent: Bool? = nil) -> TransferOptions {
         var limits = TransferOptions()
+        limits.storesAsSent = asSent ?? options.storesAsSent
+        if !options.credentials.isEmpty {
+            limits.onRedirect = { [credentials = options.credentials] redirect in
+                .resolved(redirect.adding(credentials).map { .change($0) } ?? .follow)
+            }
+        }
         limits.silenceTimeout = options.timeout
         limits.maximumByteCount = options.maximumByteCount
         limits.onProgress = { log.receive(download, $0.received, of: $0.expected) }
@@ -156,7 +256,8 @@ struct Fetcher: Sendable {
 
     private func request(for download: Download) throws -> URLRequest {
         var request = URLRequest(url: try download.url.get())
-        for header in options.headers { request.addValue(header.value, forHTTPHeaderField: header.name) }
+        request.add(options.headers)
+        request.add(options.credentials)
         return request
     }
 
@@ -185,12 +286,17 @@ extension Deferred {
 
     /// Returns this outcome, unless `broken` is resolved first: then that is the error, and this is
     /// cancelled.
-    fileprivate func stopped(by broken: Deferred<OutputDescriptor.Failure>?) -> Deferred<Value> {
+    ///
+    /// - Parameter isComplete: Whether nothing is missing any more: then this outcome counts.
+    fileprivate func stopped(
+        by broken: Deferred<OutputDescriptor.Failure>?,
+        unless isComplete: @escaping @Sendable () -> Bool = { false }
+    ) -> Deferred<Value> {
         guard let broken else { return self }
         let whole = recover(CancellationError.self) { error -> Value in
             throw (try? broken.currentResult?.get()) ?? error
         }
-        broken.done { _ in whole.cancel() }
+        broken.done { _ in if !isComplete() { whole.cancel() } }
         return whole
     }
 }
@@ -201,28 +307,10 @@ struct TookTooLong: Error, CustomStringConvertible {
     var description: String { "not done after \(Amount.span(limit)) (--max-time)" }
 }
 
-/// The error of an answer that is compressed although that was not asked for. Foundation would unpack it: the
-/// file would not be the server's, and could be any number of times as large.
-struct UnaskedEncoding: Error, CustomStringConvertible {
-    let encoding: String
-
-    var description: String {
-        "compressed (\(encoding)), which was not asked for; -H 'Accept-Encoding: \(encoding)' stores it unpacked"
-    }
-
-    static func check(_ response: HTTPURLResponse) throws(UnaskedEncoding) {
-        let encoding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? ""
-        if !["", "identity"].contains(encoding) { throw UnaskedEncoding(encoding: encoding) }
-    }
-}
-
-extension URLRequest {
-    /// Returns this request for another address.
-    fileprivate func redirected(to url: URL) -> URLRequest {
-        var request = self
-        request.url = url
-        return request
-    }
+/// The error of a file that exists, where neither `--continue` nor `--newer` is possible.
+struct FileExists: Error, CustomStringConvertible {
+    let file: URL
+    var description: String { "'\(file.relativePath)' exists; choose --overwrite or --skip-existing" }
 }
 
 extension Options.Existing {
@@ -230,7 +318,7 @@ extension Options.Existing {
     fileprivate var whenDownloading: DownloadDataSource.Existing {
         switch self {
         case .fail, .resume: .fail
-        case .overwrite: .replace
+        case .overwrite, .newer: .replace
         case .skip: .skip
         }
     }

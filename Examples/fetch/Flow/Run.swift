@@ -102,12 +102,17 @@ extension Run {
     /// plus the signal's number after a signal.
     static func exitStatus(_ options: Options) async throws(UsageError) -> CInt {
         let interrupts = Interrupts()
-        var urls = options.urls
-        if let input = options.input { urls += try InputList.read(input) }
-        let downloads = try Download.plan(urls, options)
+        var options = options
+        var warning: String?
+        if let netrc = options.netrc { (options.credentials, warning) = try Netrc.read(netrc) }
+        var lines = options.urls.map { InputList.Line(url: $0) }
+        if let input = options.input { lines += try InputList.read(input) }
+        let downloads = try Download.plan(lines, options)
+        try options.checkCurrentFolder(for: downloads)
         try options.checkSideFiles(besides: downloads)
 
         let run = Run(options)
+        if let warning { run.display.complain("fetch: \(warning)") }
         run.log.add(downloads)
         run.staging.removeAbandoned(downloads)
         let ending = await run.perform(until: interrupts) { run.fetcher.fetchAll(downloads) }

@@ -6,6 +6,7 @@ import Foundation
 /// - A file is downloaded by itself to a part file beside its destination: no staging is needed.
 /// - A download for standard output, a pipe or a device is stored in a temporary folder first, so that
 ///   only whole files are written there.
+/// - A download that the server names is stored in a hidden folder, too, until the answer says how.
 /// - Mirrors of one file are each downloaded to a file of their own, in a hidden folder beside the
 ///   destination. The first that is whole is moved to the destination.
 ///
@@ -27,6 +28,10 @@ final class StagingArea: @unchecked Sendable {
                 .appendingPathComponent(String(download.index))
         case .file(let path):
             if let folder = options.directory { try Self.makeFolder(folder) }
+            if options.usesRemoteName {
+                return try stagingFolder { URL.file(options.directory ?? ".") }
+                    .appendingPathComponent(String(download.index))
+            }
             let kind = FileKind(path)
             if kind == .folder || options.existing == .resume && kind != .nothing && kind != .file {
                 throw DataSourceError.cannotWrite(.file(path), reason: "it is \(kind.rawValue)")
@@ -48,6 +53,8 @@ final class StagingArea: @unchecked Sendable {
     func putInPlace(_ file: StagedFile, _ path: String) throws -> Fetched {
         if options.takesFirst, !file.wasKept {
             try withFirstPlace { try move(file.url, to: path) }
+        } else if options.usesRemoteName, !file.wasKept {
+            try move(file.url, to: path)
         }
         if options.keepsServerTime, let modified = file.lastModified.flatMap(ServerDate.parse) {
             do {
@@ -94,7 +101,9 @@ final class StagingArea: @unchecked Sendable {
             case .file(let path):
                 let file = (try? URL.fileToReplace(path)) ?? .file(path)
                 files.append(file)
-                if options.takesFirst { parents.insert(file.deletingLastPathComponent()) }
+                if options.takesFirst || options.usesRemoteName {
+                    parents.insert(file.deletingLastPathComponent())
+                }
             }
         }
         DownloadDataSource.removeAbandonedPartFiles(for: files)
@@ -140,6 +149,11 @@ final class StagingArea: @unchecked Sendable {
             throw DataSourceError.destinationExists(.file(path))
         }
         let destination = try URL.fileToReplace(path)
+        if options.existing != .overwrite {
+            // Replaces nothing that appears at this moment. Not every file system has hard links.
+            if link(file.path, destination.path) == 0 { return _ = unlink(file.path) }
+            if errno == EEXIST { throw DataSourceError.destinationExists(.file(path)) }
+        }
         guard rename(file.path, destination.path) == 0 else {
             throw DataSourceError.cannotWrite(destination, reason: ErrorText.words(for: errno))
         }

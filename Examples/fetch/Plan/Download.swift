@@ -21,6 +21,8 @@ struct Download: Sendable {
     let url: Result<URL, WebAddress.Invalid>
     /// Other addresses of the same file, which continue a transfer that breaks off.
     var mirrors: [URL] = []
+    /// The checksum that the file must have.
+    var checksum: Checksum?
     /// The name on the screen.
     let name: String
     let destination: Destination
@@ -33,13 +35,20 @@ extension Download {
     }
 
     /// Returns a download for each of `urls`. No two have the same destination, except for mirrors.
-    static func plan(_ urls: [String], _ options: Options) throws(UsageError) -> [Download] {
-        try options.checkCount(urls.count)
-        if options.triesMirrors { return planMirrors(urls, options) }
+    static func plan(_ lines: [InputList.Line], _ options: Options) throws(UsageError) -> [Download] {
+        try options.checkCount(lines.count)
+        let checksums = try lines.map { line throws(UsageError) -> Checksum? in
+            if let own = line.checksum, let other = options.checksum, own != other {
+                throw .contradiction("--checksum and the checksum in --input", "they are of the same file")
+            }
+            return line.checksum ?? options.checksum
+        }
+        if options.triesMirrors { return try planMirrors(lines.map(\.url), checksums, options) }
         // With --continue, a part file has a predictable name, which must not be another download's.
         var names = UniqueNames(besides: options.existing == .resume ? [".part", ".part.from"] : [])
         var shared: String?
-        return urls.enumerated().map { index, text in
+        return zip(lines, checksums).enumerated().map { index, entry in
+            let (text, checksum) = (entry.0.url, entry.1)
             let url = Result { () throws(WebAddress.Invalid) in try WebAddress.parse(text) }
             let destination: Destination
             switch options.output {
@@ -56,14 +65,20 @@ extension Download {
             }
             let shown = WebAddress.shown(text)
             return Download(
-                index: index, text: shown, url: url, name: name(of: destination, shown, options),
-                destination: destination)
+                index: index, text: shown, url: url, checksum: checksum,
+                name: name(of: destination, shown, options), destination: destination)
         }
     }
 
     /// Returns a download of the first URL, with the others as its mirrors, and one for each malformed URL,
     /// which fails.
-    private static func planMirrors(_ urls: [String], _ options: Options) -> [Download] {
+    private static func planMirrors(
+        _ urls: [String], _ checksums: [Checksum?], _ options: Options
+    ) throws(UsageError) -> [Download] {
+        let checksum = checksums.compactMap { $0 }.first
+        if checksums.contains(where: { $0 != nil && $0 != checksum }) {
+            throw .contradiction("two checksums in --input", "mirrors are of the same file")
+        }
         let addresses = urls.map { text in
             (
                 text: WebAddress.shown(text),
@@ -82,7 +97,7 @@ extension Download {
             downloads.append(
                 Download(
                     index: 0, text: text, url: .success(url), mirrors: usable.dropFirst().map(\.1),
-                    name: name(of: destination, text, options), destination: destination))
+                    checksum: checksum, name: name(of: destination, text, options), destination: destination))
         }
         for case (let text, .failure(let fault)) in addresses {
             downloads.append(

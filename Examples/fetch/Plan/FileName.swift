@@ -6,10 +6,23 @@ enum FileName {
         let encoded = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
         let last = encoded.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         // Bytes that are not valid UTF-8 stay encoded, so that different names stay different.
-        let decoded = last.removingPercentEncoding ?? String(last)
-        let safe = String(String.UnicodeScalarView(decoded.unicodeScalars.map { isUnsafe($0) ? "_" : $0 }))
+        return safe(last.removingPercentEncoding ?? String(last)) ?? "index.html"
+    }
+
+    /// Returns the name that a server has sent, made safe; nil if nothing is left of it.
+    ///
+    /// Of a path, the last component counts (RFC 6266, 4.3). A name that begins with a dot would be a hidden file, such
+    /// as one that a shell reads at its start.
+    static func ofServer(_ text: String) -> String? {
+        let last = text.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? ""
+        let trimmed = last.trimmingCharacters(in: .whitespacesAndNewlines)
+        return safe(trimmed.hasPrefix(".") ? "_" + trimmed.dropFirst() : trimmed)
+    }
+
+    private static func safe(_ name: String) -> String? {
+        let safe = String(String.UnicodeScalarView(name.unicodeScalars.map { isUnsafe($0) ? "_" : $0 }))
         switch safe {
-        case "": return "index.html"
+        case "": return nil
         case ".": return "_"
         case "..": return "__"
         default: return shortened(safe)
@@ -29,7 +42,10 @@ enum FileName {
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > byteLimit else { return name }
         var ending = ""
-        if let dot = name.lastIndex(of: "."), name[dot...].utf8.count <= 20 { ending = String(name[dot...]) }
+        if let dot = name.lastIndex(of: "."), name[dot...].utf8.count <= 20 {
+            let isOfArchive = name[..<dot].lowercased().hasSuffix(".tar")
+            ending = String(isOfArchive ? name[name.index(dot, offsetBy: -4)...] : name[dot...])
+        }
         var stem = ""
         var room = byteLimit - ending.utf8.count
         for character in name.dropLast(ending.count) {

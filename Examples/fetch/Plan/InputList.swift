@@ -1,13 +1,22 @@
 import Foundation
 
-/// The URLs of `--input`.
+/// The URLs of `--input`, each with its checksum if the line has one.
 enum InputList {
+    struct Line: Equatable, Sendable {
+        let url: String
+        var checksum: Checksum?
+    }
+
     /// Reads the file, pipe or device at `path`, or standard input if that is `-`.
-    static func read(_ path: String) throws(UsageError) -> [String] {
+    static func read(_ path: String) throws(UsageError) -> [Line] {
         do {
             let contents = try contents(path)
             guard let text = String(validating: contents, as: UTF8.self) else { throw NotUTF8() }
-            return parse(text.utf8)
+            return try parse(text.utf8)
+        } catch let error as InvalidChecksum {
+            throw UsageError(
+                problem: "line \(error.line) of '\(path)' for --input: '\(error.word)' is not a checksum",
+                hint: "write it after the URL as sha256=HEX, with 64 hexadecimal digits")
         } catch {
             throw UsageError(
                 problem: "cannot read '\(path)' for --input: \(ErrorText.inWords(error))",
@@ -15,7 +24,7 @@ enum InputList {
         }
     }
 
-    private static func contents(_ path: String) throws -> Data {
+    static func contents(_ path: String) throws -> Data {
         if path == "-" { return try contents(of: STDIN_FILENO) }
         var descriptor: CInt
         // Opening a pipe waits for its writer, and a signal may interrupt that.
@@ -48,12 +57,41 @@ enum InputList {
         var description: String { code == EBADF ? "standard input is closed" : ErrorText.words(for: code) }
     }
 
-    /// Returns the URLs, one a line, with any line endings. Skips blank lines and `#` comments.
-    static func parse(_ bytes: some Collection<UInt8>) -> [String] {
+    struct InvalidChecksum: Error, Equatable {
+        let line: Int
+        let word: String
+    }
+
+    /// The names that a checksum may have in such lists. A word after the URL that begins with another one is a part
+    /// of the URL, which then is malformed.
+    private static let kinds: Set = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"]
+
+    /// Returns the lines with a URL, with any line endings. Skips blank lines and `#` comments.
+    static func parse(_ bytes: some Collection<UInt8>) throws(InvalidChecksum) -> [Line] {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(byteOrderMark.count) : bytes[...]
-        return text.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
-            .map { String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespaces) }
-            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        var lines: [Line] = []
+        var number = 1
+        var rest = text[...]
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+            let end = rest[line.endIndex...].prefix(2)
+            rest = rest[line.endIndex...].dropFirst(end.elementsEqual([13, 10]) ? 2 : 1)
+            let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+            if !text.isEmpty, !text.hasPrefix("#") { lines.append(try parse(text, number)) }
+            number += 1
+        }
+        return lines
+    }
+
+    private static func parse(_ text: String, _ number: Int) throws(InvalidChecksum) -> Line {
+        guard let space = text.lastIndex(where: \.isWhitespace) else { return Line(url: text) }
+        let word = text[text.index(after: space)...]
+        let kind = word.prefix { $0 != "=" }.lowercased().replacing("-", with: "")
+        guard kinds.contains(kind), word.contains("=") else { return Line(url: text) }
+        guard let checksum = Checksum(parsing: String(word)) else {
+            throw InvalidChecksum(line: number, word: String(word.prefix(80)).printable)
+        }
+        return Line(url: text[..<space].trimmingCharacters(in: .whitespaces), checksum: checksum)
     }
 }

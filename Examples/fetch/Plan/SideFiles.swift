@@ -8,6 +8,20 @@ extension Options {
         }
     }
 
+    /// Throws if a file is to be in the current folder, and that has been deleted: no path leads to it.
+    func checkCurrentFolder(for downloads: [Download]) throws(UsageError) {
+        let paths = downloads.compactMap { download -> String? in
+            if case .file(let path) = download.destination { path } else { nil }
+        }
+        guard (paths + sideFiles.map(\.path)).contains(where: { !$0.hasPrefix("/") }) else { return }
+        guard let current = getcwd(nil, 0) else {
+            throw UsageError(
+                problem: "the current folder cannot be used: \(ErrorText.words(for: errno))",
+                hint: "it may have been deleted; change to another one")
+        }
+        free(current)
+    }
+
     /// Throws if one of them would replace a file without `--overwrite`, or replace a download.
     func checkSideFiles(besides downloads: [Download] = []) throws(UsageError) {
         guard !sideFiles.isEmpty else { return }

@@ -71,7 +71,10 @@ struct OutputDescriptor: Sendable {
 
     /// Writes all of `data`, in pieces, as fast as they are read. Throws `CancellationError` when
     /// `isCancelled` returns true.
-    func write(_ data: Data, unless isCancelled: () -> Bool) throws {
+    ///
+    /// - Parameter count: Called with the length of each piece that has been written.
+    func write(_ data: Data, unless isCancelled: () -> Bool, counting count: (Int) -> Void = { _ in }) throws
+    {
         var rest = data[...]
         while !rest.isEmpty {
             if isCancelled() { throw CancellationError() }
@@ -79,6 +82,7 @@ struct OutputDescriptor: Sendable {
             let piece = rest.prefix(4096)
             guard waitUntilReady(milliseconds: 50) else { continue }
             if let code = piece.withUnsafeBytes(writeAll) { throw Failure(name: name, code: code) }
+            count(piece.count)
             rest = rest.dropFirst(piece.count)
         }
     }

@@ -34,29 +34,41 @@ extension Deferred {
             DeferredDiagnostic.Location(.task, fileID, line)
         ) { _ in running.withLock { $0 }?.cancel() }
         let task = Task(priority: priority) {
-            let result: Result<Value, any Error>
-            do { result = .success(try await operation()) } catch { result = .failure(error) }
-            // A cancel marks the Deferred before it cancels the Task, and fails it after that. What the operation
-            // makes of the cancel comes in between, and must not be the outcome.
-            switch result {
-            case .success(let value) where resolver.isCancelled:
-                onUndelivered?(value)
-            case .success(let value):
-                resolver.resolve(value, onUndelivered: onUndelivered, fileID: fileID, line: line)
-            case .failure(let error):
-                if !resolver.isCancelled { resolver.reject(error, fileID: fileID, line: line) }
-            }
+            await resolver.complete(operation, onUndelivered: onUndelivered, fileID, line)
         }
         running.withLock { $0 = task }
         self = deferred
     }
 }
 
+extension Deferred.Resolver {
+    /// Runs `operation`, in the Task that a cancel of the Deferred cancels, and completes the Deferred with its outcome.
+    func complete(
+        _ operation: @escaping @Sendable () async throws -> Value,
+        onUndelivered: (@Sendable (Value) -> Void)?,
+        _ fileID: StaticString, _ line: UInt
+    ) async {
+        let result: Result<Value, any Error>
+        do { result = .success(try await operation()) } catch { result = .failure(error) }
+        // A cancel marks the Deferred before it cancels the Task, and fails it after that. What the operation
+        // makes of the cancel comes in between, and must not be the outcome.
+        switch result {
+        case .success(let value) where isCancelled:
+            onUndelivered?(value)
+        case .success(let value):
+            resolve(value, onUndelivered: onUndelivered, fileID: fileID, line: line)
+        case .failure(let error):
+            if !isCancelled { reject(error, fileID: fileID, line: line) }
+        }
+    }
+}
+
 /// Asynchronous callbacks, each of which runs in a Task of its own while the chain waits for it.
 ///
-/// - **Where the closure runs.** The Task starts when the callback's position is reached. It runs on the global
-///   executor, or on the actor that the closure names (`{ @MainActor in … }`), with the task-local values of
-///   the code that completed this Deferred. What follows runs where the Task ends.
+/// - **Where the closure runs.** The closure begins when its position is reached. It runs on the global executor, or on
+///   the actor that it names (`{ @MainActor in … }`). What follows runs where the Task ends.
+/// - **Task-local values.** Those of the attaching call, which creates the Task: see <doc:TaskLocals>. Until the closure
+///   begins, the Task is suspended.
 /// - **Cancellation.** Cancelling the new link while the chain waits for the Task cancels the Task, and the
 ///   link fails with `CancellationError` at once.
 extension Deferred {
@@ -67,24 +79,24 @@ extension Deferred {
     /// ```
     ///
     /// - Parameters:
-    ///   - priority: The priority of the Task; `nil` for that of the completing code.
+    ///   - priority: The priority of the Task; `nil` for that of the attaching code.
     ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it.
     public func asyncMap<U: Sendable>(
         priority: TaskPriority? = nil, _ callback: @escaping @Sendable (Value) async throws -> U,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<U> {
-        then(
-            { value in
-                Deferred<U>(
-                    priority: priority, operation: { try await callback(value) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+        CallersTask.calling(priority: priority) { task in
+            then(
+                { value in task.run({ try await callback(value) }, fileID, line) }, fileID: fileID, line: line
+            )
+        }
     }
 
     /// Attaches an asynchronous `callback`, which returns nothing, and returns a Deferred that is resolved when
     /// it has ended. It may end a chain.
     ///
     /// - Parameters:
-    ///   - priority: The priority of the Task; `nil` for that of the completing code.
+    ///   - priority: The priority of the Task; `nil` for that of the attaching code.
     ///   - callback: Receives the value. An error that it throws fails the returned Deferred. A failure bypasses it.
     @discardableResult
     public func asyncDone(
@@ -98,16 +110,15 @@ extension Deferred {
     /// failure.
     ///
     /// - Parameters:
-    ///   - priority: The priority of the Task; `nil` for that of the completing code.
+    ///   - priority: The priority of the Task; `nil` for that of the attaching code.
     ///   - errback: Receives the error. An error that it throws fails the returned Deferred. A value bypasses it.
     public func asyncRecover(
         priority: TaskPriority? = nil, _ errback: @escaping @Sendable (any Error) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        orElse(
-            { error in
-                Deferred(
-                    priority: priority, operation: { try await errback(error) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+        CallersTask.calling(priority: priority) { task in
+            orElse(
+                { error in task.run({ try await errback(error) }, fileID, line) }, fileID: fileID, line: line)
+        }
     }
 }

@@ -20,6 +20,8 @@ public import Dispatch
 /// the last cancel of a caller from outside ends it, and the keys are free. Inside is what a request's closure calls,
 /// and the Tasks that it starts; not callbacks that run later, nor `Task.detached`, whose calls count as those from
 /// outside.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     typealias Entry = CacheEntry<Key, Value>
 

@@ -18,6 +18,8 @@ public import Dispatch
 ///
 /// The file must be a regular file that was made by such a lock, or not exist: symbolic links are not followed, and
 /// any other file is left unchanged. Use a folder that only the users of the lock can write to.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredFilesystemLock: Sendable {
     /// The absolute path of the file. A relative path is resolved when the lock is created.
     public let path: String

@@ -7,6 +7,8 @@
 ///
 /// The lock is granted in the order in which it was asked for. A cancel of a waiting ``acquire(fileID:line:)`` or
 /// `run` removes it from the queue.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredLock: Sendable {
     /// The right to hold the lock, until `release()`, at the latest until the last reference to the permit is
     /// released.

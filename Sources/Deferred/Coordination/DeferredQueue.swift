@@ -18,6 +18,8 @@
 /// any thread.
 ///
 /// With a size or backlog below zero, every use fails with ``DeferredError/invalidArgument(_:)``.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredQueue<Element: Sendable>: Sendable {
     @usableFromInline let storage: QueueStorage
 
@@ -168,14 +170,16 @@ extension DeferredQueue {
         }
     }
 
-    /// Starts a worker with an asynchronous `body`, which runs in a Task for each element; a cancel cancels that
-    /// Task. Otherwise behaves as `run`.
+    /// Starts a worker with an asynchronous `body`, which runs in one Task for all elements; a cancel cancels that
+    /// Task. It sees the task-local values of this call: see <doc:TaskLocals>. Otherwise behaves as `run`.
     public func asyncRun(
         stopsOnFailure: Bool = false, _ body: @escaping @Sendable (Element) async throws -> Void,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Void> {
-        work(stopsOnFailure, on: nil, fileID, line) { element in
-            Deferred(operation: { try await body(element) }, fileID: fileID, line: line)
+        CallersTask.calling { task in
+            work(stopsOnFailure, on: nil, fileID, line) { element in
+                task.run({ try await body(element) }, fileID, line)
+            }
         }
     }
 
@@ -184,6 +188,7 @@ extension DeferredQueue {
         _ start: @escaping @Sendable (Element) throws -> Deferred<Void>
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
+        let start = DeferredTaskLocals.carrying(start)
         return AsyncLoop.deferred(fileID, line) { [storage] isCancelled in
             let next = Deferred<Element>(storage.next(isWorker: true, fileID, line))
             // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.

@@ -18,6 +18,8 @@ internal import Synchronization
 /// last reference to a semaphore changes nothing for those that wait or have a permit.
 ///
 /// With a limit below 1, every ``acquire(fileID:line:)`` fails with ``DeferredError/invalidArgument(_:)``.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredSemaphore: Sendable {
     /// The right to proceed, until ``release()``, at the latest until the last reference to the permit is released:
     /// keep a reference to it.
@@ -210,7 +212,8 @@ extension DeferredSemaphore {
 
     /// Waits for a permit, runs an asynchronous `body` in a Task, and releases the permit when that has ended. A
     /// cancel while `body` runs cancels the Task and fails the returned Deferred at once; the permit is released when
-    /// `body` has returned. Otherwise behaves as `run`.
+    /// `body` has returned. It sees the task-local values of this call, whoever releases the permit; see <doc:TaskLocals>.
+    /// Otherwise behaves as `run`.
     @discardableResult
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
@@ -262,14 +265,16 @@ extension Deferred where Value: ReleasablePermit {
     func asyncRunning<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T, _ fileID: StaticString, _ line: UInt
     ) -> Deferred<T> {
-        map({ PermitOfTwo(base: $0) }, fileID: fileID, line: line).running(
-            { permit in
-                let operation = { @Sendable () async throws -> T in
-                    defer { permit.release() }
-                    return try await body()
-                }
-                return Deferred<T>(operation: operation, fileID: fileID, line: line)
-            }, fileID, line)
+        CallersTask.calling { task in
+            map({ PermitOfTwo(base: $0) }, fileID: fileID, line: line).running(
+                { permit in
+                    let operation = { @Sendable () async throws -> T in
+                        defer { permit.release() }
+                        return try await body()
+                    }
+                    return task.run(operation, fileID, line)
+                }, fileID, line)
+        }
     }
 }
 

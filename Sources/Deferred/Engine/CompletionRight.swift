@@ -130,6 +130,7 @@ extension Link {
     func setCanceller(
         isOnMainActor: Bool = false, _ canceller: @escaping @Sendable (CompletionRight) -> Void
     ) {
+        let canceller = DeferredTaskLocals.carrying(canceller)
         let coldState = ensureColdState()
         coldState.canceller = canceller
         coldState.cancellerIsOnMainActor = isOnMainActor

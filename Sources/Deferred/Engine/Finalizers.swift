@@ -78,7 +78,7 @@ extension Link {
     /// Adds a finalizer, or runs it at once if the link is settled (Z3).
     @usableFromInline
     func addFinalizer(_ dispatcher: (any Dispatcher)?, _ finalizer: @escaping Finalizer) {
-        let finalizer = Recording.isOn ? Recording.noting(finalizer, of: self) : finalizer
+        let finalizer = ProcessFlags.areNone ? finalizer : noting(finalizer)
         let dispatcher = dispatcher?.retainedByChains
         let coldState = ensureColdState()
         let word = lock()
@@ -90,5 +90,15 @@ extension Link {
         }
         coldState.finalizers.append(.init(dispatcher: dispatcher, run: finalizer))
         unlock(word)
+    }
+
+    /// Returns a finalizer that carries the present task-local values, and whose run is recorded.
+    private func noting(_ finalizer: @escaping Finalizer) -> Finalizer {
+        var finalizer = finalizer
+        if let values = DeferredTaskLocals.carried {
+            let inner = finalizer
+            finalizer = { outcome in values.run { inner(outcome) } }
+        }
+        return Recording.isOn ? Recording.noting(finalizer, of: self) : finalizer
     }
 }

@@ -205,7 +205,10 @@ extension Link.Payload {
             if type == DispatchQueue.self { return memory.load(as: DispatchQueue.self) }
             return memory.assumingMemoryBound(to: (any Dispatcher).self).pointee.retainedByChains
         }
-        return Link.Payload(.dispatchedStep, retaining: DispatchedStep(object, step))
+        if ProcessFlags.areNone {
+            return Link.Payload(.dispatchedStep, retaining: DispatchedStep(object, step))
+        }
+        return Link.Payload(.dispatchedStep, retaining: DispatchedStep(object, step.carryingTaskLocals()))
     }
 
     /// What a link of the library's own does with the drain loop that notifies it: what follows is enqueued

@@ -42,7 +42,11 @@ final class ValueWithReturn: ReturnableValue, @unchecked Sendable {
     init(
         _ value: consuming Link.Payload, _ onUndelivered: @escaping @Sendable (borrowing Link.Payload) -> Void
     ) {
-        self.onUndelivered = onUndelivered
+        if let values = DeferredTaskLocals.carried {
+            self.onUndelivered = { value in values.run { onUndelivered(value) } }
+        } else {
+            self.onUndelivered = onUndelivered
+        }
         super.init(value)
     }
 

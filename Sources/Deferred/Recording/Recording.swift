@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The engine's hooks for recordings, which the module `DeferredTracing` makes.
 ///
-/// While nothing records, each hook costs a relaxed load of `activity` and a branch that is not taken; none of
+/// While nothing records, each hook costs a relaxed load of ``ProcessFlags`` and a branch that is not taken; none of
 /// them is in inlinable code.
 ///
 /// A recording changes nothing that it observes: it stores numbers in place of links, runs no callback, and takes
@@ -51,19 +51,18 @@ package enum Recording {
         case value, failure, cancelled
     }
 
-    private static let activity = Atomic<Bool>(false)
     private static let recorders = SpinLocked<[any Recorder]>([])
     private static let lastNumber = Atomic<UInt64>(0)
 
     /// Whether anything records.
     @inline(__always)
-    static var isOn: Bool { activity.load(ordering: .relaxed) }
+    static var isOn: Bool { !ProcessFlags.areNone(of: ProcessFlags.records) }
 
     /// Sends what happens from now on to `recorder`, until ``stop(_:)``.
     package static func start(_ recorder: any Recorder) {
         recorders.withLock { all in
             all.append(recorder)
-            activity.store(true, ordering: .relaxed)
+            ProcessFlags.set(ProcessFlags.records)
         }
     }
 
@@ -71,7 +70,7 @@ package enum Recording {
         let before = recorders.withLock { all in
             let before = all
             all.removeAll { $0 === recorder }
-            activity.store(!all.isEmpty, ordering: .relaxed)
+            ProcessFlags.set(ProcessFlags.records, to: !all.isEmpty)
             return before
         }
         // Recorders are released outside the lock.

@@ -25,6 +25,7 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
 
     /// Runs `work` in a Task.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
+        let work = DeferredTaskLocals.carrying(work)
         Task(priority: priority) { work() }
     }
 
@@ -35,7 +36,7 @@ public struct ClockDispatcher<Base: Clock>: DelayedDispatcher where Base.Duratio
     /// clocks stop the program at longer ones.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
         let deadline = clock.now.advanced(by: min(max(delay, .zero), .seconds(100 * 366 * 86_400)))
-        let work = OneTimeWork(work)
+        let work = OneTimeWork(DeferredTaskLocals.carrying(work))
         let task = Task(priority: priority) { [clock] in
             do { try await clock.sleep(until: deadline, tolerance: nil) } catch { return work.cancel() }
             work.run()

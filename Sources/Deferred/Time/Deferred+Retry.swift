@@ -56,8 +56,8 @@ extension Deferred {
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
         let retrying = RetryAttempts(
             attempts: attempts, deadline: limit.map { timer.elapsed + $0 }, delay: delay,
-            timer: timer.retainedByWork, isWorthRetrying: isWorthRetrying, body: body,
-            resolver: resolver)
+            timer: timer.retainedByWork, isWorthRetrying: DeferredTaskLocals.carrying(isWorthRetrying),
+            body: DeferredTaskLocals.carrying(body), resolver: resolver)
         resolver.follow(retrying.outcome(of: retrying.make(1), 1))
         return deferred
     }
@@ -113,15 +113,15 @@ extension Deferred {
     /// let page = Deferred.asyncRetry(attempts: 5) { try await session.page(at: address) }
     /// ```
     ///
-    /// Each attempt runs in a Task of its own, on the global executor or on the actor that `body` names
-    /// (`{ @MainActor in … }`). A cancel cancels the Task of the attempt in progress. Otherwise behaves as
-    /// `retry`.
+    /// The attempts run in one Task, on the global executor or on the actor that `body` names (`{ @MainActor in … }`).
+    /// This call creates it: each attempt sees the call's task-local values. A cancel cancels the Task. Otherwise behaves
+    /// as `retry`.
     ///
     /// - Parameters:
     ///   - attempts: The largest number of attempts, the first included; at least 1.
     ///   - limit: The total time. No further attempt is made that would start later. No limit if nil.
     ///   - delay: How long to wait before each further attempt.
-    ///   - timer: Measures the time, and starts the Tasks of all attempts but the first.
+    ///   - timer: Measures the time, and begins all attempts but the first.
     ///   - isWorthRetrying: Returns whether to make a further attempt after an error; after all errors, if left out.
     ///   - body: Makes an attempt. What it throws is that attempt's error.
     public static func asyncRetry(
@@ -131,10 +131,9 @@ extension Deferred {
         _ body: @escaping @Sendable () async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        retry(
+        asyncRetry(
             attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
-            { _ throws -> Deferred<Value> in Deferred(operation: body, fileID: fileID, line: line) },
-            fileID: fileID, line: line)
+            { _ in try await body() }, fileID: fileID, line: line)
     }
 
     /// Makes asynchronous attempts until one succeeds, and returns its value; `body` receives the number of the
@@ -146,11 +145,12 @@ extension Deferred {
         _ body: @escaping @Sendable (_ attempt: Int) async throws -> Value,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<Value> {
-        retry(
-            attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
-            { number throws -> Deferred<Value> in
-                Deferred(operation: { try await body(number) }, fileID: fileID, line: line)
-            }, fileID: fileID, line: line)
+        CallersTask.calling { task in
+            retry(
+                attempts: attempts, within: limit, delay: delay, timer: timer, when: isWorthRetrying,
+                { number throws -> Deferred<Value> in task.run({ try await body(number) }, fileID, line) },
+                fileID: fileID, line: line)
+        }
     }
 }
 

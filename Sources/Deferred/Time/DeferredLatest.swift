@@ -17,6 +17,8 @@ public import Dispatch
 /// attached to it with a dispatcher, and on its way there when a further call is made, still runs: put what `done`
 /// returns into a ``CancelBag``, and empty that, where this matters. Releasing this object changes nothing for the
 /// latest call. Safe from any thread.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredLatest: Sendable {
     private struct Latest {
         var number: UInt64 = 0
@@ -108,12 +110,15 @@ public final class DeferredLatest: Sendable {
     }
 
     /// Cancels the call before, runs an asynchronous `body` in a Task after the pause unless a further call comes
-    /// first, and returns its outcome. Being replaced cancels the Task.
+    /// first, and returns its outcome. Being replaced cancels the Task. It sees the task-local values of this call; see
+    /// <doc:TaskLocals>.
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        run({ Deferred<T>(operation: body, fileID: fileID, line: line) }, fileID: fileID, line: line)
+        CallersTask.calling { task in
+            run({ task.run(body, fileID, line) }, fileID: fileID, line: line)
+        }
     }
 
     /// Cancels the latest call, if it is not settled.

@@ -12,6 +12,8 @@ public import Dispatch
 /// It behaves as the Deferred of `Deferred.repeating(every:timer:startsNow:_:)`, which is its ``deferred``; that form
 /// is enough if no run is postponed or stopped. The work continues until it fails, is stopped or is cancelled, whether
 /// or not this object is kept.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public final class RepeatingWork: DeferredConvertible {
     /// Resolved after ``stop()``; fails with the first failure of a run, or with `CancellationError`.
     public let deferred: Deferred<Void>
@@ -91,6 +93,7 @@ public final class RepeatingWork: DeferredConvertible {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         } else {
+            let body = DeferredTaskLocals.carrying(body)
             deferred = AsyncLoop.deferred(fileID, line) { _ in
                 schedule.next { Deferred<Void>(waitingFor: try body($0)).thenReturn(.continue) }
             }

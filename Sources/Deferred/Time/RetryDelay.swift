@@ -1,4 +1,6 @@
 /// How long ``Deferred/retry(attempts:within:delay:timer:when:_:fileID:line:)`` waits before a further attempt.
+///
+/// Which task-local values closures see: <doc:TaskLocals>.
 public struct RetryDelay: Sendable {
     private let next: @Sendable (_ attempt: Int, _ error: any Error) -> Duration
     /// Why the arguments it was created with are invalid; nil if they are valid.
@@ -47,6 +49,7 @@ public struct RetryDelay: Sendable {
             } else {
                 nil
             }
+        let random = DeferredTaskLocals.carrying(random)
         return RetryDelay(invalidReason: invalidReason) { attempt, _ in
             let most = maximum / .seconds(1)
             // 0 times an infinite power would be NaN.
@@ -66,7 +69,7 @@ public struct RetryDelay: Sendable {
     public static func custom(
         _ delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration
     ) -> RetryDelay {
-        RetryDelay(delay)
+        RetryDelay(DeferredTaskLocals.carrying(delay))
     }
 
     /// Returns how long to wait after attempt number `attempt`, counted from 1, failed with `error`.

@@ -14,6 +14,10 @@ public struct DownloadOptions: Sendable {
     /// answered. A file of that name that is not a download's stays as it is, and nothing is resumed.
     public var resumes: Bool
 
+    /// Whether the part file of another address is continued, too: one with the same path, whose strong entity tag the
+    /// server confirms. For `fetch`, whose user has chosen the file.
+    package var continuesOtherAddress = false
+
     /// Makes the folder of the destination, and those around it.
     public var createsFolders: Bool
 

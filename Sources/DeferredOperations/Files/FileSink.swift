@@ -29,6 +29,8 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     /// Whether the part file has bytes of more than one address.
     private var isSpliced = false
+    /// Whether it has those of an address that was used before this one, and has not been confirmed by an answer yet.
+    private var hasMoved = false
 
     /// The file once it is in place, where nothing was before.
     private var created: PartFile?
@@ -71,6 +73,10 @@ final class FileSink: TransferSink, @unchecked Sendable {
             part = shared
             isShared = true
             if let found, isOfThisDownload(found) { (record, resumedAt) = (found, shared.byteCount) }
+            if record == nil, options.continuesOtherAddress, var found, found.mayBeOf(base) {
+                found.url = base.errorURL.absoluteString
+                (record, resumedAt, hasMoved) = (found, shared.byteCount, true)
+            }
         }
         let path = Destination.partPath(for: place, unique: Destination.uniqueWord())
         part = try part ?? .creating(path, for: destination)
@@ -115,7 +121,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     private func emptyPart() throws(DataSourceError) {
         record = nil
-        isSpliced = false
+        (isSpliced, hasMoved) = (false, false)
         resumedAt = 0
         try part?.truncate()
     }
@@ -220,17 +226,20 @@ extension FileSink {
         let tag = ResumeRecord.validator(of: answer.response)
         let dates = [new.lastModified, record.lastModified].compactMap { $0 }
         let isSame =
-            isSameAddress
-            ? (tag == nil || tag == record.validator)
-                && (new.total == record.total || new.total == nil || record.total == nil)
-            : new.total == record.total && (dates.count < 2 || dates[0] == dates[1])
+            hasMoved
+            ? tag == record.validator && new.total == record.total
+            : isSameAddress
+                ? (tag == nil || tag == record.validator)
+                    && (new.total == record.total || new.total == nil || record.total == nil)
+                : new.total == record.total && (dates.count < 2 || dates[0] == dates[1])
         guard new.offset == position, isSame else {
-            if isSameAddress {
+            if isSameAddress, !hasMoved {
                 throw .malformedResponse(base.errorURL, reason: "a part that was not asked for")
             }
             try emptyPart()
             return base
         }
+        hasMoved = false
         new.total = new.total ?? record.total
         new.offset = record.offset
         new.lastModified = dates.first
@@ -256,7 +265,7 @@ extension FileSink {
         let total = response.value(forHTTPHeaderField: "Content-Range").flatMap { ContentRange($0) }?.total
         let tag = ResumeRecord.validator(of: response)
         isAnswered =
-            total == position && (!isSameAddress || tag == nil || tag == record.validator)
+            total == position && !hasMoved && (!isSameAddress || tag == nil || tag == record.validator)
             && (record.total == nil || record.total == total)
         if isAnswered { return try verification() }
         try emptyPart()

@@ -221,10 +221,19 @@ final class PartFile {
     private func modeOfNewFiles() -> mode_t {
         let sample = "\(path).\(Destination.uniqueWord())"
         guard let descriptor = try? Self.opened(sample, O_WRONLY | O_CREAT | O_EXCL, 0o666, for: subject)
-        else { return 0o600 }
+        else { return Self.modeByMask ?? 0o600 }
         defer { close(descriptor) }
         unlink(sample)
         return Self.status(of: descriptor).st_mode & 0o7777
+    }
+
+    /// The mode that the process's mask leaves, for a folder where no sample can be made: on a file system without
+    /// inodes, say. Nil where the system does not say it.
+    static var modeByMask: mode_t? {
+        let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = text?.components(separatedBy: "\n").first { $0.hasPrefix("Umask:") }
+        return line.flatMap { mode_t($0.dropFirst(6).trimmingCharacters(in: .whitespaces), radix: 8) }
+            .map { 0o666 & ~$0 }
     }
 
     /// Whether `path` is still a name of this file.

@@ -4,7 +4,7 @@ internal import Foundation
 /// owner only.
 struct ResumeRecord: Codable, Equatable {
     /// The address that was requested, without user and password.
-    let url: String
+    var url: String
     /// The caller's own `Range` header.
     var range: String?
     /// The validator for `If-Range`: a strong entity tag or a date.
@@ -33,7 +33,7 @@ struct ResumeRecord: Codable, Equatable {
         offset = part?.bytes?.lowerBound
         total = isPart ? part?.total : answer.announced
         // Several ranges in one body, or compressed ones, can't be continued.
-        let isPlain = isPart ? part != nil : !response.hasContentEncoding
+        let isPlain = isPart ? part != nil : !answer.isDecoded
         if isPlain, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" {
             validator = Self.validator(of: response)
         }
@@ -42,6 +42,14 @@ struct ResumeRecord: Codable, Equatable {
     /// Whether that request asks for the same thing.
     func isOf(_ request: URLRequest) -> Bool {
         url == request.errorURL.absoluteString && range == request.value(forHTTPHeaderField: "Range")
+    }
+
+    /// Whether that request asks for the same path on any host, by any query, and what the part file has is identified
+    /// by a strong entity tag: an address that was signed for a time, say, and has been signed again.
+    func mayBeOf(_ request: URLRequest) -> Bool {
+        validator?.hasPrefix("\"") == true && total != nil
+            && URL(string: url)?.path == request.errorURL.path
+            && range == request.value(forHTTPHeaderField: "Range")
     }
 
     /// Returns a strong entity tag or the date; a weak tag does not identify bytes.

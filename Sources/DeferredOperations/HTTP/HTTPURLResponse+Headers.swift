@@ -1,23 +1,39 @@
+#if canImport(FoundationNetworking)
 internal import Foundation
+#else
+package import Foundation
+#endif
 
 /// Reads the length that an answer announces.
 extension HTTPURLResponse {
     /// The headers, names as sent.
     var headers: [String: String] { allHeaderFields.reduce(into: [:]) { $0["\($1.key)"] = "\($1.value)" } }
 
-    /// Whether the body is compressed: the lengths and ranges in the headers are then not those of the delivered bytes.
-    var hasContentEncoding: Bool {
-        value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
+    /// The codings that change the bytes of the body, in lower case, in the order in which they were applied.
+    ///
+    /// Servers also name codings there that are none (O14): `identity` and `none`, the framing of an upload that the
+    /// server has removed (`aws-chunked`), and a character set.
+    package var contentCodings: [String] { listedCodings.filter { !Self.plainCodings.contains($0) } }
+
+    /// All that `Content-Encoding` names, in lower case.
+    package var listedCodings: [String] {
+        (value(forHTTPHeaderField: "Content-Encoding") ?? "").lowercased().components(separatedBy: ",")
+            .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
+
+    private static let plainCodings: Set = ["identity", "none", "aws-chunked", "utf-8", "utf8"]
 
     /// How many bytes the body is to have once it is decoded; nil if the headers do not say it.
     ///
     /// With `Transfer-Encoding: chunked`, a `Content-Length` is ignored (RFC 9112, 6.3).
     ///
+    /// - Parameter isDecoded: Whether the transport removes a coding: the length is not that of what it delivers then.
     /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` for a length that is no number, or too
     ///   large for one: libcurl reads the digits that it begins with, or until the connection ends. Also for a
     ///   `Transfer-Encoding` that compresses: no request asks for one, and libcurl does not report a missing end.
-    func announcedLength(for request: URLRequest) throws(DataSourceError) -> Int64? {
+    func announcedLength(
+        for request: URLRequest, isDecoded: Bool
+    ) throws(DataSourceError) -> Int64? {
         if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
         let encoding = value(forHTTPHeaderField: "Transfer-Encoding")?.lowercased() ?? ""
         if ["gzip", "deflate", "compress", "br", "zstd"].contains(where: { encoding.contains($0) }) {
@@ -31,19 +47,21 @@ extension HTTPURLResponse {
         guard let length = lengths.first ?? nil, lengths.allSatisfy({ $0 == length }) else {
             throw .malformedResponse(request.errorURL, reason: "a Content-Length of \(text)")
         }
-        return hasContentEncoding ? nil : length
+        return isDecoded ? nil : length
     }
 
     /// The part that this 206 is; nil for one with several ranges or a compressed one.
     ///
     /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if it is not the part that was requested.
-    func checkedPart(askedBy request: URLRequest) throws(DataSourceError) -> ContentRange? {
+    func checkedPart(
+        askedBy request: URLRequest, isDecoded: Bool
+    ) throws(DataSourceError) -> ContentRange? {
         let url = request.errorURL
         guard request.value(forHTTPHeaderField: "Range") != nil else {
             throw .malformedResponse(url, reason: "a part (206) that was not asked for")
         }
         let type = value(forHTTPHeaderField: "Content-Type")?.lowercased() ?? ""
-        if hasContentEncoding || type.hasPrefix("multipart/byteranges") { return nil }
+        if isDecoded || type.hasPrefix("multipart/byteranges") { return nil }
         let header = value(forHTTPHeaderField: "Content-Range")
         guard let part = header.flatMap({ ContentRange($0) }), let bytes = part.bytes else {
             let words = header.map { "the Content-Range \"\($0)\"" } ?? "a part (206) without Content-Range"

@@ -56,7 +56,7 @@ extension OperationQueue: Dispatcher {
     /// If that operation is cancelled before the queue starts it, `work` is released without having run, and
     /// the link whose callback it was fails with `DeferredError.abandoned`.
     public func dispatch(_ work: @escaping @Sendable () -> Void) {
-        addOperation(work)
+        addOperation(DeferredTaskLocals.carrying(work))
     }
 }
 

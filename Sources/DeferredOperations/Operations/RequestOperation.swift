@@ -15,6 +15,8 @@ public import Foundation
 /// - *decided*: there is an outcome, from the work or from a cancel, whichever came first;
 /// - *idle*: the work has returned, if it was started at all, and so has what stops it because of a cancel;
 /// - *delivered*: the Deferred has been settled with the outcome, and the synchronous part of its chain has run.
+///
+/// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     private struct Lifecycle: ~Copyable {
         /// What has to happen before the operation is finished.
@@ -26,6 +28,8 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         /// Decides when the operation is added to a queue, until it has finished.
         var manager: DataSourceManager?
         var isFinished = false
+        /// The task-local values of the request's call, which the work sees (X2).
+        var values: CarriedValues?
 
         var isStarted: Bool { !remaining.contains(.start) }
 
@@ -80,12 +84,14 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         let (source, resolver) = Deferred<Value>.withResolver(
             canceller: { [weak self] resolver in self?.cancelRequest(resolver) }, fileID: fileID, line: line)
         source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.isStarted } ?? false }
+        let values = DeferredTaskLocals.carried
         let isAccepted = lifecycle.withLock { lifecycle in
             guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
             lifecycle.requestedAt = TransferMetrics.now
             lifecycle.resolver = resolver
             lifecycle.remaining.formUnion(dispatcher == nil ? .settling : [.settling, .dispatching])
             lifecycle.manager = manager
+            lifecycle.values = values
             return true
         }
         guard isAccepted else {
@@ -180,7 +186,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         super.cancel()
         lifecycle.withLock { $0.manager }?.requestWasCancelled(self)
         didDecide(cancelled)
-        if stopsNow { stopWork() }
+        if stopsNow { asRequested { stopWork() } }
         end(stopsNow ? [.decision, .stopping] : .decision)
     }
 
@@ -208,26 +214,28 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         didChangeValue(forKey: "isExecuting")
         guard isFirst else { return }
         guard mustWork else { return end([]) }
-        work()
+        asRequested { work() }
         let mustStop = lifecycle.withLock { lifecycle in
             lifecycle.remaining.remove(.work)
             return lifecycle.remaining.contains(.stopping)
         }
-        if mustStop { stopWork() }
+        if mustStop { asRequested { stopWork() } }
         end(mustStop ? .stopping : [])
     }
 
     /// Notes that something has ended. Settles the Deferred once it has been requested and decided, and finishes the
     /// operation if nothing remains.
     private func end(_ ended: Remaining) {
-        let (outcome, resolver, isLast) = lifecycle.withLock { lifecycle in
+        // The values, which are the user's, are released without the lock.
+        let (outcome, resolver, isLast, values) = lifecycle.withLock { lifecycle in
             lifecycle.remaining.subtract(ended)
             let resolver = lifecycle.remaining.contains(.decision) ? nil : lifecycle.resolver.take()
             let isLast = lifecycle.remaining == .notification
             // No other thread continues after this; `isFinished` itself must change between the two notifications.
             if isLast { lifecycle.remaining = [] }
-            return (lifecycle.outcome, resolver, isLast)
+            return (lifecycle.outcome, resolver, isLast, isLast ? lifecycle.values.take() : nil)
         }
+        _ = consume values
         if let outcome, let resolver {
             resolver.complete(with: outcome)
             return end(.settling)
@@ -240,6 +248,11 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
         lifecycle.withLock { $0.manager.take() }?.apply(.finished(self))
+    }
+
+    /// Runs `body` with the task-local values that the request's call had (X2).
+    private func asRequested(_ body: () -> Void) {
+        if let values = lifecycle.withLock({ $0.values }) { values.run(body) } else { body() }
     }
 
     /// True: the work may continue after `start()` has returned.

@@ -25,13 +25,21 @@ final class StreamCalls: Sendable {
     ///
     /// - Parameter onEnd: Called once, with nil after the last piece, or with what ended the calls.
     func begin(onEnd: @escaping @Sendable ((any Error)?) -> Void) {
+        // It sees the task-local values of the request's call, in which this is called (X2).
+        next(DeferredTaskLocals.carrying(onPiece), onEnd)
+    }
+
+    private func next(_ onPiece: @escaping OnPiece, _ onEnd: @escaping @Sendable ((any Error)?) -> Void) {
         buffer.take { [self] taken in
-            guard let submitting else { return submit(taken, onEnd) }
-            submitting.async { [self] in submit(taken, onEnd) }
+            guard let submitting else { return submit(taken, onPiece, onEnd) }
+            submitting.async { [self] in submit(taken, onPiece, onEnd) }
         }
     }
 
-    private func submit(_ taken: StreamBuffer.Taken, _ onEnd: @escaping @Sendable ((any Error)?) -> Void) {
+    private func submit(
+        _ taken: StreamBuffer.Taken, _ onPiece: @escaping OnPiece,
+        _ onEnd: @escaping @Sendable ((any Error)?) -> Void
+    ) {
         // Ends the calls if the dispatcher releases its work without running it.
         let end = OneTimeWork(runsOnRelease: true) { onEnd(DeferredError.abandoned) }
         dispatcher.dispatch { [self] in
@@ -40,7 +48,7 @@ final class StreamCalls: Sendable {
                 let pieces = try taken.get()
                 if pieces.isEmpty { return onEnd(nil) }
                 for piece in pieces where !buffer.isCancelled { try onPiece(piece) }
-                begin(onEnd: onEnd)
+                next(onPiece, onEnd)
             } catch {
                 onEnd(error)
             }

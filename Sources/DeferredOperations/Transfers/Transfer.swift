@@ -47,6 +47,8 @@ final class Transfer: @unchecked Sendable {
     private var storage: Locked<Core>?
     private var core: Locked<Core> { storage! }
     private let session: TransferSession
+    /// The task-local values of the request's call, which the user's closures see (X2).
+    private let values = DeferredTaskLocals.carried
     private let queue = DispatchQueue(label: "DeferredOperations.Transfer", target: .global())
 
     init(
@@ -54,7 +56,10 @@ final class Transfer: @unchecked Sendable {
         into sink: any TransferSink
     ) {
         storage = Locked(
-            Core(machine: Machine(request, options, canPause: session.transport.canPause), sink: sink))
+            Core(
+                machine: Machine(
+                    request, options, canPause: session.transport.canPause,
+                    canDeliverAsSent: session.transport.canDeliverAsSent), sink: sink))
         self.session = session
     }
 
@@ -82,6 +87,15 @@ final class Transfer: @unchecked Sendable {
     }
 
     func isCurrent(_ round: Int) -> Bool { inRound(round) { _ in } != nil }
+
+    /// Runs a closure of the user's with the task-local values that the request's call had.
+    private func asRequested<R>(_ body: () throws -> R) throws -> R {
+        try values?.run(body) ?? body()
+    }
+
+    private func asRequested(_ body: () -> Void) {
+        if let values { values.run(body) } else { body() }
+    }
 
     // MARK: Starting and ending
 
@@ -133,7 +147,7 @@ final class Transfer: @unchecked Sendable {
         for timer in timers { timer?.cancel() }
         form?.remove()
         guard let outcome else { return }
-        if outcome.isSuccess { onProgress?(last) }
+        if outcome.isSuccess, let onProgress { asRequested { onProgress(last) } }
         completion?(outcome)
     }
 
@@ -272,7 +286,7 @@ final class Transfer: @unchecked Sendable {
         queue.async { [self] in
             // Only the attached link is kept, and cancelled: a handle could complete the answer, and retained here it
             // would keep one that nobody else can complete from being abandoned (A1).
-            let consumer = Deferred<URLRequest?>(following: closure).both {
+            let consumer = Deferred<URLRequest?>(following: { try asRequested(closure) }).both {
                 [self] (result: Result<URLRequest?, any Error>) -> Void in
                 handle(.returned(result), of: round)
             }
@@ -288,7 +302,7 @@ final class Transfer: @unchecked Sendable {
         let (round, addBody) = (core.machine.round, bodyMaker(core))
         queue.async { [self] in
             do {
-                let request = try addBody(request)
+                let request = try asRequested { try addBody(request) }
                 let sentBefore = self.core.withLock { $0.sentStreams }
                 try request.openBodyStream(unlessIn: sentBefore)
                 send(request, round)
@@ -347,7 +361,7 @@ final class Transfer: @unchecked Sendable {
         }
         guard let (addBody, request, url) = made else { return use(nil) }
         queue.async { [self] in
-            let stream = (try? addBody?(request))?.httpBodyStream
+            let stream = (try? asRequested { try addBody?(request) })?.httpBodyStream
             if let stream { inRound(round) { $0.sentStreams.append(stream) } }
             let lost = DataSourceError.connectionLost(
                 url, reason: "closed without an answer, and kept before")
@@ -355,6 +369,9 @@ final class Transfer: @unchecked Sendable {
             use(stream)
         }
     }
+
+    /// Whether a coding is to be left on the body.
+    var storesAsSent: Bool { core.withLock { $0.machine.options.storesAsSent } }
 
     /// Whether the body of a redirect is wanted: it will not be followed, or perhaps not.
     func wantsBody(of response: HTTPURLResponse) -> Bool {
@@ -399,7 +416,7 @@ final class Transfer: @unchecked Sendable {
                 core.reported = TransferMetrics.now
                 return core.machine.hasEnded ? nil : core.machine.progress
             }
-            if let progress { onProgress(progress) }
+            if let progress { asRequested { onProgress(progress) } }
         }
     }
 }

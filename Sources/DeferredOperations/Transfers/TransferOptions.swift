@@ -2,6 +2,8 @@ public import Deferred
 public import Foundation
 
 /// Configures a transfer, beyond what its `URLRequest` does: limits, closures, the body to send.
+///
+/// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 public struct TransferOptions: Sendable {
     /// The statuses that count as success; 200..<300 by default. Any other is ``DataSourceError/status(_:)``.
     /// A redirect whose status is accepted is not followed.
@@ -10,6 +12,15 @@ public struct TransferOptions: Sendable {
     /// The largest body that is accepted, in bytes after decompression; nil for no limit. A body that is announced as
     /// larger, or is larger, is ``DataSourceError/tooLarge(_:limit:)``, and the rest of it is not read.
     public var maximumByteCount: Int64?
+
+    /// Delivers the body as it was sent, also if it is marked as compressed (`Content-Encoding`): a tarball that a
+    /// server marks as `x-gzip` stays one. Lengths and ranges are then those of the bytes that arrive.
+    ///
+    /// For a transport that can (``Transport/canDeliverAsSent``), which ``FoundationTransport`` cannot: there, an
+    /// answer with a coding is ``DataSourceError/invalidRequest(_:reason:)`` before any of its body is delivered, so that
+    /// nothing is stored in another form than it was sent. A coding that is none (`identity`, `none`, `aws-chunked`,
+    /// `utf-8`) counts as none with or without this.
+    public var storesAsSent: Bool
 
     /// How much of the body of an answer whose status is not accepted is kept in the error, in bytes.
     public var errorByteCount: Int
@@ -123,6 +134,7 @@ public struct TransferOptions: Sendable {
     public init(
         acceptedStatuses: Set<Int> = successes,
         maximumByteCount: Int64? = nil,
+        storesAsSent: Bool = false,
         errorByteCount: Int = 4096,
         silenceTimeout: Duration? = nil,
         totalTimeout: Duration? = nil,
@@ -141,6 +153,7 @@ public struct TransferOptions: Sendable {
     ) {
         self.acceptedStatuses = acceptedStatuses
         self.maximumByteCount = maximumByteCount
+        self.storesAsSent = storesAsSent
         self.errorByteCount = errorByteCount
         self.silenceTimeout = silenceTimeout
         self.totalTimeout = totalTimeout

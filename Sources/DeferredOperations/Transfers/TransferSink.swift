@@ -31,6 +31,8 @@ extension TransferStateMachine {
         let response: HTTPURLResponse
         /// Which part of the resource the body is, if it is a 206 with one range.
         var part: ContentRange?
+        /// Whether the transport removes a coding from the body: lengths and ranges are not those of what it delivers.
+        var isDecoded = false
         /// How long the body is to be, if that is known.
         var announced: Int64?
         var received: Int64 = 0

@@ -47,6 +47,8 @@ struct TransferStateMachine: ~Copyable {
     let silence: Duration?
     /// Whether the transport can pause a request. If not, a pause cancels it, and the rest is requested later.
     private let canPause: Bool
+    /// Whether the transport can leave a coding on the body.
+    private let canDeliverAsSent: Bool
     private var redirectCount = 0
     private var challengeCount = 0
     /// Whether an answer has been accepted: the rest of its body is not validated again.
@@ -58,10 +60,13 @@ struct TransferStateMachine: ~Copyable {
     /// The silence allowed is counted in so many ticks: each piece of a body only sets a flag.
     static let silenceTicks = 8
 
-    init(_ request: URLRequest, _ options: TransferOptions, canPause: Bool) {
+    init(
+        _ request: URLRequest, _ options: TransferOptions, canPause: Bool, canDeliverAsSent: Bool = true
+    ) {
         self.request = request
         self.options = options
         self.canPause = canPause
+        self.canDeliverAsSent = canDeliverAsSent
         let interval = request.timeoutInterval
         silence =
             options.silenceTimeout
@@ -226,8 +231,18 @@ struct TransferStateMachine: ~Copyable {
         guard isAccepted(response.statusCode), response.statusCode != 304 else {
             return state = .plain(.sampling)
         }
-        if response.statusCode == 206 { answer.part = try answer.response.checkedPart(askedBy: request) }
-        let length = try answer.response.announcedLength(for: request)
+        let codings = response.contentCodings
+        if options.storesAsSent, !canDeliverAsSent, !codings.isEmpty {
+            let names = codings.joined(separator: ", ")
+            throw DataSourceError.invalidRequest(
+                url, reason: "the transport unpacks \(names), and cannot store it as it was sent")
+        }
+        let isDecoded = !options.storesAsSent && !codings.isEmpty
+        answer.isDecoded = isDecoded
+        if response.statusCode == 206 {
+            answer.part = try answer.response.checkedPart(askedBy: request, isDecoded: isDecoded)
+        }
+        let length = try answer.response.announcedLength(for: request, isDecoded: isDecoded)
         answer.announced = answer.part?.byteCount ?? length
         try checkLimit(answer.announced ?? 0)
         // Anything but a 206 that comes in place of the rest is another answer.

@@ -62,6 +62,9 @@ public final class FoundationTransport: Transport {
     public let canPause = true
     #endif
 
+    /// False: `URLSession` unpacks whatever is marked as compressed.
+    public let canDeliverAsSent = false
+
     /// Makes a task and starts it.
     public func send(
         _ request: URLRequest, _ body: TransportBody, for exchange: TransportExchange

@@ -62,6 +62,8 @@ public final class StubTransport: Transport {
 
     /// Whether a request can be paused.
     public let canPause: Bool
+    /// True: a body is what the answer says, also if a header says that it is compressed.
+    public let canDeliverAsSent = true
     private let timer: any DelayedDispatcher
     private let answer: @Sendable (Request) throws -> Answer
     private let sent = Locked<(requests: [Request], inProgress: Int)>(([], 0))
@@ -77,7 +79,7 @@ public final class StubTransport: Transport {
         canPause: Bool = true, timer: any DelayedDispatcher = DispatchQueue.global(),
         _ answer: @escaping @Sendable (Request) throws -> Answer
     ) {
-        (self.canPause, self.timer, self.answer) = (canPause, timer, answer)
+        (self.canPause, self.timer, self.answer) = (canPause, timer, DeferredTaskLocals.carrying(answer))
     }
 
     /// Creates a transport that answers the first request with the first of `script`, and so on. The last one is

@@ -28,7 +28,8 @@ public import Foundation
 /// - Reports to the exchange, with one event after another: `head` (after any informational one), `bytes`, `end`; and
 ///   in between `sent` and `metrics`. An answer of any status is reported so. Where a client reads the body of a
 ///   redirect or a challenge by itself, it reports `redirect` or `challenge` in place of `head` and `end`.
-/// - Delivers the body as HTTP means it: without chunks, and decompressed if it is marked as compressed.
+/// - Delivers the body as HTTP means it: without chunks, and decompressed if it is marked as compressed, unless
+///   ``TransportExchange/wantsBodyAsSent``. A coding that is none (`identity`, `aws-chunked`) it leaves alone.
 /// - Reads no more from the network while ``TransportExchange/receive(_:)`` has not returned, or while it is paused.
 ///
 /// What a transport does wrong ends the transfer, or is ignored: see the article <doc:Transports>.
@@ -36,6 +37,10 @@ public protocol Transport: Sendable {
     /// Whether ``TransportTask/pause()`` has an effect. Where it has none, a transfer that is to pause cancels its
     /// request, and requests the rest later (`Range` with `If-Range`), if the server can continue.
     var canPause: Bool { get }
+
+    /// Whether it leaves a coding on the body where ``TransportExchange/wantsBodyAsSent``. Where it cannot, a transfer
+    /// that ``TransferOptions/storesAsSent`` fails when an answer has one.
+    var canDeliverAsSent: Bool { get }
 
     /// Sends a request, and returns at once.
     ///
@@ -55,6 +60,8 @@ public protocol Transport: Sendable {
 extension Transport {
     /// False: a request cannot be paused.
     public var canPause: Bool { false }
+    /// False: a body that is marked as compressed is decompressed.
+    public var canDeliverAsSent: Bool { false }
 }
 
 /// Controls a request that a ``Transport`` has sent.

@@ -1,3 +1,4 @@
+internal import Deferred
 public import Foundation
 
 /// One request and its answer: where a ``Transport`` reports what happens.
@@ -30,6 +31,10 @@ public final class TransportExchange: Sendable {
     /// Whether the request is no longer wanted: it was cancelled, or has ended.
     public var isCancelled: Bool { !transfer.isCurrent(round) }
 
+    /// Whether a transport that can (``Transport/canDeliverAsSent``) is to leave a coding on the body
+    /// (``TransferOptions/storesAsSent``).
+    public var wantsBodyAsSent: Bool { transfer.storesAsSent }
+
     /// Whether the body of a redirect is wanted. If not, a client that has read it by itself reports `redirect`.
     public func wantsBody(of redirect: HTTPURLResponse) -> Bool { transfer.wantsBody(of: redirect) }
 
@@ -39,6 +44,6 @@ public final class TransportExchange: Sendable {
     /// - Parameter use: Receives the stream, on a queue of the transfer's; nil if the body cannot be made again: the
     ///   transfer has failed then.
     public func makeBodyStream(_ use: @escaping @Sendable (InputStream?) -> Void) {
-        transfer.makeBodyStream(of: round, use)
+        transfer.makeBodyStream(of: round, DeferredTaskLocals.carrying(use))
     }
 }

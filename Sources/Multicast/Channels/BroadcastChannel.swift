@@ -23,6 +23,8 @@ public import Deferred
 ///   channel, the listeners after it receive that message first.)
 /// - A delivery that has not begun when the listener is removed is not made.
 /// - Everything may be called from any thread, also from inside a listener. Nothing runs under a lock.
+///
+/// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 public struct BroadcastChannel<Message: Sendable>: Sendable {
     let storage: ChannelStorage
 
@@ -52,7 +54,7 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        add(MessageListener(owner) { body($1) }, priority, dispatcher)
+        add(MessageListener(owner, DeferredTaskLocals.carrying { body($1) }), priority, dispatcher)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -71,7 +73,9 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        add(MessageListener(owner) { body($0 as! Owner, $1) }, priority, dispatcher)
+        add(
+            MessageListener(owner, DeferredTaskLocals.carrying { body($0 as! Owner, $1) }), priority,
+            dispatcher)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.

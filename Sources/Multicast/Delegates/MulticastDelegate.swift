@@ -34,6 +34,8 @@ public import Deferred
 /// it on one queue only is what makes many delegates safe. That promise is the adder's; the compiler does not
 /// check it. Let the protocol inherit from `Sendable` to have it checked. The methods of a protocol bound to
 /// the main actor are called with `on: MainActor.self`: `notify(on: MainActor.self) { delegate in delegate.update() }`.
+///
+/// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     let registry: ListenerRegistry
     /// Where all delegates are called and asked; nil for each on its own dispatcher.
@@ -114,6 +116,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// - Complexity: O(*n*), where *n* is the number of delegates.
     public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
         let registrations = registrations
+        let body = DeferredTaskLocals.carrying(body)
         let call: @Sendable (AnyObject, Listener) -> Void = { object, listener in
             body(Self.delegate(of: listener, object))
         }

@@ -41,7 +41,7 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     ) -> Deferred<Answer> {
         let (result, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
         let registrations = delegates.registrations.map(\.referringWeakly)
-        Question(registrations, in: delegates.registry, consume initial, site, body)
+        Question(registrations, in: delegates.registry, consume initial, site, carrying(body))
             .ask(completing: resolver)
         return result
     }
@@ -54,6 +54,7 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         _ body: @escaping Body, _ attach: ([Deferred<Answer>]) -> Result
     ) -> Result {
         let registrations = delegates.registrations
+        let body = carrying(body)
         let promises = registrations.map { _ in
             Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
         }
@@ -67,6 +68,17 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
             }
         }
         return result
+    }
+
+    /// Returns `body`, which carries the task-local values of this call (X2).
+    private static func carrying(_ body: @escaping Body) -> Body {
+        guard let values = DeferredTaskLocals.carried else { return body }
+        return { answer, delegate in
+            var answer: Answer? = answer
+            return try values.run { () throws -> Reply<MulticastStep<Answer>> in
+                try body(answer.take()!, delegate)
+            }
+        }
     }
 
     private func ask(completing resolver: Deferred<Answer>.Resolver) {

@@ -157,7 +157,7 @@ extension Rules {
             #expect(kept.allSatisfy { $0.isSettled })
         }
 
-        @Test("K2: what followed through a resolver that is released is released before what it followed is settled")
+        @Test("K2: what followed through a released resolver goes before what it followed is settled")
         func releasedResolvers() {
             let log = Log()
             let (long, resolver) = Deferred<Int>.withResolver()
@@ -174,7 +174,9 @@ extension Rules {
             withExtendedLifetime(others) {}
         }
 
-        @Test("C1: a canceller completes its Deferred also when only what that follows retains it", arguments: [true, false])
+        @Test(
+            "C1: a canceller completes its Deferred also when only what that follows retains it",
+            arguments: [true, false])
         func cancellerOfReleased(completes: Bool) throws {
             let log = Log()
             let (long, resolver) = Deferred<Int>.withResolver(canceller: { _ in log("long") })

@@ -214,7 +214,9 @@ extension Rules {
             #expect(returned.all.sorted() == [2, 3])
         }
 
-        @Test("V1: the closure may own the next value, so deep that recursion overflows (F6)", arguments: [true, false])
+        @Test(
+            "V1: the closure may own the next value, so deep that recursion overflows (F6)",
+            arguments: [true, false])
         func owned(isReceived: Bool) {
             let count = Atomic(0)
             onThread(stackSize: 512 * 1024) {

@@ -1,5 +1,9 @@
 import Deferred
 
+private enum ServiceContext {
+    @TaskLocal static var current: String?
+}
+
 private enum Request {
     @TaskLocal static var name = "none"
 }

@@ -33,6 +33,34 @@ struct ChecksumRunTests: ProgramSuite {
         #expect(object.error == mismatch && object.attempts == 1 && object.file == nil)
     }
 
+    @Test("--input: each line may have a checksum, which the file of that line must have")
+    func lines() async throws {
+        server.route("/plain", .text("plain"))
+        let list = ["\(url("/f")) \(right)", url("/plain"), "\(url("/plain"))  \(wrong)"].joined(
+            separator: "\n")
+        let outcome = try await fetch.run(
+            ["--input", "-", "--json", "-j", "1"], input: list, status: 1, saying: "wrong checksum",
+            leaving: ["f", "plain"])
+        #expect(outcome.errorLines.count == 4 && fetch.text("plain") == "plain")
+        let requests = server.requests.count
+        for (line, words) in [
+            ("\(url("/f")) sha256=\(sum)0", "line 1 of '-' for --input: 'sha256=\(sum)0' is not a checksum"),
+            (
+                "\(url("/f")) \(right)\n\(url("/f")) \(wrong)",
+                "two checksums in --input contradict each other"
+            ),
+        ] {
+            try await fetch.run("--mirrors", "--input", "-", input: line, status: 2, saying: words)
+        }
+        try await fetch.run(
+            "--checksum", wrong, "--input", "-", input: "\(url("/f")) \(right)", status: 2,
+            saying: "--checksum and the checksum in --input contradict")
+        #expect(server.requests.count == requests)
+        try await fetch.run(
+            "--mirrors", "-o", "g", "--input", "-", input: "\(url("/none"))\n\(url("/f")) \(right)\n",
+            status: 0)
+    }
+
     @Test("--checksum: with a wrong sum, nothing is written or replaced, and no mirror wins")
     func wrongSumElsewhere() async throws {
         let output = try await fetch.run(

@@ -154,3 +154,68 @@ struct ContinueTests: ProgramSuite {
             try FileManager.default.destinationOfSymbolicLink(atPath: fetch.file("f").path) == "sub/target")
     }
 }
+
+/// `--continue` under another address: links that are signed for a time expire, and are signed again.
+@Suite(.timeLimit(.minutes(5)))
+struct NewAddressTests: ProgramSuite {
+    let fetch = FetchProgram()
+
+    /// Leaves a part file of 40,000 bytes of 100,000.
+    private func leavePart(_ etag: String? = "\"1\"", _ date: String? = nil) async throws {
+        server.route(
+            "/f", .resource(100_000, etag: etag, lastModified: date, breakingOffAfter: 40_000))
+        try await fetch.run("--continue", "-o", "f", url("/f?expires=1"), status: 1)
+    }
+
+    /// Runs it again with another address, and returns the ranges that were asked for.
+    private func next(_ address: String) async throws -> [String?] {
+        let before = server.requests.count
+        try await fetch.run("--continue", "-o", "f", address, status: 0, leaving: ["f"])
+        return server.requests.dropFirst(before).map { $0[header: "Range"] }
+    }
+
+    @Test("--continue: the same path with another query or host is resumed, if a strong tag is confirmed")
+    func resumed() async throws {
+        try await leavePart()
+        server.route("/f", .status(403))
+        try await fetch.run("--continue", "-o", "f", url("/f?expires=2"), status: 1)
+        #expect(fetch.files() == ["f.part", "f.part.from"])
+        server.route("/f", .resource(100_000, etag: "\"1\""))
+        let other = url("/f?expires=3").replacing("127.0.0.1", with: "127.1")
+        #expect(try await next(other) == ["bytes=40000-"])
+        #expect(fetch.isPattern("f", 100_000))
+    }
+
+    @Test("--continue: another path, another tag, none, or another length is fetched as a whole")
+    func startedOver() async throws {
+        let cases: [(left: (String?, String?), path: String, answer: Answer, asked: [String?])] = [
+            (("\"1\"", nil), "/g?expires=1", .resource(100_000, etag: "\"1\""), [nil]),
+            (("\"1\"", nil), "/f?expires=2", .resource(100_000, etag: "\"2\""), ["bytes=40000-"]),
+            (("W/\"1\"", "Sun, 06 Nov 1994 08:49:37 GMT"), "/f?expires=2", .resource(100_000), [nil]),
+            ((nil, "Sun, 06 Nov 1994 08:49:37 GMT"), "/f?expires=2", .resource(100_000), [nil]),
+            // A server that ignores If-Range.
+            (("\"1\"", nil), "/f?expires=2", .resource(100_000), ["bytes=40000-"]),
+            (("\"1\"", nil), "/f?expires=2", part(of: 90_000), ["bytes=40000-", nil]),
+            (("\"1\"", nil), "/f?expires=2", part(of: 100_000, tag: nil), ["bytes=40000-", nil]),
+        ]
+        for (left, path, answer, asked) in cases {
+            try await leavePart(left.0, left.1)
+            server.route(String(path.prefix(2)), answer)
+            #expect(try await next(url(path)) == asked)
+            #expect(fetch.contents("f")?.first == Pattern.bytes(1)[0])
+            try FileManager.default.removeItem(at: fetch.file("f"))
+        }
+    }
+
+    /// Answers a range with a part, whatever its condition, and else with the whole.
+    private func part(of total: Int, tag: String? = "\"1\"") -> Answer {
+        Answer { exchange in
+            let headers = tag.map { [("ETag", $0)] } ?? []
+            let isPart = exchange.request[header: "Range"] != nil
+            let range = isPart ? [("Content-Range", "bytes 40000-\(total - 1)/\(total)")] : []
+            let start = isPart ? 40_000 : 0
+            try exchange.sendHead(isPart ? 206 : 200, headers + range, contentLength: total - start)
+            try exchange.sendPattern(start..<total)
+        }
+    }
+}

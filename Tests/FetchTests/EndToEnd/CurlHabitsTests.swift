@@ -60,10 +60,110 @@ struct CurlHabitsTests: ProgramSuite {
             146, 0, 221, 210, 76, 150, 88, 2, 0, 0,
         ]
         server.route("/a.gz", .gzip(packed))
-        try await fetch.run(
-            url("/a.gz"), status: 1, saying: "compressed (gzip), which was not asked for", leaving: [])
+        for options in [[], ["-H", "Accept-Encoding: identity"], ["-H", "Accept-Encoding:"]] {
+            try await fetch.run(
+                options + [url("/a.gz")], status: 1, saying: "compressed (gzip), which was not asked for",
+                leaving: [])
+        }
         try await fetch.run("-H", "Accept-Encoding: gzip", url("/a.gz"), status: 0)
         #expect(fetch.text("a.gz") == String(repeating: "hello\n", count: 100))
+    }
+
+    @Test("-H: cookies are joined as one header, 'Name:' removes one, 'Name;' sends it empty")
+    func headers() async throws {
+        server.route("/echo", .echo)
+        let headers = [
+            "Cookie: a=1", "X-A: 1", "cookie: b=2", "User-Agent:", "Accept:", "X-Empty;", "X-A: 2",
+            "Accept-Language:",
+            "X-Both:", "X-Both: 1",
+        ]
+        let outcome = try await fetch.run(
+            headers.flatMap { ["-H", $0] } + ["-q", "-o", "-", url("/echo")], status: 0)
+        let lines = outcome.text.components(separatedBy: "\r\n").map { $0.lowercased() }
+        for line in ["cookie: a=1; b=2", "x-empty: ", "x-both: 1", "accept-encoding: identity"] {
+            #expect(lines.contains(line), "\(lines)")
+        }
+        for name in ["user-agent", "accept", "accept-language"] {
+            #expect(!lines.contains { $0.hasPrefix(name + ":") }, "\(lines)")
+        }
+    }
+
+    @Test("--json: the bytes of a failed download are those that its last attempt received")
+    func receivedBytes() async throws {
+        let paths = (0..<20).map { index -> String in
+            server.route(
+                "/\(index)",
+                Answer { exchange in
+                    try exchange.sendHead(200, contentLength: 5000)
+                    try exchange.sendPattern(0..<1000)
+                    // Sends what is held back. Progress is reported for the first piece, and not soon again.
+                    try exchange.pause(milliseconds: 1)
+                    try exchange.sendPattern(1000..<1000 + index)
+                    try exchange.hangUp()
+                })
+            return url("/\(index)")
+        }
+        let outcome = try await fetch.run(["--json"] + paths, status: 1, leaving: [])
+        for (index, url) in paths.enumerated() {
+            #expect(outcome.objects[url]?.bytes == 1000 + index, "\(outcome.text)")
+        }
+    }
+
+    @Test("A current folder that has been deleted is named as that, unless nothing is to be in it")
+    func deletedFolder() async throws {
+        let deletion = "mkdir gone && cd gone && rmdir ../gone"
+        try await fetch.run(
+            [url("/a.txt")], preparation: deletion, status: 2, saying: "the current folder cannot be used")
+        let path = fetch.file("b").path
+        try await fetch.run(["-o", path, url("/a.txt")], preparation: deletion, status: 0, leaving: ["b"])
+        try await fetch.run(["-o", "-", url("/a.txt")], preparation: deletion, status: 0)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("The hints of other errors work when they are followed")
+    func hints() async throws {
+        server.route("/b.txt", .text("second\n"))
+        let (a, b) = (url("/a.txt"), url("/b.txt"))
+        let bare = a.replacing("http://", with: "")
+        let cases: [(wrong: [String], hint: String, right: [[String]])] = [
+            ([bare], "did you mean http://\(bare)?", [[a]]),
+            (
+                ["-o", "f", a, b], "use -d for a folder, or --mirrors",
+                [["-d", "f", a, b], ["--mirrors", "-o", "f", a, b]]
+            ),
+            (["-"], "'--input -'", [["--input", "-"]]),
+            (
+                ["-o", "c", a, "--waterfall", "w/w.svg"], "create the folder before",
+                [["-d", "w", a, "--waterfall", "w/w.svg"]]
+            ),
+            (["--overwite", a], "did you mean '--overwrite'", [["--overwrite", a]]),
+            (["-H", "A b", a], "'Name: value'", [["-H", "A: b", a]]),
+            (["--continue", "-o", "long", a], "choose --overwrite", [["--overwrite", "-o", "long", a]]),
+        ]
+        for (wrong, hint, right) in cases {
+            for arguments in right {
+                for name in fetch.files() { try FileManager.default.removeItem(at: fetch.file(name)) }
+                try fetch.write("longer than the server's", to: "long")
+                let refusal = try await fetch.run(wrong, saying: hint)
+                #expect(refusal.status > 0)
+                try await fetch.run(arguments, input: a, status: 0)
+            }
+        }
+    }
+
+    @Test("The hint about a file that exists works when it is followed, whatever else was asked for")
+    func existingHints() async throws {
+        for options in [[], ["--first"], ["--mirrors"], ["--remote-name"], ["-o", "a.txt"]] {
+            try fetch.write("other\n", to: "a.txt")
+            let refusal = try await fetch.run(
+                options + [url("/a.txt")], status: 1, saying: "'a.txt' exists; choose")
+            let choices = refusal.errors.split { !$0.isLetter && $0 != "-" }.filter { $0.hasPrefix("--") }
+            #expect(choices.count >= 2)
+            for choice in choices.map(String.init) {
+                let outcome = try await fetch.run(options + [choice, url("/a.txt")])
+                #expect(outcome.status == 0, "\(options) \(choice): \(outcome.errors)")
+            }
+        }
     }
 
     @Test("--max-filesize: a larger file fails, announced or not, and leaves nothing")

@@ -49,4 +49,25 @@ struct MirrorRunTests: ProgramSuite {
         #expect(server.requests.map(\.method) == ["HEAD", "HEAD", "GET", "GET"])
         #expect(fetch.isPattern("f", 100_000))
     }
+
+    @Test(
+        "O9: a password in a header is sent to no mirror on another host, nor by the question for its length")
+    func passwords() async throws {
+        let other = FetchProgram(serving: ["/f": .resource(1000, etag: "\"1\"")])
+        try fetch.write("beginning", to: "f")
+        for options in [[], ["--continue"]] {
+            try await fetch.run(
+                options + [
+                    "--mirrors", "-H", "Authorization: Basic x", "-H", "Cookie: a=b", "-o",
+                    options.isEmpty ? "g" : "f",
+                    url("/none"), other.server.url("/f"),
+                ], status: 0)
+        }
+        #expect(server.requests.allSatisfy { $0[header: "Authorization"] == "Basic x" })
+        #expect(server.requests.map(\.method) == ["GET", "HEAD", "GET"])
+        #expect(other.server.requests.map(\.method) == ["GET", "HEAD", "GET"])
+        for request in other.server.requests {
+            #expect(request[header: "Authorization"] == nil && request[header: "Cookie"] == nil)
+        }
+    }
 }

@@ -103,6 +103,12 @@ extension Atomic where Value: FixedWidthInteger {
     func bitwiseOr(_ bits: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update { $0 | bits }
     }
+
+    @discardableResult
+    @inline(__always)
+    func bitwiseAnd(_ bits: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
+        update { $0 & bits }
+    }
 }
 
 extension Atomic where Value == UInt {

@@ -1,0 +1,62 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A separate package, so that Deferred has no dependencies although what users have beside it is tried with it.
+let package = Package(
+    name: "Integrations",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "Deferred", path: ".."),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+    ],
+    targets: [
+        .target(
+            name: "AsyncHTTPClientTransport",
+            dependencies: [
+                .product(name: "DeferredOperations", package: "Deferred"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        .testTarget(
+            name: "AsyncHTTPClientTransportTests",
+            dependencies: [
+                "AsyncHTTPClientTransport", "FileServing",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        .target(
+            name: "NIOBridge",
+            dependencies: [
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        .testTarget(
+            name: "NIOBridgeTests",
+            dependencies: [
+                "NIOBridge", .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        // `Benchmarks/Sources/TransferSurvival` on this transport.
+        .executableTarget(
+            name: "TransferSurvival",
+            dependencies: [
+                "AsyncHTTPClientTransport", "Comparing", "FileServing",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Deferred", package: "Deferred"),
+            ]
+        ),
+        // Symbolic links: to the server of the root package's tests, which has another name there, since two targets of
+        // one name conflict; and to what is shared by benchmarks.
+        .target(name: "FileServing"),
+        .target(name: "Comparing"),
+    ]
+)

@@ -1,0 +1,1 @@
+../../../../Tests/DeferredOperationsTests/StubFixture.swift

@@ -1,0 +1,14 @@
+import DeferredOperations
+
+/// The transports of the library. `Integrations/` has a file of this name, with others, beside the same tests.
+enum TransportKind: CaseIterable {
+    case foundation, stub, stubWithoutPauses
+
+    func place() -> Place {
+        switch self {
+        case .foundation: .server(.shared)
+        case .stub: .stub(canPause: true)
+        case .stubWithoutPauses: .stub(canPause: false)
+        }
+    }
+}
