@@ -7,7 +7,13 @@ enum Fetch {
         // Writing to a pipe without a reader is an error, and does not end the program.
         signal(SIGPIPE, SIG_IGN)
         Interrupts.block()
-        Task.detached { exit(await exitStatus()) }
+        Task.detached {
+            let status = await exitStatus()
+            #if canImport(FoundationNetworking)
+            if CurlTransport.isInUse { _exit(status) }
+            #endif
+            exit(status)
+        }
         // Everything else runs on other threads. (The loop of an asynchronous `main` would unblock the
         // signals.)
         while true { pause() }

@@ -33,12 +33,13 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         var links: [Link] = []
         /// Whether the handle was released, so that no further result can be asked for.
         var isReleased = false
-        /// Results that were asked for and need all inputs.
-        var requests: [Request] = []
+        /// Results that were asked for and need all inputs, in that order.
+        var requests = CancellableFIFO<Request>()
+        /// Those of them that have yet to observe the inputs started before; they have the same tickets.
+        var joining = CancellableFIFO<Request>()
+        var tickets: [ObjectIdentifier: CancellableFIFO<Request>.Ticket] = [:]
         /// The links of the inputs in progress.
         var running: [ObjectIdentifier: Link] = [:]
-        /// How many of the requests, from the first, observe the inputs started before.
-        var joinedCount = 0
         /// The sequence with the body, until no further input starts.
         var inputs: InputSequence?
         /// The sequence, for each list that has stopped and is yet to leave the inputs.
@@ -49,13 +50,23 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         /// Whether a list has use for a further input now. One that was decided or cancelled has none, though it may
         /// be yet to leave (D5).
         var hasDemand: Bool {
-            requests.contains { list, backlog in !(backlog?.isFull ?? false) && list.isUndecided }
+            mutating get {
+                requests.contains { list, backlog in !(backlog?.isFull ?? false) && list.isUndecided }
+            }
         }
 
-        mutating func removeRequest(where isRemoved: (Request) -> Bool) -> Request? {
-            guard let index = requests.firstIndex(where: isRemoved) else { return nil }
-            if index < joinedCount { joinedCount -= 1 }
-            return requests.remove(at: index)
+        var hasRequests: Bool { !requests.isEmpty || !joining.isEmpty }
+
+        mutating func add(_ request: Request) {
+            let ticket = requests.reserve()
+            tickets[ObjectIdentifier(request.list)] = ticket
+            joining.insert(request, at: ticket)
+        }
+
+        /// Removes and returns the request of a list. (The list is retained by its caller.)
+        mutating func removeRequest(of list: ListObserver) -> Request? {
+            guard let ticket = tickets.removeValue(forKey: ObjectIdentifier(list)) else { return nil }
+            return requests.remove(ticket) ?? joining.remove(ticket)
         }
     }
 
@@ -94,7 +105,7 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
 
     /// Adds a list, which observes all inputs, also those started before.
     func join(_ list: ListObserver, _ backlog: Backlog?) {
-        state.withLock { $0.requests.append((list, backlog)) }
+        state.withLock { $0.add((list, backlog)) }
         startInputs()
     }
 
@@ -102,8 +113,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     /// may have the only handles of inputs, is retained until these have been cancelled.
     func didStop(_ list: ListObserver) {
         let removed = state.withLock { state in
-            let removed = state.removeRequest { $0.list === list }
-            if state.requests.isEmpty { state.isStopped = true }
+            let removed = state.removeRequest(of: list)
+            if !state.hasRequests { state.isStopped = true }
             if let inputs = state.inputs { state.retainedInputs.append(inputs) }
             return removed
         }
@@ -122,7 +133,7 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     /// cancel that has yet to reach the input.
     private func leaveRunning(in loop: inout DrainLoop) {
         let links = state.withLock { state in
-            let isLeft = state.isReleased && state.isStopped && !state.isCancelled && state.requests.isEmpty
+            let isLeft = state.isReleased && state.isStopped && !state.isCancelled && !state.hasRequests
             return isLeft ? Array(state.running.values) : []
         }
         for link in links {
@@ -172,9 +183,9 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
 
     /// Returns what the call that starts inputs does next; nil if it is done. Under the lock.
     private func nextStep(_ state: inout State) -> (@Sendable (inout DrainLoop) -> Void)? {
-        if state.joinedCount < state.requests.count {
-            state.joinedCount += 1
-            return { [request = state.requests[state.joinedCount - 1], links = state.links] loop in
+        if let (ticket, request) = state.joining.popFirst() {
+            state.requests.insert(request, at: ticket)
+            return { [links = state.links] loop in
                 for link in links { request.list.add(link, self.site, in: &loop) }
             }
         }
@@ -186,9 +197,9 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         if isOver, let acquiring = state.acquiring.take() { return { _ in acquiring.cancel() } }
         if isOver, !state.requests.isEmpty {
             let missingCount = state.isExhausted ? 0 : max(0, claimedCount - state.startedCount)
-            state.joinedCount = 0
+            state.tickets = [:]
             let reason = state.refusal ?? CancellationError()
-            return { [requests = state.requests.takeAll(), cutOff = state.isExhausted ? nil : reason] loop in
+            return { [requests = state.requests.removeAll(), cutOff = state.isExhausted ? nil : reason] loop in
                 let missing = (0..<missingCount).map { _ in
                     Link(.settled, .failure(reason), self.site.of(.hidden))
                 }
@@ -209,7 +220,7 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         } else if hasDemand, state.free > 0 {
             state.free -= 1
             state.hasElement = false
-            return { [requests = state.requests, permit = state.permit.take()] in
+            return { [requests = state.requests.elements, permit = state.permit.take()] in
                 self.start(for: requests, with: permit, in: &$0)
             }
         } else if let permit = state.permit.take() {

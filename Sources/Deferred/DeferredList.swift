@@ -38,6 +38,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///     pending, as far as nothing else consumes them. A pause of the list's Deferred does not delay that.
     ///   - wrapsErrors: Wraps each input's error in a ``DeferredInputFailure``, which has the input's index. (A
     ///     `CancellationError` is not wrapped.)
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public init(
         _ deferreds: some Sequence<Deferred<Value>>, consumesErrors: Bool = false,
@@ -120,6 +121,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// Waits for all inputs, and returns their outcomes in input order. Fails only if it is cancelled; an empty list
     /// resolves it with `[]` at once.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public func results(
         fileID: StaticString = #fileID, line: UInt = #line
@@ -134,6 +137,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///
     /// The error does not say which input failed: create the list with `wrapsErrors`, or make that part of the error,
     /// with `mapError` on the input.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
         start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.payload.value() as Value }) }
@@ -141,6 +146,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// Waits for the first value, and returns it with its index in the list. Fails only when all inputs have failed,
     /// with the error that came last; an empty list fails with ``DeferredError/empty`` at once.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public func first(
         fileID: StaticString = #fileID, line: UInt = #line
@@ -172,6 +179,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
     }
 
     /// Cancels each input, as its own ``Deferred/cancel()`` does. A list with a limit starts no further input.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     public func cancel() {
         switch source {
         case .given(let links): Link.cancel(links)

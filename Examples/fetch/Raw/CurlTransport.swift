@@ -18,6 +18,12 @@ final class CurlTransport: Transport {
     /// Sound as `@unchecked Sendable`: it is taken out of the list by the one thread that uses it.
     private struct IdleHandle: @unchecked Sendable { let handle: CurlLibrary.Handle }
 
+    private static let requestCount = Atomic(0)
+
+    /// Whether libcurl is still working. A request that was cancelled ends within a second; a program that ends before
+    /// must not have `exit` clean up what libcurl uses.
+    static var isInUse: Bool { requestCount.load(ordering: .relaxed) > 0 }
+
     /// Whether this is possible here.
     static var isPossible: Bool { CurlLibrary.loaded != nil }
 
@@ -25,8 +31,6 @@ final class CurlTransport: Transport {
     init?() {
         guard let library = CurlLibrary.loaded else { return nil }
         self.library = library
-        // The first handle initialises the library, which older versions do not allow on two threads.
-        if let handle = library.make() { idle.withLock { $0.append(IdleHandle(handle: handle)) } }
     }
 
     func send(
@@ -38,9 +42,11 @@ final class CurlTransport: Transport {
     }
 
     private func perform(_ request: URLRequest, _ answer: CurlAnswer) {
-        guard let handle = idle.withLock({ $0.popLast() })?.handle ?? library.make() else {
-            return answer.end(2, "libcurl has no memory")
-        }
+        Self.requestCount.add(1, ordering: .relaxed)
+        defer { Self.requestCount.subtract(1, ordering: .relaxed) }
+        // The first handle initialises the library, which older versions do not allow on two threads.
+        let idleHandle = idle.withLock { $0.popLast() ?? library.make().map(IdleHandle.init) }
+        guard let handle = idleHandle?.handle else { return answer.end(2, "libcurl has no memory") }
         var headers: CurlLibrary.List?
         for (name, value) in request.allHTTPHeaderFields ?? [:] {
             // libcurl leaves out a header without a value, and sends an empty one for a semicolon.
@@ -131,7 +137,15 @@ final class CurlAnswer: TransportTask, @unchecked Sendable {
 
     var isCancelled: Bool { exchange.withLock { $0 }?.isCancelled ?? true }
 
-    func cancel() { exchange.withLock { $0 = nil } }
+    func cancel() { _ = takeExchange() }
+
+    /// Returns the exchange, which is released without the lock.
+    private func takeExchange() -> TransportExchange? {
+        exchange.withLock { exchange in
+            defer { exchange = nil }
+            return exchange
+        }
+    }
 
     /// Takes a piece of the body. A number that is not that of the bytes ends the request.
     fileprivate func receive(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int {
@@ -183,11 +197,7 @@ final class CurlAnswer: TransportTask, @unchecked Sendable {
     }
 
     fileprivate func end(_ code: CInt, _ text: String) {
-        let exchange = exchange.withLock { exchange in
-            defer { exchange = nil }
-            return exchange
-        }
-        exchange?.receive(.end(code == 0 ? nil : Self.error(code, text)))
+        takeExchange()?.receive(.end(code == 0 ? nil : Self.error(code, text)))
     }
 
     private static func error(_ code: CInt, _ text: String) -> URLError {

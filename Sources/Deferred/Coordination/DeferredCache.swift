@@ -146,6 +146,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// Removes all that is kept; as ``forget(_:)`` for each key.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of keys.
     public func forgetAll() { allEntries.forEach(forget) }
 
     private func forget(_ entry: Entry) {
@@ -158,9 +160,13 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     }
 
     /// How many requests are in progress.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of keys.
     public var inProgressCount: Int { allEntries.count { $0.isInProgress } }
 
     /// How many values, and failures, are kept.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of keys.
     public var keptCount: Int { allEntries.count { $0.isKept } }
 
     private var allEntries: [Entry] { table.withLock { $0.entries } }

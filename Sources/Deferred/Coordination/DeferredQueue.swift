@@ -48,6 +48,9 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     public var backlog: Int? { storage.state.withLock { $0.backlog } }
 
     /// The elements that wait in the queue, the next one first.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of elements; O(*n* log *n*) after elements have come
+    ///   back.
     @inlinable
     public var elements: [Element] { storage.elements.map { $0.value.value() } }
 
@@ -96,6 +99,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// ``DeferredError/finished``, in the order in which they were made, on this thread, before this returns.
     ///
     /// Calling it again does nothing.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of callers that wait for an element.
     public func finish() { storage.end(with: .finished) }
 
     /// Returns the element that has waited longest, or waits for the next one.
@@ -196,7 +201,7 @@ extension DeferredQueue {
         _ start: @escaping @Sendable (Element) throws -> Deferred<Void>
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
-        let start = DeferredTaskLocals.carrying(start)
+        let start = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(start) : start
         return AsyncLoop.deferred(fileID, line) { [storage] isCancelled in
             let next = Deferred<Element>(storage.next(isWorker: true, fileID, line))
             // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.

@@ -122,7 +122,7 @@ final class ListObserver: Sendable {
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         let link = open()
         let site = site.of(.hidden)
-        var observers = inputs.indices.map { inputs[$0].attach(.observer(self, index: $0), site) }
+        var observers = inputs.indices.map { observe(inputs[$0], $0, site) }
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
@@ -131,6 +131,16 @@ final class ListObserver: Sendable {
         }
         if isDecided { DrainLoop.with { decide(in: &$0) } }
         return link
+    }
+
+    private func observe(_ input: Link, _ index: Int, _ site: DeferredDiagnostic.Location) -> Link {
+        let observer = Link(.waiting, .observer(self, index: index), site)
+        if cancelsRemaining {
+            input.noteLeadsToCancellingList()
+            observer.set(Link.Flags.mayLeadToCancellingList)
+        }
+        input.attach(observer)
+        return observer
     }
 
     /// Records that an input has settled. Returns whether its failure counts as handled.
@@ -263,7 +273,7 @@ final class ListObserver: Sendable {
             return (state.addedCount - 1, state.scope.take())
         }
         _ = consume scope
-        let observer = input.attach(.observer(self, index: index), site.of(.hidden))
+        let observer = observe(input, index, site.of(.hidden))
         let (isDecided, isCancelled, isLate) = state.withLock { state in
             state.isAttaching = false
             let isPending = state.link != nil
@@ -272,6 +282,7 @@ final class ListObserver: Sendable {
             let isCancelled = !isPending && (cancelsRemaining || state.isDetached)
             return (isPending && state.decision != nil, isCancelled, !isPending && !isCancelled)
         }
+        if link?.mayLeadToCancellingList == true { observer.noteLeadsToCancellingList() }
         // The list was settled meanwhile, and leaves this input as it has left the others.
         if isLate {
             consumeLaterErrors(of: [observer])
@@ -326,6 +337,8 @@ final class ListObserver: Sendable {
         // Ordered under the lock, so that nothing reads the dictionary while it is changed in place.
         state.withLock { $0.observers.inOrder }
     }
+
+    var observerCount: Int { state.withLock { $0.observers.given.count + $0.observers.added.count } }
 
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).

@@ -24,7 +24,6 @@ package struct CancellableFIFO<Element> {
     private var placedCount = 0
     /// Elements that came when others with higher tickets were in `places` already, and their own places were gone.
     private var returned = IndexedHeap<Returned>()
-    private var handles: [Ticket: Int] = [:]
     private var lastTicket: Ticket = 0
 
     package init() {}
@@ -62,8 +61,7 @@ package struct CancellableFIFO<Element> {
         if let last = places.last, last.ticket >= ticket {
             let place = place(of: ticket)
             guard place >= front, places[place].ticket == ticket else {
-                handles[ticket] = returned.insert(Returned(ticket: ticket, element: element))
-                return
+                return returned.insert(Returned(ticket: ticket, element: element), ticket)
             }
             places[place].element = element
         } else {
@@ -74,7 +72,7 @@ package struct CancellableFIFO<Element> {
 
     /// Returns the first element, and leaves it in the queue.
     package mutating func first() -> Element? {
-        skipEmptyPlaces()
+        skipEmpty()
         let placed = front < places.count ? places[front] : nil
         guard let first = returned.first, first.ticket < placed?.ticket ?? .max else {
             return placed?.element
@@ -82,19 +80,27 @@ package struct CancellableFIFO<Element> {
         return first.element
     }
 
-    private mutating func skipEmptyPlaces() {
-        while front < places.count, places[front].element == nil { front += 1 }
-    }
-
     package mutating func popFirst() -> Item? {
-        skipEmptyPlaces()
+        skipEmpty()
         if let first = returned.first, front == places.count || first.ticket < places[front].ticket {
-            return takeReturned(first.ticket).map { (first.ticket, $0) }
+            return returned.popFirst().map { ($0.ticket, $0.element) }
         }
         guard front < places.count else { return nil }
         let ticket = places[front].ticket
         front += 1
         return take(at: front - 1).map { (ticket, $0) }
+    }
+
+    /// Whether the predicate, which is the library's own, is true of an element. They are asked in order, but for those
+    /// that were put back, which come last.
+    package mutating func contains(where predicate: (Element) -> Bool) -> Bool {
+        skipEmpty()
+        return places[front...].contains { $0.element.map(predicate) ?? false }
+            || returned.elements.contains { predicate($0.element) }
+    }
+
+    private mutating func skipEmpty() {
+        while front < places.count, places[front].element == nil { front += 1 }
     }
 
     /// Removes the element with this ticket, if it is still there.
@@ -103,13 +109,7 @@ package struct CancellableFIFO<Element> {
         if place < places.count, places[place].ticket == ticket, let element = take(at: place) {
             return element
         }
-        return takeReturned(ticket)
-    }
-
-    private mutating func takeReturned(_ ticket: Ticket) -> Element? {
-        guard let handle = handles.removeValue(forKey: ticket) else { return nil }
-        defer { if handles.isEmpty { handles = [:] } }
-        return returned.remove(handle).element
+        return returned.remove(ticket)?.element
     }
 
     /// Removes all elements, and returns them in order. Their tickets are not used again.

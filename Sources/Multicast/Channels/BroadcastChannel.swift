@@ -56,9 +56,8 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil, once: Bool = false,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        add(
-            MessageListener(owner, once: once, DeferredTaskLocals.carrying { body($1) }), priority, dispatcher
-        )
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner, once: once) { body($1) }, priority, dispatcher)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -79,10 +78,8 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        add(
-            MessageListener(owner, once: once, DeferredTaskLocals.carrying { body($0 as! Owner, $1) }),
-            priority,
-            dispatcher)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner, once: once) { body($0 as! Owner, $1) }, priority, dispatcher)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.
@@ -138,6 +135,7 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///   - owner: The object that the listeners belong to.
     ///   - dispatcher: Removes only the listeners on this dispatcher; `nil`: all of them. Dispatchers that are
     ///     objects are compared by identity, others by `==`. One that is neither stops the program with a message.
+    /// - Complexity: O(*k*), where *k* is the number of listeners that `owner` has.
     public func remove(
         _ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -146,9 +144,13 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     }
 
     /// Removes every listener and ends every sequence of messages. A retained message stays.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of listeners.
     public func removeAll() { storage.registry.removeAll() }
 
     /// The listeners as they are now, for debugging.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of listeners.
     public var listing: ChannelListing { storage.listing }
 }
 
@@ -174,6 +176,8 @@ extension BroadcastChannel {
     ///     receive that only. What is posted while a listener is called with the retained message, also by itself, is
     ///     delivered to it right after that, where the retained one is.
     /// - Returns: The number of listeners that were called or submitted to a dispatcher.
+    /// - Complexity: O(*n*), where *n* is the number of listeners; O(*n* log *n*) after one with another
+    ///   priority was added.
     @discardableResult
     public func post(_ message: Message, from poster: AnyObject? = nil, retained: Bool = false) -> Int {
         let delivery: @Sendable (AnyObject, Listener) -> Void = { owner, listener in
@@ -211,6 +215,8 @@ extension BroadcastChannel {
     /// listeners receive nothing, and later sequences are empty. The retained message and the listeners' closures are
     /// released. A named channel leaves its directory: the next ``init(_:in:)`` with its name creates a new channel.
     /// Finishing a channel again does nothing.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of listeners.
     public func finish() {
         // In this order, a handle created after the channel is finished is one of a new channel.
         storage.directory.object?.remove(storage)
