@@ -13,6 +13,7 @@ let package = Package(
         .package(name: "Deferred", path: ".."),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", exact: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
     ],
     targets: [
         .executableTarget(
@@ -32,14 +33,38 @@ let package = Package(
             name: "MulticastBenchmarks",
             dependencies: ["Comparing", .product(name: "Multicast", package: "Deferred")]
         ),
-        // Compares locks, semaphores and queues with actors that do the same, and measures the memory of
-        // pending timers.
+        // Compares locks, semaphores and queues with actors and with other libraries' channels, and measures the
+        // memory of pending timers.
         .executableTarget(
             name: "CoordinationBenchmarks",
             dependencies: [
                 "AllocationCounter", "Comparing",
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms", condition: peers),
+                .product(name: "NIOCore", package: "swift-nio", condition: peers),
                 .product(name: "Deferred", package: "Deferred"),
                 .product(name: "DeferredTesting", package: "Deferred"),
+            ]
+        ),
+        // Counts what n and 4n of everything take: no cost may grow faster than n.
+        .executableTarget(
+            name: "Shapes",
+            dependencies: [
+                "AllocationCounter", "Comparing", "StepCounter",
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "DeferredTracing", package: "Deferred"),
+                .product(name: "Multicast", package: "Deferred"),
+            ]
+        ),
+        // Does one thing again and again, beside things that live as long as the program: memory may not grow.
+        .executableTarget(
+            name: "Loops",
+            dependencies: [
+                "AllocationCounter", "Comparing", "StepCounter",
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "DeferredTracing", package: "Deferred"),
+                .product(name: "Multicast", package: "Deferred"),
             ]
         ),
         // Shared by the programs: a clock, a timer that alternates between jobs, tables.
@@ -68,6 +93,8 @@ let package = Package(
         .target(name: "FileServing"),
         // Replaces the allocator's functions and counts calls and bytes while counting is on.
         .target(name: "AllocationCounter"),
+        // Reads the counters of code that was compiled with them.
+        .target(name: "StepCounter"),
         // Takes a child process step by step.
         .target(name: "InstructionCounter"),
     ],

@@ -35,6 +35,8 @@ public final class CancelBag: Sendable {
     }
 
     /// Empties the bag, and cancels what was in it, as ``Deferred/cancel()`` does for each.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of Deferreds in the bag.
     public func cancelAll() {
         let entries = entries.withLock { entries in entries.removeAll() }
         Link.cancel(entries.compactMap { $0() })

@@ -14,6 +14,8 @@ extension Deferred {
     ///     reference to it: also if this call did not complete the Deferred. A value is received by a callback, an
     ///     `await`, `wait()`, `currentResult`, or a list that is decided with it; not by what passes it on. See
     ///     <doc:UndeliveredValues>.
+    /// - Complexity: O(*n*), where *n* is the number of consumers that are notified, with what follows from
+    ///   them.
     @discardableResult
     @inlinable
     public func resolve(
@@ -24,12 +26,18 @@ extension Deferred {
     }
 
     /// Completes the Deferred with an error; otherwise as ``resolve(_:onUndelivered:fileID:line:)``.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of consumers that are notified, with what follows from
+    ///   them.
     @discardableResult
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
         link.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes the Deferred with a result; otherwise as ``resolve(_:onUndelivered:fileID:line:)``.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of consumers that are notified, with what follows from
+    ///   them.
     @discardableResult
     @inlinable
     public func complete(
@@ -50,6 +58,9 @@ extension Deferred {
 
     /// Completes this Deferred with the outcome of `other` (Twisted's `chainDeferred` and HLDeferred's `notify:`, the
     /// other way round). An earlier explicit completion wins. See ``Resolver/follow(_:)``.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of Deferreds that `other` waits for, or that wait for
+    ///   this one, whichever is smaller: a cycle is searched for.
     public func follow(_ other: Deferred<Value>, fileID: StaticString = #fileID, line: UInt = #line) {
         guard link.isCompletedByHandles else {
             return link.reportNotCompletable(DeferredDiagnostic.Location(fileID: fileID, line: line))

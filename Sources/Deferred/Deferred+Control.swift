@@ -16,6 +16,9 @@ extension Deferred {
     /// A *consumer* of a Deferred is anything attached to it and not settled: a callback, an `await`, a list,
     /// a chain that waits for it. Cancellers and errbacks run on this thread, unless they are for the main actor or
     /// name a dispatcher. Safe from any thread; a second cancel does nothing.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of links up to what is cancelled, and of those that its
+    ///   error then reaches.
     public func cancel() { link.cancel() }
 
     /// Suspends the notification of everything attached to this Deferred until ``unpause(fileID:line:)``.
@@ -30,6 +33,9 @@ extension Deferred {
     ///
     /// A call without a matching pause is ignored, and reported as
     /// ``DeferredDiagnostic/unbalancedUnpause(made:at:)``.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of consumers that are notified, with what follows from
+    ///   them.
     public func unpause(fileID: StaticString = #fileID, line: UInt = #line) {
         link.unpause(DeferredDiagnostic.Location(fileID: fileID, line: line))
     }

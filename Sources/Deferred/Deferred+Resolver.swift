@@ -25,6 +25,8 @@ extension Deferred.Resolver {
     ///     reference to it: also if this call did not complete the Deferred. A value is received by a callback, an
     ///     `await`, `wait()`, `currentResult`, or a list that is decided with it; not by what passes it on. See
     ///     <doc:UndeliveredValues>.
+    /// - Complexity: O(*n*), where *n* is the number of consumers that are notified, with what follows from
+    ///   them.
     @discardableResult
     @inlinable
     public func resolve(
@@ -35,12 +37,18 @@ extension Deferred.Resolver {
     }
 
     /// Rejects the Deferred with an error. Otherwise behaves as ``resolve(_:onUndelivered:fileID:line:)``.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of consumers that are notified, with what follows from
+    ///   them.
     @discardableResult
     public func reject(_ error: any Error, fileID: StaticString = #fileID, line: UInt = #line) -> Bool {
         right.complete(.failure(error), DeferredDiagnostic.Location(fileID: fileID, line: line))
     }
 
     /// Completes the Deferred with a result. Otherwise behaves as ``resolve(_:onUndelivered:fileID:line:)``.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of consumers that are notified, with what follows from
+    ///   them.
     @discardableResult
     @inlinable
     public func complete(
@@ -65,6 +73,9 @@ extension Deferred.Resolver {
     /// that, after the Deferred's own canceller, and unless that completes the Deferred. If `other` waits for
     /// the Deferred itself, the Deferred fails with ``DeferredError/cycle``. Does nothing if the Deferred is
     /// settled.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of Deferreds that `other` waits for, or that wait for
+    ///   this one, whichever is smaller: a cycle is searched for.
     public func follow(_ other: Deferred<Value>) {
         if let source = right.source { source.follow(other.link) }
     }

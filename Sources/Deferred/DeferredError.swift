@@ -7,7 +7,7 @@ public enum DeferredError: Error, Hashable, Sendable {
     case abandoned
     /// A callback returned a Deferred that waits, perhaps through others, for that same callback's result.
     case cycle
-    /// ``DeferredList/first(fileID:line:)`` was called on an empty list.
+    /// ``DeferredList/first(fileID:line:)`` or ``DeferredList/firstSettled(fileID:line:)`` was called on an empty list.
     case empty
     /// A ``DeferredQueue`` was finished: it accepts no element, and none is left in it.
     case finished

@@ -10,8 +10,17 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     private typealias Request = (list: ListObserver, backlog: Backlog?)
 
     private struct State {
-        /// How many more may be in progress.
+        /// How many more may be in progress; with a semaphore, that says so.
         var free: Int
+        /// Whether it waits for a permit of its semaphore, and the wait, which a stop cancels.
+        var isAcquiring = false
+        var acquiring: Deferred<Void>?
+        /// A permit for the next input.
+        var permit: DeferredSemaphore.Permit?
+        /// Whether the next element was taken out of the sequence, and waits for a permit.
+        var hasElement = false
+        /// Why no further input starts, if the semaphore has refused a permit.
+        var refusal: (any Error)?
         /// Whether a call is in `startInputs`.
         var isStarting = false
         var isExhausted = false
@@ -24,44 +33,66 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         var links: [Link] = []
         /// Whether the handle was released, so that no further result can be asked for.
         var isReleased = false
-        /// Results that were asked for and need all inputs.
-        var requests: [Request] = []
+        /// Results that were asked for and need all inputs, in that order.
+        var requests = CancellableFIFO<Request>()
+        /// Those of them that have yet to observe the inputs started before; they have the same tickets.
+        var joining = CancellableFIFO<Request>()
+        var tickets: [ObjectIdentifier: CancellableFIFO<Request>.Ticket] = [:]
         /// The links of the inputs in progress.
         var running: [ObjectIdentifier: Link] = [:]
-        /// How many of the requests, from the first, observe the inputs started before.
-        var joinedCount = 0
         /// The sequence with the body, until no further input starts.
         var inputs: InputSequence?
         /// The sequence, for each list that has stopped and is yet to leave the inputs.
         var retainedInputs: [InputSequence] = []
 
+        var isOver: Bool { isExhausted || isStopped }
+
         /// Whether a list has use for a further input now. One that was decided or cancelled has none, though it may
         /// be yet to leave (D5).
         var hasDemand: Bool {
-            requests.contains { list, backlog in !(backlog?.isFull ?? false) && list.isUndecided }
+            mutating get {
+                requests.contains { list, backlog in !(backlog?.isFull ?? false) && list.isUndecided }
+            }
         }
 
-        mutating func removeRequest(where isRemoved: (Request) -> Bool) -> Request? {
-            guard let index = requests.firstIndex(where: isRemoved) else { return nil }
-            if index < joinedCount { joinedCount -= 1 }
-            return requests.remove(at: index)
+        var hasRequests: Bool { !requests.isEmpty || !joining.isEmpty }
+
+        mutating func add(_ request: Request) {
+            let ticket = requests.reserve()
+            tickets[ObjectIdentifier(request.list)] = ticket
+            joining.insert(request, at: ticket)
+        }
+
+        /// Removes and returns the request of a list. (The list is retained by its caller.)
+        mutating func removeRequest(of list: ListObserver) -> Request? {
+            guard let ticket = tickets.removeValue(forKey: ObjectIdentifier(list)) else { return nil }
+            return requests.remove(ticket) ?? joining.remove(ticket)
         }
     }
 
     private let site: DeferredDiagnostic.Location
     /// The sequence's own estimate of its count; 0 if that is unreasonably large.
     private let claimedCount: Int
+    private let semaphore: DeferredSemaphore?
     private let state: SpinLocked<State>
 
+    enum Limit { case count(Int), semaphore(DeferredSemaphore) }
+
     init<S: Sequence>(
-        _ sequence: sending S, _ limit: Int, _ site: DeferredDiagnostic.Location,
+        _ sequence: sending S, _ limit: Limit, _ site: DeferredDiagnostic.Location,
         _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
     ) {
         self.site = site
         let count = sequence.underestimatedCount
         claimedCount = count > 1_000_000 ? 0 : count
+        let (free, semaphore): (Int, DeferredSemaphore?) =
+            switch limit {
+            case .count(let count): (count, nil)
+            case .semaphore(let semaphore): (.max, semaphore)
+            }
+        self.semaphore = semaphore
         let values = DeferredTaskLocals.carried
-        state = SpinLocked(State(free: limit, inputs: InputSequence(sequence, values) { body($0).link }))
+        state = SpinLocked(State(free: free, inputs: InputSequence(sequence, values) { body($0).link }))
     }
 
     fileprivate func releaseHandle() {
@@ -74,7 +105,7 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
 
     /// Adds a list, which observes all inputs, also those started before.
     func join(_ list: ListObserver, _ backlog: Backlog?) {
-        state.withLock { $0.requests.append((list, backlog)) }
+        state.withLock { $0.add((list, backlog)) }
         startInputs()
     }
 
@@ -82,8 +113,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     /// may have the only handles of inputs, is retained until these have been cancelled.
     func didStop(_ list: ListObserver) {
         let removed = state.withLock { state in
-            let removed = state.removeRequest { $0.list === list }
-            if state.requests.isEmpty { state.isStopped = true }
+            let removed = state.removeRequest(of: list)
+            if !state.hasRequests { state.isStopped = true }
             if let inputs = state.inputs { state.retainedInputs.append(inputs) }
             return removed
         }
@@ -102,7 +133,7 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
     /// cancel that has yet to reach the input.
     private func leaveRunning(in loop: inout DrainLoop) {
         let links = state.withLock { state in
-            let isLeft = state.isReleased && state.isStopped && !state.isCancelled && state.requests.isEmpty
+            let isLeft = state.isReleased && state.isStopped && !state.isCancelled && !state.hasRequests
             return isLeft ? Array(state.running.values) : []
         }
         for link in links {
@@ -142,15 +173,19 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
             state.isStarting = true
             return isFirst
         }
-        guard isFirst else { return }
+        if isFirst { performSteps(in: &loop) }
+    }
+
+    /// Does what there is to do, for the call that starts inputs.
+    private func performSteps(in loop: inout DrainLoop) {
         while let step = state.withLock({ nextStep(&$0) }) { step(&loop) }
     }
 
     /// Returns what the call that starts inputs does next; nil if it is done. Under the lock.
     private func nextStep(_ state: inout State) -> (@Sendable (inout DrainLoop) -> Void)? {
-        if state.joinedCount < state.requests.count {
-            state.joinedCount += 1
-            return { [request = state.requests[state.joinedCount - 1], links = state.links] loop in
+        if let (ticket, request) = state.joining.popFirst() {
+            state.requests.insert(request, at: ticket)
+            return { [links = state.links] loop in
                 for link in links { request.list.add(link, self.site, in: &loop) }
             }
         }
@@ -158,20 +193,38 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
             return { [links = state.links.takeAll()] _ in withExtendedLifetime(links) {} }
         }
         if state.isReleased && state.requests.isEmpty { state.isStopped = true }
-        let isOver = state.isExhausted || state.isStopped
+        let isOver = state.isOver
+        if isOver, let acquiring = state.acquiring.take() { return { _ in acquiring.cancel() } }
         if isOver, !state.requests.isEmpty {
             let missingCount = state.isExhausted ? 0 : max(0, claimedCount - state.startedCount)
-            state.joinedCount = 0
-            return { [requests = state.requests.takeAll(), isCutOff = !state.isExhausted] loop in
+            state.tickets = [:]
+            let reason = state.refusal ?? CancellationError()
+            return { [requests = state.requests.removeAll(), cutOff = state.isExhausted ? nil : reason] loop in
                 let missing = (0..<missingCount).map { _ in
-                    Link(.settled, .failure(CancellationError()), self.site.of(.hidden))
+                    Link(.settled, .failure(reason), self.site.of(.hidden))
                 }
-                for (list, _) in requests { list.close(isCutOff: isCutOff, missing: missing, in: &loop) }
+                for link in missing { link.disownFailure() }
+                for (list, _) in requests { list.close(cutOff: cutOff, missing: missing, in: &loop) }
             }
         }
-        if !isOver, state.free > 0, state.hasDemand {
+        let hasDemand = !isOver && state.hasDemand
+        // Where no input is in progress the sequence may have ended, and the list with it: no permit is needed for that.
+        if semaphore != nil, hasDemand, !state.hasElement, state.permit != nil || state.running.isEmpty {
+            return { _ in self.takeElement() }
+        }
+        if semaphore != nil, state.permit == nil {
+            if hasDemand, !state.isAcquiring {
+                state.isAcquiring = true
+                return { _ in self.acquirePermit() }
+            }
+        } else if hasDemand, state.free > 0 {
             state.free -= 1
-            return { [requests = state.requests] in self.start(for: requests, in: &$0) }
+            state.hasElement = false
+            return { [requests = state.requests.elements, permit = state.permit.take()] in
+                self.start(for: requests, with: permit, in: &$0)
+            }
+        } else if let permit = state.permit.take() {
+            return { permit.release(in: &$0) }
         }
         // Before `isStarting` is taken back: after that another call may be here.
         if isOver, let inputs = state.inputs.take() { return { _ in withExtendedLifetime(inputs) {} } }
@@ -179,11 +232,52 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         return nil
     }
 
-    /// Starts the next input, if there is one.
-    private func start(for requests: [Request], in loop: inout DrainLoop) {
-        guard let made = state.withLock({ $0.inputs })?.next() else {
-            return state.withLock { $0.isExhausted = true }
+    /// Takes the next element out of the sequence, to start its input later.
+    private func takeElement() {
+        let isThere = state.withLock { $0.inputs }?.take() ?? false
+        state.withLock { if isThere { $0.hasElement = true } else { $0.isExhausted = true } }
+    }
+
+    /// Takes a permit of the semaphore for the next input, or waits for one in its queue.
+    private func acquirePermit() {
+        let arrival: Deferred<Void>? = semaphore?.acquire().attach(nil, site.of(.hidden)) { [self] input in
+            didAcquire(input.result())
+            return .value(())
         }
+        state.withLock { if $0.isAcquiring { $0.acquiring = arrival } }
+    }
+
+    /// Starts the next input with the permit. If the semaphore has refused it, starts no further input.
+    private func didAcquire(_ result: Result<DeferredSemaphore.Permit, any Error>) {
+        var before: Deferred<Void>?
+        let (isFirst, isUsed) = state.withLock { state in
+            state.isAcquiring = false
+            swap(&before, &state.acquiring)
+            if state.isOver { return (false, false) }
+            switch result {
+            case .success(let permit): state.permit = permit
+            case .failure(let error): (state.refusal, state.isStopped) = (error, true)
+            }
+            // In the same critical section, so that a thread that cancels the list meanwhile does not find the permit,
+            // and admits no other caller in the middle of its cancel (C7).
+            defer { state.isStarting = true }
+            return (!state.isStarting, true)
+        }
+        withExtendedLifetime(before) {}
+        if isFirst { DrainLoop.with { performSteps(in: &$0) } }
+        if !isUsed { try? result.get().release() }
+    }
+
+    /// Starts the next input, if there is one.
+    private func start(
+        for requests: [Request], with permit: DeferredSemaphore.Permit?, in loop: inout DrainLoop
+    ) {
+        guard let made = state.withLock({ $0.inputs })?.next() else {
+            state.withLock { $0.isExhausted = true }
+            permit?.release(in: &loop)
+            return
+        }
+        if let permit { made.release(permit, site) }
         // A link of its own, since the list must not keep alive what alone could complete the input (A1).
         let link = made.attach(.step { $0.copy() }, site)
         state.withLock { state in
@@ -216,7 +310,15 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
 final class LimitedListHandle<Value: Sendable>: Sendable {
     let inputs: LimitedInputs<Value>
 
-    init(_ inputs: LimitedInputs<Value>) { self.inputs = inputs }
+    init<S: Sequence>(
+        _ sequence: sending S, _ limit: LimitedInputs<Value>.Limit, _ site: DeferredDiagnostic.Location,
+        wrapsErrors: Bool, _ body: @escaping @Sendable (S.Element) -> Deferred<Value>
+    ) {
+        inputs =
+            wrapsErrors
+            ? LimitedInputs(zip(0..., sequence), limit, site) { body($0.1).wrappingError($0.0) }
+            : LimitedInputs(sequence, limit, site, body)
+    }
 
     deinit { inputs.releaseHandle() }
 }
@@ -232,9 +334,11 @@ final class Backlog: Sendable {
 
 /// The sequence of a list with a limit. Each element is taken out when its input starts.
 ///
-/// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `next` is called
+/// Sound as `@unchecked Sendable`: the sequence was sent here by its owner (`sending`), and `take` and `next` are called
 /// only by the one call that is in `LimitedInputs.startInputs`, whose calls are ordered by that object's lock.
 private final class InputSequence: @unchecked Sendable {
+    /// Takes the next element, which `next` then starts; returns false at the end.
+    let take: () -> Bool
     /// Takes the next element and starts its input; returns nil at the end.
     let next: () -> Link?
 
@@ -243,10 +347,31 @@ private final class InputSequence: @unchecked Sendable {
         _ sequence: sending S, _ values: CarriedValues?, _ start: @escaping (S.Element) -> Link
     ) {
         var iterator: S.Iterator?
-        let next = {
+        var taken: S.Element?
+        let takeNext = {
             if iterator == nil { iterator = sequence.makeIterator() }
-            return iterator?.next().map(start)
+            return iterator?.next()
         }
+        let take = {
+            taken = takeNext()
+            return taken != nil
+        }
+        let next = { (taken.take() ?? takeNext()).map(start) }
+        self.take = if let values { { values.run(take) } } else { take }
         self.next = if let values { { values.run(next) } } else { next }
+    }
+}
+
+extension Link {
+    /// Releases a permit when this link is settled, also if no list needs it any more; where others wait for the permit,
+    /// after what follows from that, so that no body starts that a list is about to cancel (C7).
+    fileprivate func release(_ permit: DeferredSemaphore.Permit, _ site: DeferredDiagnostic.Location) {
+        let hook = Payload.hook { loop, _ in
+            guard permit.isAwaited else { return permit.release(in: &loop) }
+            loop.jobs.last.append { permit.release(in: &$0) }
+        }
+        let observer = Link(.waiting, hook, site.of(.hidden))
+        observer.set(Flags.onlyObserves)
+        attach(observer)
     }
 }

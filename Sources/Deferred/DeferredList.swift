@@ -6,8 +6,8 @@
 ///     .fail { show($0) }
 /// ```
 ///
-/// The list has handles of its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)`` and
-/// ``first(fileID:line:)`` returns a new Deferred, which is one consumer of each distinct input; one Deferred may be
+/// The list has handles of its inputs. Each of ``results(fileID:line:)``, ``values(fileID:line:)``,
+/// ``first(fileID:line:)`` and ``firstSettled(fileID:line:)`` returns a new Deferred, which is one consumer of each distinct input; one Deferred may be
 /// in a list twice. Cancelling the returned Deferred fails it with `CancellationError` and then cancels the inputs
 /// still pending, as far as nothing else consumes them. A list's callbacks run on the thread that completes the input
 /// that decided its outcome.
@@ -38,6 +38,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///     pending, as far as nothing else consumes them. A pause of the list's Deferred does not delay that.
     ///   - wrapsErrors: Wraps each input's error in a ``DeferredInputFailure``, which has the input's index. (A
     ///     `CancellationError` is not wrapped.)
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public init(
         _ deferreds: some Sequence<Deferred<Value>>, consumesErrors: Bool = false,
@@ -71,12 +72,13 @@ public struct DeferredList<Value: Sendable>: Sendable {
     /// ```
     ///
     /// The list starts at its first ``results(fileID:line:)``, ``values(fileID:line:)``,
-    /// ``first(fileID:line:)`` or ``completed``. It takes the next element out of the sequence, and calls `body`
+    /// ``first(fileID:line:)``, ``firstSettled(fileID:line:)`` or ``completed``. It takes the next element out of the sequence, and calls `body`
     /// with it, only when fewer than `limit` inputs are in progress; the sequence may be lazy or endless. It starts
     /// no more once it is cancelled, or once every result that was asked for is settled: `values` with the first
-    /// failure, `first` with the first value. `values` and `first` of a list that was cancelled before its
-    /// sequence ended fail with `CancellationError`; `results` then has a `CancellationError` for each element
-    /// that the sequence's `underestimatedCount` counts and that was never started.
+    /// failure, `first` with the first value, `firstSettled` with the first outcome. `values`, `first` and
+    /// `firstSettled` of a list that was cancelled before its sequence ended fail with `CancellationError`; `results`
+    /// then has a `CancellationError` for each element that the sequence's `underestimatedCount` counts and that was
+    /// never started.
     ///
     /// - Parameters:
     ///   - inputs: The elements that `body` is called with, in order.
@@ -98,11 +100,7 @@ public struct DeferredList<Value: Sendable>: Sendable {
             source = .invalid(.invalidArgument("a DeferredList's limit must be at least 1, not \(limit)"))
         } else {
             let site = DeferredDiagnostic.Location(.list, fileID, line)
-            let limited =
-                wrapsErrors
-                ? LimitedInputs(zip(0..., inputs), limit, site) { body($0.1).wrappingError($0.0) }
-                : LimitedInputs(inputs, limit, site, body)
-            source = .limited(LimitedListHandle(limited))
+            source = .limited(LimitedListHandle(inputs, .count(limit), site, wrapsErrors: wrapsErrors, body))
         }
         self.consumesErrors = consumesErrors
         self.cancelsRemaining = cancelsRemaining
@@ -123,6 +121,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// Waits for all inputs, and returns their outcomes in input order. Fails only if it is cancelled; an empty list
     /// resolves it with `[]` at once.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public func results(
         fileID: StaticString = #fileID, line: UInt = #line
@@ -137,6 +137,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
     ///
     /// The error does not say which input failed: create the list with `wrapsErrors`, or make that part of the error,
     /// with `mapError` on the input.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public func values(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<[Value]> {
         start(.untilFailure, fileID, line) { inputs, _ in .value(inputs.map { $0.payload.value() as Value }) }
@@ -144,6 +146,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
 
     /// Waits for the first value, and returns it with its index in the list. Fails only when all inputs have failed,
     /// with the error that came last; an empty list fails with ``DeferredError/empty`` at once.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public func first(
         fileID: StaticString = #fileID, line: UInt = #line
@@ -153,7 +157,30 @@ public struct DeferredList<Value: Sendable>: Sendable {
         }
     }
 
+    /// Waits for the first input to settle, with a value or an error, and returns its outcome with its index in the list
+    /// (the `race` of promises). Fails only if it is cancelled; an empty list fails with ``DeferredError/empty`` at
+    /// once.
+    ///
+    /// ```swift
+    /// DeferredList([answer, refusal], cancelsRemaining: true).firstSettled()
+    ///     .map { try $0.result.get() }
+    /// ```
+    ///
+    /// The failure that it returns counts as handled. Of inputs that are settled already, it is the first in the list.
+    /// A cancel fails it with `CancellationError`, then cancels the inputs still pending, as far as nothing else
+    /// consumes them.
+    @inlinable
+    public func firstSettled(
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<(index: Int, result: Result<Value, any Error>)> {
+        start(.untilSettled, fileID, line) { inputs, index in
+            .value((index: index, result: inputs[0].payload.result() as Result<Value, any Error>))
+        }
+    }
+
     /// Cancels each input, as its own ``Deferred/cancel()`` does. A list with a limit starts no further input.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     public func cancel() {
         switch source {
         case .given(let links): Link.cancel(links)

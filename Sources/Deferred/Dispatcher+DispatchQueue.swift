@@ -107,7 +107,7 @@ extension DispatchQueue {
         _ fileID: StaticString, _ line: UInt, _ work: @escaping @Sendable (Deferred<Value>.Resolver) -> Void
     ) -> Deferred<Value> {
         let submitted = SpinLocked<(@Sendable (Deferred<Value>.Resolver) -> Void)?>(
-            DeferredTaskLocals.carrying(work))
+            DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(work) : work)
         let (deferred, resolver) = Deferred<Value>.withResolver(
             canceller: { _ in _ = submitted.withLock { $0.take() } }, fileID: fileID, line: line)
         async {

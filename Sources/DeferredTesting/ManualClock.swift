@@ -35,6 +35,8 @@ public final class ManualClock: Sendable {
     /// sum.
     ///
     /// - Parameter amount: How far; zero runs work that was dispatched without a delay.
+    /// - Complexity: O(*k* log *n*), where *k* is the number of pieces of work that run and *n* the number of
+    ///   those that are scheduled.
     public func advance(by amount: Duration = .zero) {
         runWork(dueBy: schedule.withLock { $0.begin(lasting: amount) })
     }
@@ -47,6 +49,8 @@ public final class ManualClock: Sendable {
     /// ```
     ///
     /// - Returns: Whether there was any work. Without any, the time stays as it is.
+    /// - Complexity: O(*k* log *n*), where *k* is the number of pieces of work that run and *n* the number of
+    ///   those that are scheduled.
     @discardableResult
     public func advanceToNext() -> Bool {
         schedule.withLock { _ = $0.begin(lasting: .zero) }
@@ -66,6 +70,8 @@ public final class ManualClock: Sendable {
     /// - Parameter limit: How far at most. Work that is due later, such as that of `repeating`, which has no end,
     ///   stays scheduled, and the time is then that much later.
     /// - Returns: Whether nothing is left.
+    /// - Complexity: O(*k* log *n*), where *k* is the number of pieces of work that run and *n* the number of
+    ///   those that are scheduled.
     @discardableResult
     public func advanceUntilIdle(atMost limit: Duration = .seconds(86_400)) -> Bool {
         let end = schedule.withLock { $0.begin(lasting: limit) }
@@ -80,6 +86,8 @@ public final class ManualClock: Sendable {
     }
 
     /// How long it is until each piece of scheduled work is due, the next first.
+    ///
+    /// - Complexity: O(*n* log *n*), where *n* is the number of pieces of work that are scheduled.
     public var scheduled: [Duration] {
         schedule.withLock { schedule in schedule.pending.map { $0 - schedule.now } }
     }
@@ -88,9 +96,15 @@ public final class ManualClock: Sendable {
     /// scheduled at the same time; at once if they are.
     ///
     /// For a test of code that uses the clock on another thread: `await clock.whenScheduled().value`, then advance.
+    ///
+    /// - Complexity: O(log *n*), where *n* is the number of such Deferreds that are pending; a cancel
+    ///   likewise.
     public func whenScheduled(_ count: Int = 1) -> Deferred<Void> {
-        let (deferred, resolver) = Deferred<Void>.withResolver()
-        change { $0.watchers.append((count, resolver)) }
+        let ticket = schedule.withLock { $0.reserveWatcher() }
+        let (deferred, resolver) = Deferred<Void>.withResolver { [weak self] _ in
+            withExtendedLifetime(self?.schedule.withLock { $0.removeWatcher(ticket) }) {}
+        }
+        change { $0.addWatcher(ticket, count, resolver) }
         return deferred
     }
 
@@ -115,6 +129,9 @@ extension ManualClock: OwnedDispatcher, DelayedDispatcher {
     }
 
     /// Runs `work` when ``advance(by:)`` has moved the time on by `delay`.
+    ///
+    /// - Complexity: O(log *n*), where *n* is the number of pieces of work that are scheduled; a cancel
+    ///   likewise.
     public func dispatch(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any DelayedWork {
         let work = DeferredTaskLocals.carrying(work)
         return ScheduledWork(clock: WeakReference(self), ticket: add(work) { $0 + max(delay, .zero) })

@@ -26,6 +26,8 @@ public final class ManualDispatcher: OwnedDispatcher {
     public var count: Int { waiting.withLock { $0.count } }
 
     /// Runs all waiting work on this thread, in order, also what that submits, and returns how many pieces that was.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of pieces of work that run.
     @discardableResult
     public func run() -> Int {
         var count = 0
@@ -42,6 +44,8 @@ public final class ManualDispatcher: OwnedDispatcher {
     }
 
     /// Releases all waiting work without running it, as a dispatcher does that shuts down.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of pieces of work that wait.
     public func dropAll() {
         withExtendedLifetime(waiting.withLock { $0.removeAll() }) {}
     }

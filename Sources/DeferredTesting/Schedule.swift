@@ -1,49 +1,58 @@
 import Deferred
 
-/// The work of a ``ManualClock`` and when it is due: tickets by due time. The work is kept beside them, so that
-/// cancelled work is released at once; its ticket is skipped later.
+/// The work of a ``ManualClock`` and when it is due.
 struct Schedule {
     /// Scheduled work. Released outside of the lock, since its captures are a user's.
     typealias Work = @Sendable () -> Void
 
-    struct Ticket: Hashable, Comparable {
-        let due: Duration
-        let number: UInt64
+    /// Identifies a piece of work, or a watcher.
+    typealias Ticket = UInt64
 
-        static func < (a: Ticket, b: Ticket) -> Bool { (a.due, a.number) < (b.due, b.number) }
+    /// Work by its due time; what is due at one time, in the order in which it was scheduled.
+    private struct Item: Comparable, Sendable {
+        let due: Duration
+        let number: Ticket
+        let work: Work
+
+        static func < (a: Item, b: Item) -> Bool { a.due == b.due ? a.number < b.number : a.due < b.due }
+        static func == (a: Item, b: Item) -> Bool { a.number == b.number }
+    }
+
+    /// Watchers by how much they wait for.
+    private struct Watcher: Comparable, Sendable {
+        let count: Int
+        let number: Ticket
+        let resolver: Deferred<Void>.Resolver
+
+        static func < (a: Watcher, b: Watcher) -> Bool { (a.count, a.number) < (b.count, b.number) }
+        static func == (a: Watcher, b: Watcher) -> Bool { a.number == b.number }
     }
 
     /// How many pieces of work run at one moment that were scheduled at that moment.
     static var largestMoment: UInt64 { 100_000 }
 
     private(set) var now = Duration.zero
-    var watchers: [(count: Int, resolver: Deferred<Void>.Resolver)] = []
-    /// What is due first is last. Sorted when it is next read: in one pass, where little was added since.
-    private var tickets: [Ticket] = []
-    private var isSorted = true
-    private var work: [Ticket: Work] = [:]
-    private var lastNumber: UInt64 = 0
-    /// Work with a higher number waits until the time moves, or until the next call.
-    private var lastOfMoment: UInt64 = 0
+    private var items = IndexedHeap<Item>()
+    /// Work that waits until the time moves, or until the next call, by its ticket.
+    private var postponed: [Ticket: Item] = [:]
+    private var watchers = IndexedHeap<Watcher>()
+    private var lastNumber: Ticket = 0
+    /// Of the work that is due now, what has a higher number is postponed.
+    private var lastOfMoment: Ticket = 0
 
-    var count: Int { work.count }
+    var count: Int { items.count + postponed.count }
 
     /// When each piece of work is due, the next first.
-    var pending: [Duration] { work.keys.map { max($0.due, now) }.sorted() }
+    var pending: [Duration] { (items.elements + postponed.values).map { max($0.due, now) }.sorted() }
 
-    mutating func add(_ item: @escaping Work, due: Duration) -> Ticket {
+    mutating func add(_ work: @escaping Work, due: Duration) -> Ticket {
         lastNumber += 1
-        let ticket = Ticket(due: due, number: lastNumber)
-        work[ticket] = item
-        if let next = tickets.last, next < ticket { isSorted = false }
-        tickets.append(ticket)
-        return ticket
+        items.insert(Item(due: due, number: lastNumber, work: work), lastNumber)
+        return lastNumber
     }
 
     mutating func remove(_ ticket: Ticket) -> Work? {
-        let removed = work.removeValue(forKey: ticket)
-        if tickets.count > 64 && tickets.count > 2 * work.count { tickets.removeAll { work[$0] == nil } }
-        return removed
+        (items.remove(ticket) ?? postponed.removeValue(forKey: ticket))?.work
     }
 
     /// Begins a call that runs work, and returns when it ends.
@@ -52,39 +61,65 @@ struct Schedule {
         return now + max(time, .zero)
     }
 
-    private mutating func beginMoment() { lastOfMoment = lastNumber + Self.largestMoment }
+    private mutating func beginMoment() {
+        lastOfMoment = lastNumber + Self.largestMoment
+        for item in postponed.values { items.insert(item, item.number) }
+        postponed = [:]
+    }
 
     /// When the next work is due; nil if there is none that may run.
     var nextDue: Duration? {
-        mutating get { next().map { max(tickets[$0].due, now) } }
+        mutating get { next().map { max($0.due, now) } }
     }
 
     /// Removes and returns the next work due by `target`, and moves the time on to when it is due. If there is none,
     /// moves the time on to `target`.
     mutating func takeDue(by target: Duration) -> Work? {
-        guard let place = next(), tickets[place].due <= target else {
+        guard let item = next(), item.due <= target else {
             now = max(now, target)
             return nil
         }
-        let ticket = tickets.remove(at: place)
-        if ticket.due > now {
-            now = ticket.due
+        _ = items.popFirst()
+        if item.due > now {
+            now = item.due
             beginMoment()
         }
-        return work.removeValue(forKey: ticket)
+        return item.work
     }
 
-    /// Returns the place of the ticket of the next work that may run.
-    private mutating func next() -> Int? {
-        if !isSorted { tickets.sort(by: >) }
-        isSorted = true
-        while let last = tickets.last, work[last] == nil { tickets.removeLast() }
-        return tickets.lastIndex { work[$0] != nil && ($0.number <= lastOfMoment || $0.due > now) }
+    /// Returns the next work that may run.
+    private mutating func next() -> Item? {
+        while let first = items.first {
+            if first.number <= lastOfMoment || first.due > now { return first }
+            _ = items.popFirst()
+            postponed[first.number] = first
+        }
+        return nil
+    }
+
+    // MARK: Watchers
+
+    var watcherCount: Int { watchers.count }
+
+    mutating func reserveWatcher() -> Ticket {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    mutating func addWatcher(_ number: Ticket, _ count: Int, _ resolver: Deferred<Void>.Resolver) {
+        watchers.insert(Watcher(count: count, number: number, resolver: resolver), number)
+    }
+
+    mutating func removeWatcher(_ number: Ticket) -> Deferred<Void>.Resolver? {
+        watchers.remove(number)?.resolver
     }
 
     mutating func takeReadyWatchers() -> [Deferred<Void>.Resolver] {
-        let count = count
-        defer { watchers.removeAll { $0.count <= count } }
-        return watchers.filter { $0.count <= count }.map(\.resolver)
+        var ready: [Deferred<Void>.Resolver] = []
+        while let first = watchers.first, first.count <= count {
+            _ = watchers.popFirst()
+            ready.append(first.resolver)
+        }
+        return ready
     }
 }

@@ -35,6 +35,8 @@ public final class DeferredRecording: Sendable {
     }
 
     /// Returns everything recorded so far, in the order in which it happened.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of events.
     public func events() -> [Event] { recorder.contents.events }
 
     /// The number of events after the first `limit`, which were not kept.
@@ -49,6 +51,8 @@ public final class DeferredRecording: Sendable {
     /// callbacks that it caused; and for each Deferred a span from its creation until it was settled, with what it
     /// waited for inside it. Callbacks that are still running and Deferreds that are still pending end with the
     /// recording and are marked.
+    ///
+    /// - Complexity: O(*n* log *n*), where *n* is the number of events.
     public func chromeTrace() -> String { ChromeTrace(RecordedRun(recorder.contents)).text }
 
     /// Returns the recording as a flowchart in [Mermaid](https://mermaid.js.org)'s language, which GitHub and many
@@ -57,6 +61,8 @@ public final class DeferredRecording: Sendable {
     /// Each Deferred is a box with how and where it was created, its outcome and how long it took. Arrows lead to what
     /// was attached to it, dotted ones from a nested Deferred to the one that waited for it. Mermaid draws at most 500
     /// arrows by default: use it for small runs, or record one part (`madeIn:`).
+    ///
+    /// - Complexity: O(*n* log *n*), where *n* is the number of events.
     public func mermaidGraph() -> String { MermaidGraph(RecordedRun(recorder.contents)).text }
 }
 

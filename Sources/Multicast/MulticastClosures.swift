@@ -110,6 +110,7 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     ///   - owner: The object that the pairs belong to.
     ///   - dispatcher: Removes only the pairs on this dispatcher; `nil`: all of them. Dispatchers that are objects are
     ///     compared by identity, others by `==`. One that is neither stops the program with a message.
+    /// - Complexity: O(*k*), where *k* is the number of pairs that `owner` has.
     public func remove(
         _ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -118,15 +119,23 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
     }
 
     /// Removes every pair, taken ones included.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of pairs.
     public func removeAll() { registry.removeAll() }
 
     /// The number of waiting pairs whose owner exists.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of pairs.
     public var count: Int { elements.count }
 
     /// The waiting pairs, in the order added, which reading this does not take.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of pairs.
     public var elements: [Pair] { registry.snapshot().compactMap { pair(of: $0) } }
 
     /// Returns the waiting pairs, in the order added, and takes them: one caller only receives each.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of pairs.
     public func take() -> [Pair] {
         registry.take().compactMap { pair(of: $0, atEnd: ListenerToken($0.listener, in: registry)) }
     }
@@ -140,6 +149,8 @@ public final class MulticastClosures<Success: Sendable, Failure: Sendable>: Send
 
 extension MulticastClosures where Failure: Error {
     /// Takes the pairs and calls each with the outcome, on its dispatcher or at once.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of pairs.
     public func complete(with result: Result<Success, Failure>) {
         for pair in take() {
             switch result {
@@ -192,8 +203,8 @@ private final class ClosuresListener<Success: Sendable, Failure: Sendable>: List
         _ owner: AnyObject, _ success: @escaping @Sendable (AnyObject, Success) -> Void,
         _ failure: @escaping @Sendable (AnyObject, Failure) -> Void
     ) {
-        self.success = DeferredTaskLocals.carrying(success)
-        self.failure = DeferredTaskLocals.carrying(failure)
+        self.success = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(success) : success
+        self.failure = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(failure) : failure
         super.init(owner)
     }
 }

@@ -172,4 +172,53 @@ struct ManualClockTests {
         clock.advance(by: .seconds(2))
         try await clock.sleep(until: ManualClock.Instant(offset: .seconds(1)))
     }
+
+    @Test("K2: what is cancelled leaves the clock: work, and who waits for work to be scheduled")
+    func cancelledLeaves() {
+        let clock = ManualClock()
+        let watchers = (0..<100).map { _ in clock.whenScheduled(1_000) }
+        let timers = (0..<100).map { Deferred.after(.seconds($0), timer: clock) }
+        #expect(clock.schedule.withLock { $0.watcherCount } == 100)
+        for watcher in watchers { watcher.cancel() }
+        for timer in timers.shuffled() { timer.cancel() }
+        #expect(clock.schedule.withLock { $0.watcherCount } == 0)
+        #expect(clock.scheduled.isEmpty)
+    }
+
+    @Test("K1: work that is added and cancelled at random runs as a sorted list says", arguments: 0..<10)
+    func randomWork(seed: Int) {
+        var random = Numbers(state: UInt64(seed))
+        let (clock, ran) = (ManualClock(), SharedLog<Int>())
+        var pending: [(due: Int, number: Int, work: any DelayedWork)] = []
+        var expected: [Int] = []
+        for number in 0..<500 {
+            switch random.next() % 8 {
+            case 0:
+                clock.advance(by: .seconds(1))
+                pending = pending.map { ($0.due - 1, $0.number, $0.work) }
+                expected += pending.filter { $0.due <= 0 }.sorted {
+                    ($0.due, $0.number) < ($1.due, $1.number)
+                }
+                .map(\.number)
+                pending.removeAll { $0.due <= 0 }
+            case 1, 2:
+                guard let place = pending.indices.randomElement(using: &random) else { continue }
+                pending.remove(at: place).work.cancel()
+            default:
+                let due = Int(random.next() % 5)
+                pending.append((due, number, clock.dispatch(after: .seconds(due)) { ran.add(number) }))
+            }
+            #expect(ran.all == expected && clock.scheduled.count == pending.count, "seed \(seed)")
+        }
+    }
+}
+
+/// The same numbers in each run.
+private struct Numbers: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state >> 33 | state << 31
+    }
 }

@@ -144,10 +144,11 @@ struct ListenerRegistryTests {
             #expect(before.occupied == 2 && before.retained != nil)
         }
         #expect(slots.isFinished && slots.occupied == 0 && slots.index.isEmpty && slots.retained == nil)
-        #expect(slots.ended?.map { $0.listener.object === listener } == [true, false])
-        #expect(slots.ended?.map { $0.listener.object == nil } == [false, true])
+        let ended = slots.ended(of: listener.identity)
+        #expect(ended.map { $0.listener.object === listener } == [true, false])
+        #expect(ended.map { $0.listener.object == nil } == [false, true])
         #expect(slots.add(Registration(Listener(owner), on: nil)) == nil)
-        #expect(slots.finish().occupied == 0 && slots.ended?.count == 2)
+        #expect(slots.finish().occupied == 0 && slots.ended(of: listener.identity).count == 2)
         message = RetainedMessage(2)
         #expect(slots.snapshot(exchanging: &message).isEmpty && slots.retained == nil)
     }

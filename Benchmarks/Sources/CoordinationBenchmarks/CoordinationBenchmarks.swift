@@ -17,6 +17,7 @@ struct CoordinationBenchmarks {
         print("# Coordination, medians of \(rounds) interleaved rounds")
         await OneThread(rounds: rounds).run(only: arguments.first)
         if onlyOneThread { return }
+        await Passing(rounds: rounds).run()
         await MutualExclusion(rounds: rounds).run()
         await PendingTimers(count: 100_000).run()
     }

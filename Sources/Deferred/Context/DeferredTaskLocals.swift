@@ -132,7 +132,19 @@ extension DeferredTaskLocals {
         ProcessFlags.areNone(of: ProcessFlags.carriesTaskLocals) ? nil : CarriedKeys.capture()
     }
 
+    /// Whether keys have been named.
+    ///
+    /// Ask before `carrying`, and use the closure itself if not: what a generic function returns is converted, which takes
+    /// two closures more.
+    package static var areCarried: Bool { !ProcessFlags.areNone(of: ProcessFlags.carriesTaskLocals) }
+
     // Two functions for each number of arguments: one with a typed error, for both, does not compile with Swift 6.3.
+
+    /// Returns `work`, which carries the present values. No generic function: there is no need to ask before.
+    package static func carrying(_ work: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        guard let values = carried else { return work }
+        return { values.run { work() } }
+    }
 
     /// Returns `closure`, which carries the present values.
     package static func carrying<Output>(

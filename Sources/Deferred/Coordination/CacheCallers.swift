@@ -48,6 +48,8 @@ struct CacheCallers: Sendable {
 
     init(_ origin: (any CacheRequest)?) { add(origin) }
 
+    var isOneFromOutside: Bool { outside == 1 && inside.isEmpty }
+
     var isEmpty: Bool { outside == 0 && inside.isEmpty }
 
     /// The requests from inside of which all calls came; nil if others did. (Made under the lock of the entry, so that

@@ -25,13 +25,16 @@ public final class DeferredLock: Sendable {
     /// How many callers wait for the lock.
     public var waitingCount: Int { semaphore.waitingCount }
 
-    /// Waits for the lock; as ``DeferredSemaphore/acquire(fileID:line:)``.
+    /// Waits for the lock; as ``DeferredSemaphore/acquire(units:fileID:line:)``.
     public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Permit> {
         semaphore.acquire(fileID: fileID, line: line)
     }
 
     /// Returns a permit if the lock is free now and no caller waits for it.
     public func tryAcquire() -> Permit? { semaphore.tryAcquire() }
+
+    /// Fails all callers that wait for the lock with `error`; as ``DeferredSemaphore/rejectWaiting(with:)``.
+    public func rejectWaiting(with error: any Error) { semaphore.rejectWaiting(with: error) }
 
     /// Waits for the lock, runs `body`, and releases the lock when the Deferred that `body` returns is settled;
     /// see ``DeferredSemaphore``. May be left unused: a failure that nothing handles is reported.
@@ -74,7 +77,7 @@ public final class DeferredLock: Sendable {
     }
 
     /// Waits for the lock, runs an asynchronous `body` in a Task, and releases the lock when that has ended; see
-    /// ``DeferredSemaphore/asyncRun(_:fileID:line:)``.
+    /// ``DeferredSemaphore/asyncRun(units:_:fileID:line:)``.
     @discardableResult
     public func asyncRun<T: Sendable>(
         _ body: @escaping @Sendable () async throws -> T,

@@ -48,6 +48,9 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     public var backlog: Int? { storage.state.withLock { $0.backlog } }
 
     /// The elements that wait in the queue, the next one first.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of elements; O(*n* log *n*) after elements have come
+    ///   back.
     @inlinable
     public var elements: [Element] { storage.elements.map { $0.value.value() } }
 
@@ -96,6 +99,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// ``DeferredError/finished``, in the order in which they were made, on this thread, before this returns.
     ///
     /// Calling it again does nothing.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of callers that wait for an element.
     public func finish() { storage.end(with: .finished) }
 
     /// Returns the element that has waited longest, or waits for the next one.
@@ -116,6 +121,19 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// Returns the element that has waited longest, if there is one.
     @inlinable
     public func tryGet() -> Element? { storage.takeNext()?.value.value() }
+
+    /// Removes and returns the elements that are in the queue, the next one first.
+    ///
+    /// ```swift
+    /// for job in jobs.removeAll() { print("discarded: \(job)") }
+    /// ```
+    ///
+    /// Calls of ``send(_:fileID:line:)`` that wait for room are not ended: as many of their elements enter, in order, as
+    /// there is room for, before this returns. To discard those, too, call this until it returns an empty array. Calls
+    /// and workers that wait for an element go on waiting; after ``finish()``, workers end, as nothing is left. An element
+    /// that is on its way to a caller who does not receive it still comes back.
+    @inlinable
+    public func removeAll() -> [Element] { storage.removeAll().map { $0.value.value() } }
 }
 
 extension DeferredQueue {
@@ -183,7 +201,7 @@ extension DeferredQueue {
         _ start: @escaping @Sendable (Element) throws -> Deferred<Void>
     ) -> Deferred<Void> {
         let site = DeferredDiagnostic.Location(fileID: fileID, line: line)
-        let start = DeferredTaskLocals.carrying(start)
+        let start = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(start) : start
         return AsyncLoop.deferred(fileID, line) { [storage] isCancelled in
             let next = Deferred<Element>(storage.next(isWorker: true, fileID, line))
             // The end of the queue, which a worker that is cancelled at that moment does not receive, is not reported.

@@ -1,23 +1,28 @@
 internal import Synchronization
 
-/// A semaphore that limits the number of permits in use at once (Twisted's `DeferredSemaphore`).
+/// A semaphore that limits how much is in use at once (Twisted's `DeferredSemaphore`): so many permits of one unit, or
+/// fewer of several units.
 ///
 /// ```swift
 /// let connections = DeferredSemaphore(4)
 /// let pages = addresses.map { address in
 ///     connections.run { fetchPage(address) }
 /// }
+/// connections.limit = 2                       // from now on two at once, as permits are released
 /// ```
 ///
-/// Permits are granted in the order in which they were asked for. A cancel of a waiting ``acquire(fileID:line:)`` or
-/// `run` removes it from the queue. A permit that is released is granted within that call, unless another thread is
-/// granting permits and takes it. Released inside a callback of another holder, on a thread that is granting permits
-/// further up its stack, it is granted after that callback. So a long queue of work that never waits takes no stack.
+/// Permits are granted in the order in which they were asked for. One of several units that waits first is not
+/// overtaken by smaller ones, though there may be room for those. A cancel of a waiting
+/// ``acquire(units:fileID:line:)`` or `run` removes it from the queue. A permit that is released is granted within that
+/// call, unless another thread is granting permits and takes it. Released inside a callback of another holder, on a
+/// thread that is granting permits further up its stack, it is granted after that callback. So a long queue of work
+/// that never waits takes no stack.
 ///
 /// A cancel of several at once admits none of them: who waits leaves before a permit is released. Releasing the
 /// last reference to a semaphore changes nothing for those that wait or have a permit.
 ///
-/// With a limit below 1, every ``acquire(fileID:line:)`` fails with ``DeferredError/invalidArgument(_:)``.
+/// What could never be granted fails with ``DeferredError/invalidArgument(_:)``: more units than the ``limit``, and so
+/// everything where that is below 1.
 ///
 /// Which task-local values closures see: <doc:TaskLocals>.
 public final class DeferredSemaphore: Sendable {
@@ -25,18 +30,25 @@ public final class DeferredSemaphore: Sendable {
     /// keep a reference to it.
     public final class Permit: ReleasablePermit {
         private let semaphore: DeferredSemaphore
+        /// How many units of the semaphore's limit it takes.
+        public let units: Int
         private let isReleased = Atomic<Bool>(false)
 
-        fileprivate init(_ semaphore: DeferredSemaphore) { self.semaphore = semaphore }
+        fileprivate init(_ semaphore: DeferredSemaphore, _ units: Int) {
+            self.semaphore = semaphore
+            self.units = units
+        }
 
         /// Releases the permit. The next in the queue gets it within this call; inside a callback of another holder,
         /// after that callback. Calling it again does nothing. Safe from any thread.
         public func release() {
-            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }
+            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack(units) }
         }
 
         func release(in loop: inout DrainLoop) {
-            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack(in: &loop) }
+            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) {
+                semaphore.takeBack(units, in: &loop)
+            }
         }
 
         var isAwaited: Bool { semaphore.waitingCount > 0 }
@@ -44,50 +56,105 @@ public final class DeferredSemaphore: Sendable {
         deinit { release() }
     }
 
+    /// A call that waits for so many units.
+    private typealias Waiter = (units: Int, resolver: Deferred<Permit>.Resolver)
+
     private struct State {
-        var free: Int
+        var limit: Int
+        /// How many units are in use: more than the limit after that has been lowered.
+        var used = 0
         /// Those that wait, in the order in which they came (Q1).
-        var waiters = CancellableFIFO<Deferred<Permit>.Resolver>()
+        var waiters = CancellableFIFO<Waiter>()
         /// The threads that are in `grant`. On these, a permit that is released is granted by the loop further up
         /// the stack (no recursion).
         var grantingThreads: [UInt] = []
 
-        /// Takes a permit that is free and that no caller waits for.
-        mutating func take() -> Bool {
-            guard free > 0, waiters.isEmpty else { return false }
-            free -= 1
+        enum Decision: Sendable { case granted, wait(CancellableFIFO<Waiter>.Ticket), refuse(DeferredError) }
+
+        /// Takes units that are free and that no caller waits for, or reserves a place in the queue.
+        mutating func request(_ units: Int) -> Decision {
+            if let fault = Self.fault(units, limit) { return .refuse(fault) }
+            return take(units) ? .granted : .wait(waiters.reserve())
+        }
+
+        /// Takes units that are free and that no caller waits for.
+        mutating func take(_ units: Int) -> Bool {
+            guard waiters.isEmpty, units >= 1, units <= free else { return false }
+            used += units
             return true
         }
 
-        /// Takes a permit for the caller that has waited longest, to be granted by `thread`; ends its loop if there is
-        /// none.
-        mutating func next(on thread: UInt) -> Deferred<Permit>.Resolver? {
-            guard free > 0, let waiter = waiters.popFirst() else {
+        /// Adds a caller to the queue. Refuses it if the limit has been lowered meanwhile.
+        mutating func enqueue(_ waiter: Waiter, at ticket: CancellableFIFO<Waiter>.Ticket) -> DeferredError? {
+            if let fault = Self.fault(waiter.units, limit) { return fault }
+            waiters.insert(waiter, at: ticket)
+            return nil
+        }
+
+        /// Changes the limit; removes and returns the callers that could never be granted their units.
+        mutating func setLimit(_ limit: Int) -> [Waiter] {
+            self.limit = limit
+            return waiters.removeAll { Self.fault($0.units, limit) != nil }
+        }
+
+        /// How many units are free. No sum or difference overflows: no more than the limit is ever taken.
+        var free: Int { limit < 1 ? 0 : max(0, limit - used) }
+
+        /// Why so many units can never be granted.
+        static func fault(_ units: Int, _ limit: Int) -> DeferredError? {
+            if limit < 1 { return .invalidArgument("a semaphore's limit must be 1 or more, is \(limit)") }
+            if units < 1 { return .invalidArgument("the units of a permit must be 1 or more, are \(units)") }
+            guard units > limit else { return nil }
+            return .invalidArgument("a permit of \(units) units exceeds the semaphore's limit of \(limit)")
+        }
+
+        /// Takes the units for the caller that has waited longest, to be granted by `thread`; ends its loop if there
+        /// are too few, or no caller.
+        mutating func next(on thread: UInt) -> Waiter? {
+            guard let first = waiters.first(), first.units <= free, let waiter = waiters.popFirst() else {
                 grantingThreads.removeAll { $0 == thread }
                 return nil
             }
-            free -= 1
+            used += waiter.element.units
             return waiter.element
         }
     }
 
-    /// How many permits there are.
-    public let limit: Int
     private let state: SpinLocked<State>
 
-    /// Creates a semaphore with `limit` permits.
+    /// Creates a semaphore with `limit` permits of one unit.
     public init(_ limit: Int) {
-        self.limit = limit
-        state = SpinLocked(State(free: limit))
+        state = SpinLocked(State(limit: limit))
     }
 
-    /// How many permits are free now.
-    public var availableCount: Int { max(0, state.withLock { $0.free }) }
+    /// How many permits of one unit there are. May be changed at any time.
+    ///
+    /// A greater limit grants permits to those that wait, within the call that sets it. A smaller one takes effect as
+    /// permits are released: nobody loses one. A caller that waits for more units than the new limit fails at once with
+    /// ``DeferredError/invalidArgument(_:)``, and the next one follows; with a limit below 1, every caller does, until
+    /// there is a valid one.
+    ///
+    /// ```swift
+    /// let limited = DeferredSemaphore(8)
+    /// server.onOverload = { limited.limit = max(1, limited.limit / 2) }
+    /// ```
+    public var limit: Int {
+        get { state.withLock { $0.limit } }
+        set {
+            for waiter in state.withLock({ $0.setLimit(newValue) }) {
+                if let fault = State.fault(waiter.units, newValue) { waiter.resolver.reject(fault) }
+            }
+            grant()
+        }
+    }
+
+    /// How many units are free now.
+    public var availableCount: Int { state.withLock { $0.free } }
 
     /// How many callers wait for a permit.
     public var waitingCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Waits for a permit.
+    /// Waits for a permit of so many units.
     ///
     /// ```swift
     /// connections.acquire().then { permit in
@@ -98,46 +165,74 @@ public final class DeferredSemaphore: Sendable {
     /// `run` releases the permit on every path, and where a list with `cancelsRemaining` waits for the outcome, after
     /// that has cancelled the rest; with this form both are up to the caller. A permit that arrives together with a
     /// cancel, and that no callback receives, is released automatically.
-    public func acquire(fileID: StaticString = #fileID, line: UInt = #line) -> Deferred<Permit> {
-        guard limit >= 1 else {
-            let reason = "a semaphore's limit must be 1 or more, is \(limit)"
-            return .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
-        }
-        guard let ticket = state.withLock({ $0.take() ? nil : $0.waiters.reserve() }) else {
-            return .resolved(Permit(self), fileID: fileID, line: line)
+    ///
+    /// - Parameter units: How many units of the limit the permit takes. Less than 1, or more than the ``limit``, fails
+    ///   with ``DeferredError/invalidArgument(_:)`` at once.
+    public func acquire(
+        units: Int = 1, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Deferred<Permit> {
+        let ticket: CancellableFIFO<Waiter>.Ticket
+        switch state.withLock({ $0.request(units) }) {
+        case .granted: return .resolved(Permit(self, units), fileID: fileID, line: line)
+        case .refuse(let fault): return .rejected(fault, fileID: fileID, line: line)
+        case .wait(let place): ticket = place
         }
         let (deferred, resolver) = Deferred<Permit>.withResolver(
-            canceller: { [self] _ in _ = state.withLock { $0.waiters.remove(ticket) } },
-            fileID: fileID, line: line)
+            canceller: { [self] _ in if removeWaiter(ticket) { grant() } }, fileID: fileID, line: line)
         deferred.setIsWaiting { true }
-        state.withLock { $0.waiters.insert(resolver, at: ticket) }
+        if let fault = state.withLock({ $0.enqueue((units, resolver), at: ticket) }) {
+            resolver.reject(fault)
+        }
         // A permit may have been released since.
         grant()
         return deferred
     }
 
-    /// Returns a permit if one is free now and no caller waits for it.
+    /// Removes a caller that is cancelled. Returns whether those behind it may have waited only for that.
+    private func removeWaiter(_ ticket: CancellableFIFO<Waiter>.Ticket) -> Bool {
+        let (removed, mayGrant) = state.withLock { state in
+            let removed = state.waiters.remove(ticket)
+            return (removed, state.free > 0 && !state.waiters.isEmpty)
+        }
+        return withExtendedLifetime(removed) { mayGrant }
+    }
+
+    /// Returns a permit if its units are free now and no caller waits for one. With less than 1 unit, returns nil.
     ///
     /// ```swift
     /// guard let permit = connections.tryAcquire() else { return .rejected(Busy()) }
     /// return fetchPage().always { _ in permit.release() }
     /// ```
-    public func tryAcquire() -> Permit? {
-        state.withLock { $0.take() } ? Permit(self) : nil
+    public func tryAcquire(units: Int = 1) -> Permit? {
+        state.withLock { $0.take(units) } ? Permit(self, units) : nil
     }
 
-    private func takeBack() {
-        state.withLock { $0.free += 1 }
+    /// Fails all callers that wait for a permit with `error`, in the order in which they came, on this thread. Those
+    /// that have a permit, and callers that come later, are not affected.
+    ///
+    /// What `run` returned for them fails with that error, and its body never runs. A list that waits for a permit
+    /// starts no further input. Does nothing if nobody waits.
+    ///
+    /// ```swift
+    /// connections.rejectWaiting(with: LoggedOut())
+    /// ```
+    public func rejectWaiting(with error: any Error) {
+        // All leave before the first is notified (C7).
+        for waiter in state.withLock({ $0.waiters.removeAll() }) { waiter.resolver.reject(error) }
+    }
+
+    private func takeBack(_ units: Int) {
+        state.withLock { $0.used -= units }
         grant()
     }
 
-    /// As `takeBack()`; `loop` notifies the next in the queue, later (F6).
-    private func takeBack(in loop: inout DrainLoop) {
-        state.withLock { $0.free += 1 }
+    /// As `takeBack(_:)`; `loop` notifies the next in the queue, later (F6).
+    private func takeBack(_ units: Int, in loop: inout DrainLoop) {
+        state.withLock { $0.used -= units }
         // What follows is not part of what the holder's finalizers wait for.
         let scope = loop.scope.take()
-        grant { waiter, permit in
-            if let source = waiter.right.source { loop.settle(source: source, .value(permit)) }
+        grant { resolver, permit in
+            if let source = resolver.right.source { loop.settle(source: source, .value(permit)) }
         }
         loop.scope = scope
     }
@@ -152,12 +247,12 @@ public final class DeferredSemaphore: Sendable {
         }
         if isInside { return }
         while let waiter = state.withLock({ $0.next(on: thread) }) {
-            if waiter.isCancelled {
-                // It is about to leave: the permit is for another (C7, Q2).
-                state.withLock { $0.free += 1 }
+            if waiter.resolver.isCancelled {
+                // It is about to leave: the units are for another (C7, Q2).
+                state.withLock { $0.used -= waiter.units }
             } else {
                 // Cancelled meanwhile, it does not take the permit, whose `deinit` releases it.
-                resolve(waiter, Permit(self))
+                resolve(waiter.resolver, Permit(self, waiter.units))
             }
         }
     }
@@ -172,42 +267,50 @@ extension DeferredSemaphore {
     /// a list with `cancelsRemaining` waits for the outcome, after the list has cancelled what it does not need.
     ///
     /// May be left unused: the work is done all the same, and a failure that nothing handles is reported.
+    ///
+    /// - Parameters:
+    ///   - units: How many units of the limit the permit takes; see ``acquire(units:fileID:line:)``.
+    ///   - body: Starts the work.
     @discardableResult
     public func run<R: DeferredConvertible>(
-        _ body: @escaping @Sendable () throws -> R,
+        units: Int = 1, _ body: @escaping @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        acquire(fileID: fileID, line: line).running({ _ in try body() }, fileID, line)
+        acquire(units: units, fileID: fileID, line: line).running({ _ in try body() }, fileID, line)
     }
 
     /// Waits for a permit, runs `body` on the main actor, and releases the permit when the Deferred that `body` returns
     /// is settled. `body` does not run before this returns. Otherwise behaves as the form without `on:`.
     @discardableResult
     public func run<R: DeferredConvertible>(
-        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,
+        units: Int = 1, on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> R,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<R.Value> {
-        run({ Deferred<Void>.following(on: MainActor.self, fileID, line, body) }, fileID: fileID, line: line)
+        run(
+            units: units, { Deferred<Void>.following(on: MainActor.self, fileID, line, body) },
+            fileID: fileID, line: line)
     }
 
     /// Waits for a permit, runs `body` on the main actor, and releases the permit when it has returned. `body` does not
     /// run before this returns. Otherwise behaves as the form without `on:`.
     @discardableResult
     public func syncRun<T: Sendable>(
-        on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> T,
+        units: Int = 1, on _: MainActor.Type, _ body: @escaping @MainActor @Sendable () throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        run({ Deferred<Void>.catching(on: MainActor.self, fileID, line, body) }, fileID: fileID, line: line)
+        run(
+            units: units, { Deferred<Void>.catching(on: MainActor.self, fileID, line, body) },
+            fileID: fileID, line: line)
     }
 
     /// Waits for a permit, runs `body`, and releases the permit when it has returned. Otherwise behaves as the
     /// form for a Deferred. May be left unused: a failure that nothing handles is reported.
     @discardableResult
     public func syncRun<T: Sendable>(
-        _ body: @escaping @Sendable () throws -> T,
+        units: Int = 1, _ body: @escaping @Sendable () throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        run({ Deferred(catching: body) }, fileID: fileID, line: line)
+        run(units: units, { Deferred(catching: body) }, fileID: fileID, line: line)
     }
 
     /// Waits for a permit, runs an asynchronous `body` in a Task, and releases the permit when that has ended. A
@@ -216,10 +319,10 @@ extension DeferredSemaphore {
     /// Otherwise behaves as `run`.
     @discardableResult
     public func asyncRun<T: Sendable>(
-        _ body: @escaping @Sendable () async throws -> T,
+        units: Int = 1, _ body: @escaping @Sendable () async throws -> T,
         fileID: StaticString = #fileID, line: UInt = #line
     ) -> Deferred<T> {
-        acquire(fileID: fileID, line: line).asyncRunning(body, fileID, line)
+        acquire(units: units, fileID: fileID, line: line).asyncRunning(body, fileID, line)
     }
 }
 

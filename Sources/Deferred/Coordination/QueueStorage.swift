@@ -119,6 +119,17 @@ final class QueueStorage: Sendable {
         return element
     }
 
+    /// Removes and returns all elements in the queue, for a caller that receives them. Lets as many calls of `send` that
+    /// wait for room enter as there is room for.
+    @usableFromInline
+    func removeAll() -> [QueueElement] {
+        let (elements, effects) = state.withLock { $0.removeAll() }
+        for element in elements { element.receive() }
+        for effect in effects { perform(effect) }
+        refuseWaiting()
+        return elements
+    }
+
     /// The elements in the queue, the next one first.
     @usableFromInline
     var elements: [QueueElement] { state.withLock { $0.elements.elements } }
@@ -277,6 +288,16 @@ extension QueueStorage {
             if let item = elements.popFirst() { return (item.element, settle()) }
             // A queue of size 0 has only the elements of those that wait for room.
             return (takeFromSender(), Effects())
+        }
+
+        mutating func removeAll() -> ([QueueElement], [Effects]) {
+            let removed = elements.removeAll()
+            var entered: [Effects] = []
+            while true {
+                let effects = settle()
+                if effects.entered == nil { return (removed, entered) }
+                entered.append(effects)
+            }
         }
 
         /// Takes the element of the call of `send` that has waited longest, which waits on until it was received.

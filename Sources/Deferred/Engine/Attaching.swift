@@ -19,30 +19,28 @@ extension Link {
     /// and settled (F3).
     @usableFromInline
     func attach(_ payload: consuming Payload, _ site: DeferredDiagnostic.Location) -> Link {
-        // One load for both: for closures that carry task-local values (X2), and for recordings.
         guard ProcessFlags.areNone else { return attachCarrying(payload, site) }
+        return attachOwn(payload, site)
+    }
+
+    /// As `attach`, for a payload without a closure of a user's.
+    func attachOwn(_ payload: consuming Payload, _ site: DeferredDiagnostic.Location) -> Link {
         let consumer = Link(.waiting, payload, site)
-        attachUnrecorded(consumer)
+        attach(consumer)
         return consumer
     }
 
+    /// As `attach`, where closures may carry task-local values (X2).
     @inline(never)
     private func attachCarrying(
         _ payload: consuming Payload, _ site: DeferredDiagnostic.Location
     ) -> Link {
-        let consumer = Link(.waiting, payload.carryingTaskLocals(), site)
-        attach(consumer)
-        return consumer
+        attachOwn(payload.carryingTaskLocals(), site)
     }
 
     /// Attaches a new link, to which only the caller has a reference.
     func attach(_ consumer: Link) {
         if Recording.isOn { Recording.attached(consumer, to: self) }
-        attachUnrecorded(consumer)
-    }
-
-    @inline(never)
-    private func attachUnrecorded(_ consumer: Link) {
         let word = lock()
         if word & Word.settled == 0 {
             consumer.upstream = Upstream(self)

@@ -357,7 +357,7 @@ extension Link {
 
     /// As `isBeingCancelled`, as far as `excluded` has no part in that.
     func isBeingCancelled(apartFrom excluded: Link?) -> Bool {
-        finds { link, _, isFound in
+        finds { link, isFound in
             if link === excluded { return nil }
             return link.locked {
                 let hasRequests = link.coldState?.requests.contains { $0.root !== link && $0.isOpen } ?? false

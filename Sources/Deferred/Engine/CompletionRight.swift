@@ -130,7 +130,7 @@ extension Link {
     func setCanceller(
         isOnMainActor: Bool = false, _ canceller: @escaping @Sendable (CompletionRight) -> Void
     ) {
-        let canceller = DeferredTaskLocals.carrying(canceller)
+        let canceller = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(canceller) : canceller
         let coldState = ensureColdState()
         coldState.canceller = canceller
         coldState.cancellerIsOnMainActor = isOnMainActor

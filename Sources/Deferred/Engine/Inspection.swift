@@ -88,7 +88,7 @@ extension Link {
     /// read at another moment. That suffices: what waits for this thread does so while it searches.
     func waits(forWhatRunsOn thread: UInt) -> Bool {
         let isOnMainQueue = Platform.isOnMainQueue
-        return finds { link, _, isFound in
+        return finds { link, isFound in
             link.locked {
                 var upstream: Link?
                 switch link.phase {

@@ -111,8 +111,11 @@ final class Link: @unchecked Sendable {
         /// A shield of this link that has ended has left a consumer that stands for all such shields (C3).
         static let isShielded: UInt32 = 32
 
+        /// A list that cancels what remains waits for it, or did: see ``noteLeadsToCancellingList()``.
+        static let mayLeadToCancellingList: UInt32 = 64
+
         /// How many bits they take.
-        static let width: UInt32 = 6
+        static let width: UInt32 = 7
     }
 
     var isDetached: Bool { flags.load(ordering: .relaxed) & Flags.isDetached != 0 }

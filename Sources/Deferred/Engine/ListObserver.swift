@@ -14,12 +14,14 @@ final class ListObserver: Sendable {
         case untilFailure
         /// Waits for the first value; fails when all have failed, with the last error.
         case untilValue
+        /// Waits for the first to settle.
+        case untilSettled
         /// Passes each input to the closure when it settles; resolves after the last.
         case each(@Sendable (_ index: Int, _ input: Link) -> Void)
     }
 
-    /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` of
-    /// the one that decided, whose index in the list is `index`.
+    /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` and
+    /// `.untilSettled` of the one that decided, whose index in the list is `index`.
     @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
 
@@ -27,8 +29,8 @@ final class ListObserver: Sendable {
     private enum Decision {
         /// All inputs have settled as the rule requires.
         case all
-        /// This input has the first value.
-        case value(Link, index: Int)
+        /// The list's value is made of this input: it has the first value, or is the first to settle.
+        case input(Link, index: Int)
         /// This input's failure is the list's.
         case failure(Link)
         case error(any Error)
@@ -57,16 +59,18 @@ final class ListObserver: Sendable {
 
         var isUndecided: Bool { link != nil && decision == nil }
 
-        /// Decides an undecided list whose inputs have all settled, or that was cut off before its sequence
-        /// of inputs had ended.
-        mutating func decideIfEnded(by rule: Rule, isCutOff: Bool = false) {
-            guard isUndecided, remaining == 0 || isCutOff, !isOpen else { return }
-            switch rule {
-            case .untilFailure where isCutOff: decision = .error(CancellationError())
+        /// Decides an undecided list whose inputs have all settled, or that was cut off by an error before its
+        /// sequence of inputs had ended.
+        mutating func decideIfEnded(by rule: Rule, cutOff: (any Error)? = nil) {
+            guard isUndecided, remaining == 0 || cutOff != nil, !isOpen else { return }
+            switch (rule, cutOff) {
+            case (.untilFailure, let error?): decision = .error(error)
             case _ where remaining > 0: return
-            case .all, .each, .untilFailure: decision = .all
-            case .untilValue where isCutOff: decision = .error(CancellationError())
-            case .untilValue: decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
+            case (.all, _), (.each, _), (.untilFailure, nil): decision = .all
+            case (.untilValue, let error?), (.untilSettled, let error?): decision = .error(error)
+            case (.untilSettled, nil): decision = .error(DeferredError.empty)
+            case (.untilValue, nil):
+                decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
             }
         }
     }
@@ -118,7 +122,7 @@ final class ListObserver: Sendable {
     func start(_ inputs: [Link], _ site: DeferredDiagnostic.Location) -> Link {
         let link = open()
         let site = site.of(.hidden)
-        var observers = inputs.indices.map { inputs[$0].attach(.observer(self, index: $0), site) }
+        var observers = inputs.indices.map { observe(inputs[$0], $0, site) }
         let isDecided = state.withLock { state in
             state.isAttaching = false
             swap(&state.observers.given, &observers)
@@ -127,6 +131,16 @@ final class ListObserver: Sendable {
         }
         if isDecided { DrainLoop.with { decide(in: &$0) } }
         return link
+    }
+
+    private func observe(_ input: Link, _ index: Int, _ site: DeferredDiagnostic.Location) -> Link {
+        let observer = Link(.waiting, .observer(self, index: index), site)
+        if cancelsRemaining {
+            input.noteLeadsToCancellingList()
+            observer.set(Link.Flags.mayLeadToCancellingList)
+        }
+        input.attach(observer)
+        return observer
     }
 
     /// Records that an input has settled. Returns whether its failure counts as handled.
@@ -144,7 +158,7 @@ final class ListObserver: Sendable {
             if state.isOpen, state.remaining == 0, !isEach { state.scope = loop.scope }
             switch rule {
             case .untilFailure where isFailure: state.decision = .failure(observer)
-            case .untilValue where !isFailure: state.decision = .value(observer, index: index)
+            case .untilValue where !isFailure, .untilSettled: state.decision = .input(observer, index: index)
             case .untilValue:
                 replaced = state.lastFailure
                 state.lastFailure = observer
@@ -162,7 +176,7 @@ final class ListObserver: Sendable {
     private var needsSettled: Bool {
         switch rule {
         case .all, .untilFailure: true
-        case .untilValue, .each: false
+        case .untilValue, .untilSettled, .each: false
         }
     }
 
@@ -180,7 +194,7 @@ final class ListObserver: Sendable {
         defer { loop.scope = current }
         switch decision {
         case .all: loop.settle(source: link, finish(observers.inOrder, 0))
-        case .value(let input, let index): loop.settle(source: link, finish([input], index))
+        case .input(let input, let index): loop.settle(source: link, finish([input], index))
         case .failure(let input): loop.settle(source: link, input.payload.copy())
         case .error(let error): loop.settle(source: link, .failure(error))
         }
@@ -259,7 +273,7 @@ final class ListObserver: Sendable {
             return (state.addedCount - 1, state.scope.take())
         }
         _ = consume scope
-        let observer = input.attach(.observer(self, index: index), site.of(.hidden))
+        let observer = observe(input, index, site.of(.hidden))
         let (isDecided, isCancelled, isLate) = state.withLock { state in
             state.isAttaching = false
             let isPending = state.link != nil
@@ -268,6 +282,7 @@ final class ListObserver: Sendable {
             let isCancelled = !isPending && (cancelsRemaining || state.isDetached)
             return (isPending && state.decision != nil, isCancelled, !isPending && !isCancelled)
         }
+        if link?.mayLeadToCancellingList == true { observer.noteLeadsToCancellingList() }
         // The list was settled meanwhile, and leaves this input as it has left the others.
         if isLate {
             consumeLaterErrors(of: [observer])
@@ -290,9 +305,9 @@ final class ListObserver: Sendable {
     /// Ends the adding of inputs.
     ///
     /// - Parameters:
-    ///   - isCutOff: Whether the list was cancelled before its sequence of inputs had ended.
+    ///   - cutOff: Why no further input starts, if the sequence of inputs has not ended.
     ///   - missing: Stand for inputs that were never started, in the result of `.all`.
-    func close(isCutOff: Bool, missing: [Link], in loop: inout DrainLoop) {
+    func close(cutOff: (any Error)?, missing: [Link], in loop: inout DrainLoop) {
         let isDecided = state.withLock { state in
             guard state.isOpen else { return false }
             state.isOpen = false
@@ -302,7 +317,7 @@ final class ListObserver: Sendable {
                 }
             }
             guard state.isUndecided else { return false }
-            state.decideIfEnded(by: rule, isCutOff: isCutOff)
+            state.decideIfEnded(by: rule, cutOff: cutOff)
             return state.decision != nil && !state.isAttaching
         }
         if isDecided { decide(in: &loop) }
@@ -322,6 +337,8 @@ final class ListObserver: Sendable {
         // Ordered under the lock, so that nothing reads the dictionary while it is changed in place.
         state.withLock { $0.observers.inOrder }
     }
+
+    var observerCount: Int { state.withLock { $0.observers.given.count + $0.observers.added.count } }
 
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).

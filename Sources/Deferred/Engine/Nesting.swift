@@ -61,6 +61,7 @@ extension DrainLoop {
         let target = isFollower ? waiter.payload.content(as: Link.self) : waiter
         let mayHaveRequests = waiter.coldState != nil
         waiter.unlock(word)
+        if waiter.mayLeadToCancellingList { inner.noteLeadsToCancellingList() }
         // If it is not, another thread has it, and whatever was left in it.
         guard isWaiting else { return }
 
@@ -98,6 +99,7 @@ extension DrainLoop {
             return isCancelled
         }
         guard let isCancelled else { return false }
+        if source.mayLeadToCancellingList { follower.set(Link.Flags.mayLeadToCancellingList) }
         other.noteFollower(in: &self)
         if Recording.isOn && phase == .source { Recording.note(source, .follows, other) }
         enlist(follower, with: other)
@@ -188,132 +190,5 @@ extension Link {
         shield.state = LinkState(.source, .shielded)
         shield.follow(self)
         return shield
-    }
-
-    // MARK: Cycles (L5): a link may not wait for what waits for it
-
-    /// Whether a link that completes `target` and waits for this one closes a cycle: whether this link waits for
-    /// `target`, directly or through nested waits, lists and links that follow. (Only what waits for `target`
-    /// can.)
-    ///
-    /// Searches from both ends alternately, up from here and down from `target`, since either side may be a
-    /// chain of a million links: the cost is at most twice that of the smaller side.
-    func closesCycle(with target: Link) -> Bool {
-        if self === target { return true }
-        if target.word.load(ordering: .acquiring) & ~Word.flags == 0 { return false }
-        var up = Walk(from: self, past: target.firstFollowed)
-        var down = Walk(from: target)
-        var isFound = false
-        while true {
-            _ = up.next { $0.waitsFor(target, &isFound, &$1) }
-            if isFound { return true }
-            if up.isOver { return false }
-            guard let below = down.next({ $0.waitedForBy(&$1) }) else { return false }
-            if below === self { return true }
-        }
-    }
-
-    /// What this source followed first. A search for a cycle that it closes by following something else need not
-    /// go past that: the thread that made it follow the first, or later closed a cycle above it, searches there.
-    private var firstFollowed: Link? {
-        hasFollowed ? locked { coldState?.following.first }?.waitedFor : nil
-    }
-
-    /// Whether a list that cancels what remains waits for this link, directly or by way of others.
-    var leadsToCancellingList: Bool {
-        finds { link, others, isFound in
-            isFound = link.locked {
-                link.payload.kind == .observer && link.payload.content(as: ListObserver.self).cancelsRemaining
-            }
-            return link.waitedForBy(&others)
-        }
-    }
-
-    /// Walks from this link (``Walk/next(_:)``) until the closure sets its last argument; returns whether it did.
-    func finds(_ visit: (_ link: Link, _ others: inout [Link], _ isFound: inout Bool) -> Link?) -> Bool {
-        var walk = Walk(from: self)
-        var isFound = false
-        while !isFound, walk.next({ visit($0, &$1, &isFound) }) != nil {}
-        return isFound
-    }
-
-    /// A walk from link to link. Most chains never branch, and need no memory to walk along.
-    struct Walk {
-        private var current: Link?
-        /// Branches that are still to be visited.
-        private var others: [Link] = []
-        /// The links visited since the first branch, or the 64th link. (Two threads may have closed a cycle
-        /// elsewhere that neither has broken yet: even then this ends.)
-        private var seen: Set<ObjectIdentifier> = []
-        private var steps = 0
-        private let boundary: Link?
-
-        /// - Parameter boundary: A link that is not visited, unless it is the first.
-        init(from start: Link, past boundary: Link? = nil) {
-            current = start
-            self.boundary = boundary
-            if let boundary, boundary !== start { seen = [ObjectIdentifier(boundary)] }
-        }
-
-        /// Whether no link is left to visit.
-        var isOver: Bool { current == nil && others.isEmpty }
-
-        /// Returns the next link. The walk then continues with its neighbours: the one that the closure
-        /// returns, and those that it appends.
-        mutating func next(_ neighbours: (Link, inout [Link]) -> Link?) -> Link? {
-            while let link = current ?? others.popLast() {
-                current = nil
-                steps += 1
-                if steps > 64 || !others.isEmpty || !seen.isEmpty {
-                    guard seen.insert(ObjectIdentifier(link)).inserted else { continue }
-                }
-                current = neighbours(link, &others)
-                return link
-            }
-            return nil
-        }
-    }
-
-    /// Returns what this link waits for. `isTarget` says whether `target` is among that: a plain source is
-    /// not visited.
-    private func waitsFor(_ target: Link, _ isTarget: inout Bool, _ others: inout [Link]) -> Link? {
-        let word = lock()
-        switch phase {
-        case .waiting:
-            isTarget = upstream.isSame(as: target)
-            let link = isTarget || upstream.isPlainSource ? nil : upstream.retained()
-            unlock(word)
-            return link
-        case .source:
-            let coldState = coldState
-            let list = coldState?.list
-            if let coldState { others += coldState.following }
-            unlock(word)
-            if let list { others += list.observers }
-            isTarget = others.contains { $0 === target }
-            return others.popLast()
-        case .detached, .dispatched, .running, .settled, .bypassed:
-            unlock(word)
-            return nil
-        }
-    }
-
-    private func waitedForBy(_ others: inout [Link]) -> Link? {
-        let word = lock()
-        guard phase != .settled else {
-            unlock(word)
-            return nil
-        }
-        var first: Link?
-        Link.forEach(in: word) { if first == nil { first = $0 } else { others.append($0) } }
-        var list: ListObserver?
-        switch payload.kind {
-        case .forward: others.append(payload.content(as: Link.self))
-        case .observer: list = payload.content(as: ListObserver.self)
-        default: break
-        }
-        unlock(word)
-        if let link = list?.link { others.append(link) }
-        return first ?? others.popLast()
     }
 }

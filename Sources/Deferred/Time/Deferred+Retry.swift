@@ -56,8 +56,11 @@ extension Deferred {
         let (deferred, resolver) = withResolver(fileID: fileID, line: line)
         let retrying = RetryAttempts(
             attempts: attempts, deadline: limit.map { timer.elapsed + $0 }, delay: delay,
-            timer: timer.retainedByWork, isWorthRetrying: DeferredTaskLocals.carrying(isWorthRetrying),
-            body: DeferredTaskLocals.carrying(body), resolver: resolver)
+            timer: timer.retainedByWork,
+            isWorthRetrying: DeferredTaskLocals.areCarried
+                ? DeferredTaskLocals.carrying(isWorthRetrying) : isWorthRetrying,
+            body: DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body, resolver: resolver
+        )
         resolver.follow(retrying.outcome(of: retrying.make(1), 1))
         return deferred
     }

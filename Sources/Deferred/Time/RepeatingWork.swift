@@ -93,7 +93,7 @@ public final class RepeatingWork: DeferredConvertible {
             let reason = "repeating: the interval must not be negative, is \(interval)"
             deferred = .rejected(DeferredError.invalidArgument(reason), fileID: fileID, line: line)
         } else {
-            let body = DeferredTaskLocals.carrying(body)
+            let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
             deferred = AsyncLoop.deferred(fileID, line) { _ in
                 schedule.next { Deferred<Void>(waitingFor: try body($0)).thenReturn(.continue) }
             }

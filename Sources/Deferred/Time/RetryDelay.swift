@@ -49,7 +49,7 @@ public struct RetryDelay: Sendable {
             } else {
                 nil
             }
-        let random = DeferredTaskLocals.carrying(random)
+        let random = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(random) : random
         return RetryDelay(invalidReason: invalidReason) { attempt, _ in
             let most = maximum / .seconds(1)
             // 0 times an infinite power would be NaN.
@@ -69,7 +69,7 @@ public struct RetryDelay: Sendable {
     public static func custom(
         _ delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration
     ) -> RetryDelay {
-        RetryDelay(DeferredTaskLocals.carrying(delay))
+        RetryDelay(DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(delay) : delay)
     }
 
     /// Returns how long to wait after attempt number `attempt`, counted from 1, failed with `error`.

@@ -24,7 +24,6 @@ package struct CancellableFIFO<Element> {
     private var placedCount = 0
     /// Elements that came when others with higher tickets were in `places` already, and their own places were gone.
     private var returned = IndexedHeap<Returned>()
-    private var handles: [Ticket: Int] = [:]
     private var lastTicket: Ticket = 0
 
     package init() {}
@@ -37,7 +36,9 @@ package struct CancellableFIFO<Element> {
     package var elements: [Element] {
         let placed = places.compactMap(\.element)
         if returned.isEmpty { return placed }
-        let all = places.compactMap { place in place.element.map { Returned(ticket: place.ticket, element: $0) } }
+        let all = places.compactMap { place in
+            place.element.map { Returned(ticket: place.ticket, element: $0) }
+        }
         return (all + returned.elements).sorted().map(\.element)
     }
 
@@ -60,8 +61,7 @@ package struct CancellableFIFO<Element> {
         if let last = places.last, last.ticket >= ticket {
             let place = place(of: ticket)
             guard place >= front, places[place].ticket == ticket else {
-                handles[ticket] = returned.insert(Returned(ticket: ticket, element: element))
-                return
+                return returned.insert(Returned(ticket: ticket, element: element), ticket)
             }
             places[place].element = element
         } else {
@@ -70,10 +70,20 @@ package struct CancellableFIFO<Element> {
         placedCount += 1
     }
 
+    /// Returns the first element, and leaves it in the queue.
+    package mutating func first() -> Element? {
+        skipEmpty()
+        let placed = front < places.count ? places[front] : nil
+        guard let first = returned.first, first.ticket < placed?.ticket ?? .max else {
+            return placed?.element
+        }
+        return first.element
+    }
+
     package mutating func popFirst() -> Item? {
-        while front < places.count, places[front].element == nil { front += 1 }
+        skipEmpty()
         if let first = returned.first, front == places.count || first.ticket < places[front].ticket {
-            return takeReturned(first.ticket).map { (first.ticket, $0) }
+            return returned.popFirst().map { ($0.ticket, $0.element) }
         }
         guard front < places.count else { return nil }
         let ticket = places[front].ticket
@@ -81,17 +91,25 @@ package struct CancellableFIFO<Element> {
         return take(at: front - 1).map { (ticket, $0) }
     }
 
+    /// Whether the predicate, which is the library's own, is true of an element. They are asked in order, but for those
+    /// that were put back, which come last.
+    package mutating func contains(where predicate: (Element) -> Bool) -> Bool {
+        skipEmpty()
+        return places[front...].contains { $0.element.map(predicate) ?? false }
+            || returned.elements.contains { predicate($0.element) }
+    }
+
+    private mutating func skipEmpty() {
+        while front < places.count, places[front].element == nil { front += 1 }
+    }
+
     /// Removes the element with this ticket, if it is still there.
     package mutating func remove(_ ticket: Ticket) -> Element? {
         let place = place(of: ticket)
-        if place < places.count, places[place].ticket == ticket, let element = take(at: place) { return element }
-        return takeReturned(ticket)
-    }
-
-    private mutating func takeReturned(_ ticket: Ticket) -> Element? {
-        guard let handle = handles.removeValue(forKey: ticket) else { return nil }
-        defer { if handles.isEmpty { handles = [:] } }
-        return returned.remove(handle).element
+        if place < places.count, places[place].ticket == ticket, let element = take(at: place) {
+            return element
+        }
+        return returned.remove(ticket)?.element
     }
 
     /// Removes all elements, and returns them in order. Their tickets are not used again.
@@ -101,6 +119,18 @@ package struct CancellableFIFO<Element> {
         self = CancellableFIFO()
         self.lastTicket = lastTicket
         return all
+    }
+
+    /// Removes the elements for which `isRemoved` is true, and returns them in order.
+    package mutating func removeAll(where isRemoved: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        var kept: [Item] = []
+        while let item = popFirst() {
+            if isRemoved(item.element) { removed.append(item.element) } else { kept.append(item) }
+        }
+        _ = removeAll()
+        for item in kept { insert(item.element, at: item.ticket) }
+        return removed
     }
 
     /// The index of the first place whose ticket is not lower.

@@ -1,17 +1,19 @@
-/// A priority queue: takes out the smallest element, or any other by its handle, each in time logarithmic in the number
-/// of elements. Elements that compare as equal come in no particular order.
+/// A priority queue: takes out the smallest element, or any other by its number, each in time logarithmic in the count of
+/// elements. Elements that compare as equal come in no particular order.
 ///
-/// Its memory is in proportion to the elements that it contains, not to the greatest number that it ever did. No
+/// Its memory is in proportion to the elements that it contains, not to the greatest count that it ever had. No
 /// operation releases an element: what leaves is returned.
 package struct IndexedHeap<Element: Comparable> {
-    /// Identifies an element in the heap. When that has left, another may get the same handle.
-    package typealias Handle = Int
+    /// Identifies an element, as its caller says.
+    package typealias Number = UInt64
 
-    /// A binary heap: no element is greater than those at twice its index, counted from 1.
-    private var nodes: [(element: Element, handle: Handle)] = []
+    /// A binary heap: no element is greater than those at twice its index, counted from 1. Each has a handle, so that
+    /// moving it takes no look-up.
+    private var nodes: [(element: Element, number: Number, handle: Int)] = []
     /// The index of each element in `nodes`, by its handle.
     private var places: [Int] = []
-    private var freeHandles: [Handle] = []
+    private var freeHandles: [Int] = []
+    private var handles: [Number: Int] = [:]
 
     package init() {}
 
@@ -24,25 +26,25 @@ package struct IndexedHeap<Element: Comparable> {
     /// The smallest element.
     package var first: Element? { nodes.first?.element }
 
-    /// The element that has this handle now, if there is one.
-    package subscript(handle: Handle) -> Element? {
-        guard places.indices.contains(handle) else { return nil }
-        let place = places[handle]
-        return place < nodes.count && nodes[place].handle == handle ? nodes[place].element : nil
-    }
-
-    package mutating func insert(_ element: Element) -> Handle {
+    /// Inserts an element with a number that no other has.
+    package mutating func insert(_ element: Element, _ number: Number) {
         let handle = freeHandles.popLast() ?? places.count
         if handle == places.count { places.append(0) }
-        nodes.append((element, handle))
+        handles[number] = handle
+        nodes.append((element, number, handle))
         moveUp(nodes.count - 1)
-        return handle
     }
 
-    package mutating func popFirst() -> Element? { nodes.isEmpty ? nil : remove(at: 0) }
+    package mutating func popFirst() -> Element? {
+        guard let first = nodes.first else { return nil }
+        handles[first.number] = nil
+        return remove(at: 0)
+    }
 
-    /// Removes and returns the element that has this handle. It must be there.
-    package mutating func remove(_ handle: Handle) -> Element { remove(at: places[handle]) }
+    /// Removes and returns the element with this number, if it is still there.
+    package mutating func remove(_ number: Number) -> Element? {
+        handles.removeValue(forKey: number).map { remove(at: places[$0]) }
+    }
 
     private mutating func remove(at place: Int) -> Element {
         let removed = nodes[place]
@@ -53,14 +55,16 @@ package struct IndexedHeap<Element: Comparable> {
             moveUp(place)
             moveDown(places[last.handle])
         }
-        shrink()
+        if places.count > 4 * nodes.count + 64 { shrink() }
         return removed.element
     }
 
-    /// Gives back memory that the elements do not need any more. (The handles of those that are left keep their place.)
+    /// Gives back memory that the elements do not need any more.
     private mutating func shrink() {
-        if nodes.isEmpty, places.count > 64 { self = IndexedHeap() }
-        if nodes.capacity > 4 * nodes.count + 64 { nodes = nodes.map { $0 } }
+        nodes = nodes.enumerated().map { ($1.element, $1.number, $0) }
+        places = Array(nodes.indices)
+        freeHandles = []
+        handles = Dictionary(uniqueKeysWithValues: nodes.lazy.map { ($0.number, $0.handle) })
     }
 
     private mutating func moveUp(_ start: Int) {
@@ -88,7 +92,7 @@ package struct IndexedHeap<Element: Comparable> {
         put(moved, at: place)
     }
 
-    private mutating func put(_ node: (element: Element, handle: Handle), at place: Int) {
+    private mutating func put(_ node: (element: Element, number: Number, handle: Int), at place: Int) {
         nodes[place] = node
         places[node.handle] = place
     }

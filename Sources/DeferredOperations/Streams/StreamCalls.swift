@@ -26,7 +26,7 @@ final class StreamCalls: Sendable {
     /// - Parameter onEnd: Called once, with nil after the last piece, or with what ended the calls.
     func begin(onEnd: @escaping @Sendable ((any Error)?) -> Void) {
         // It sees the task-local values of the request's call, in which this is called (X2).
-        next(DeferredTaskLocals.carrying(onPiece), onEnd)
+        next(DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(onPiece) : onPiece, onEnd)
     }
 
     private func next(_ onPiece: @escaping OnPiece, _ onEnd: @escaping @Sendable ((any Error)?) -> Void) {

@@ -79,7 +79,9 @@ public final class StubTransport: Transport {
         canPause: Bool = true, timer: any DelayedDispatcher = DispatchQueue.global(),
         _ answer: @escaping @Sendable (Request) throws -> Answer
     ) {
-        (self.canPause, self.timer, self.answer) = (canPause, timer, DeferredTaskLocals.carrying(answer))
+        (self.canPause, self.timer, self.answer) = (
+            canPause, timer, DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(answer) : answer
+        )
     }
 
     /// Creates a transport that answers the first request with the first of `script`, and so on. The last one is

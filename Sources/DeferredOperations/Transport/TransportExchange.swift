@@ -44,6 +44,7 @@ public final class TransportExchange: Sendable {
     /// - Parameter use: Receives the stream, on a queue of the transfer's; nil if the body cannot be made again: the
     ///   transfer has failed then.
     public func makeBodyStream(_ use: @escaping @Sendable (InputStream?) -> Void) {
-        transfer.makeBodyStream(of: round, DeferredTaskLocals.carrying(use))
+        transfer.makeBodyStream(
+            of: round, DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(use) : use)
     }
 }

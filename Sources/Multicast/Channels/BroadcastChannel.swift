@@ -48,13 +48,16 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///     form of this method, which passes it to `body`.
     ///   - priority: Listeners of higher priority are called earlier.
     ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
+    ///   - once: Whether the first message that `body` is called with, which may be the retained one, removes the
+    ///     listener. Of messages that wait on a dispatcher, it is the one whose work runs first; a post counts each.
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen(
-        _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
+        _ owner: AnyObject, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil, once: Bool = false,
         _ body: @escaping @Sendable (Message) -> Void
     ) -> ListenerToken {
-        add(MessageListener(owner, DeferredTaskLocals.carrying { body($1) }), priority, dispatcher)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner, once: once) { body($1) }, priority, dispatcher)
     }
 
     /// Calls `body` with its owner and every message that is posted from now on, for as long as the owner
@@ -66,16 +69,17 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///   - owner: A weak reference, passed to `body`.
     ///   - priority: Listeners of higher priority are called earlier.
     ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
+    ///   - once: Whether the first message that `body` is called with, which may be the retained one, removes the
+    ///     listener. Of messages that wait on a dispatcher, it is the one whose work runs first; a post counts each.
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen<Owner: AnyObject & Sendable>(
-        _ owner: Owner, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil,
+        _ owner: Owner, priority: Int = 0, on dispatcher: (any Dispatcher)? = nil, once: Bool = false,
         _ body: @escaping @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
         // The owner that is passed is the one that was added, so the cast succeeds.
-        add(
-            MessageListener(owner, DeferredTaskLocals.carrying { body($0 as! Owner, $1) }), priority,
-            dispatcher)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
+        return add(MessageListener(owner, once: once) { body($0 as! Owner, $1) }, priority, dispatcher)
     }
 
     /// Calls `body` on the main actor with every message that is posted from now on, for as long as `owner` exists.
@@ -83,10 +87,10 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     /// Otherwise behaves as the form with a dispatcher.
     @discardableResult
     public func listen(
-        _ owner: AnyObject, priority: Int = 0, on _: MainActor.Type,
+        _ owner: AnyObject, priority: Int = 0, on _: MainActor.Type, once: Bool = false,
         _ body: @escaping @MainActor @Sendable (Message) -> Void
     ) -> ListenerToken {
-        listen(owner, priority: priority, on: MainActorDispatcher()) { message in
+        listen(owner, priority: priority, on: MainActorDispatcher(), once: once) { message in
             MainActor.assumeIsolated { body(message) }
         }
     }
@@ -101,10 +105,10 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     /// Otherwise behaves as the form with a dispatcher.
     @discardableResult
     public func listen<Owner: AnyObject & Sendable>(
-        _ owner: Owner, priority: Int = 0, on _: MainActor.Type,
+        _ owner: Owner, priority: Int = 0, on _: MainActor.Type, once: Bool = false,
         _ body: @escaping @MainActor @Sendable (Owner, Message) -> Void
     ) -> ListenerToken {
-        listen(owner, priority: priority, on: MainActorDispatcher()) { owner, message in
+        listen(owner, priority: priority, on: MainActorDispatcher(), once: once) { owner, message in
             MainActor.assumeIsolated { body(owner, message) }
         }
     }
@@ -131,6 +135,7 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///   - owner: The object that the listeners belong to.
     ///   - dispatcher: Removes only the listeners on this dispatcher; `nil`: all of them. Dispatchers that are
     ///     objects are compared by identity, others by `==`. One that is neither stops the program with a message.
+    /// - Complexity: O(*k*), where *k* is the number of listeners that `owner` has.
     public func remove(
         _ owner: AnyObject, on dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -139,9 +144,13 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     }
 
     /// Removes every listener and ends every sequence of messages. A retained message stays.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of listeners.
     public func removeAll() { storage.registry.removeAll() }
 
     /// The listeners as they are now, for debugging.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of listeners.
     public var listing: ChannelListing { storage.listing }
 }
 
@@ -167,6 +176,8 @@ extension BroadcastChannel {
     ///     receive that only. What is posted while a listener is called with the retained message, also by itself, is
     ///     delivered to it right after that, where the retained one is.
     /// - Returns: The number of listeners that were called or submitted to a dispatcher.
+    /// - Complexity: O(*n*), where *n* is the number of listeners; O(*n* log *n*) after one with another
+    ///   priority was added.
     @discardableResult
     public func post(_ message: Message, from poster: AnyObject? = nil, retained: Bool = false) -> Int {
         let delivery: @Sendable (AnyObject, Listener) -> Void = { owner, listener in
@@ -204,6 +215,8 @@ extension BroadcastChannel {
     /// listeners receive nothing, and later sequences are empty. The retained message and the listeners' closures are
     /// released. A named channel leaves its directory: the next ``init(_:in:)`` with its name creates a new channel.
     /// Finishing a channel again does nothing.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of listeners.
     public func finish() {
         // In this order, a handle created after the channel is finished is one of a new channel.
         storage.directory.object?.remove(storage)

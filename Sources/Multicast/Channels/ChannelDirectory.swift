@@ -30,6 +30,8 @@ public final class ChannelDirectory: Sendable {
     public init() {}
 
     /// Every channel that has a listener, a retained message or a handle (a ``BroadcastChannel``), sorted by name.
+    ///
+    /// - Complexity: O(*n* log *n*), where *n* is the number of channels, and of their listeners.
     public var listing: [ChannelListing] {
         sweep()
         let channels = state.withLock { Array($0.channels.values) }

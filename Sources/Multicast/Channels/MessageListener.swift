@@ -15,13 +15,18 @@ class MessageListener<Message: Sendable>: Listener, @unchecked Sendable {
     private let body: @Sendable (AnyObject, Message) -> Void
     /// Nil for a listener that was added when no message was retained.
     private var order: SpinLocked<MessageOrder<Message>>?
+    /// Whether it is called once, and therefore has no messages to order.
+    private let isOnce: Bool
 
-    init(_ owner: AnyObject, _ body: @escaping @Sendable (AnyObject, Message) -> Void) {
+    init(
+        _ owner: AnyObject, once: Bool = false, _ body: @escaping @Sendable (AnyObject, Message) -> Void
+    ) {
         self.body = body
-        super.init(owner)
+        isOnce = once
+        super.init(owner, once: once)
     }
 
-    override func expectRetained() { order = SpinLocked(.undecided) }
+    override func expectRetained() { if !isOnce { order = SpinLocked(.undecided) } }
 
     /// Delivers a message that was posted, or leaves it to the call of ``receiveRetained(_:for:)`` that is in progress.
     func receive(_ message: Message, for owner: AnyObject) {
@@ -32,6 +37,7 @@ class MessageListener<Message: Sendable>: Listener, @unchecked Sendable {
     /// Delivers the message that was retained when the listener was added, unless a later one came first; and then
     /// what was posted meanwhile.
     func receiveRetained(_ message: Message, for owner: AnyObject) {
+        if isOnce { return body(owner, message) }
         order?.withLock { $0.begin(with: message) }
         while let waiting = order?.withLock({ $0.takeWaiting() }) {
             for message in waiting where !isRemoved { body(owner, message) }

@@ -17,6 +17,8 @@ extension MulticastDelegate {
     /// work without running it, or is released together with it, the result fails with
     /// `DeferredError.abandoned`. What is attached to the result without a dispatcher runs where the last
     /// delegate answered; attached after that, it runs at once, as with every Deferred.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates.
     public func collect<Answer: Sendable>(
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -28,6 +30,8 @@ extension MulticastDelegate {
     /// that they return; the answers are in the order added.
     ///
     /// As the form with plain answers. A cancel cancels the Deferreds that it waits for.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates.
     public func collectDeferred<Answer: DeferredConvertible>(
         _ body: @escaping @Sendable (Delegate) throws -> Answer,
         fileID: StaticString = #fileID, line: UInt = #line

@@ -28,6 +28,8 @@ extension MulticastDelegate {
     ///     return bid == limit ? .stop(bid) : .next(max(highest, bid))
     /// }
     /// ```
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates that are asked.
     public func reduce<Answer: Sendable>(
         over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> MulticastStep<Answer>,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -37,6 +39,8 @@ extension MulticastDelegate {
 
     /// Asks one delegate after the other until one ends the question, and waits for the Deferred that each
     /// returns.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates that are asked.
     public func reduceDeferred<Answer: Sendable, Step: DeferredConvertible>(
         over initial: Answer, _ body: @escaping @Sendable (Answer, Delegate) throws -> Step,
         fileID: StaticString = #fileID, line: UInt = #line

@@ -24,6 +24,8 @@ extension MulticastDelegate {
     /// ```swift
     /// delegates.all { $0.mayClose() }.done { if $0 { close() } }    // any no keeps it open
     /// ```
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates that are asked.
     public func all(
         asking order: MulticastOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -48,6 +50,8 @@ extension MulticastDelegate {
     ///
     /// An answer that throws is the failure, and ends the question. Asked `.concurrently`, that is so unless a yes
     /// arrived before it: no answer is waited for after an error.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates that are asked.
     public func any(
         asking order: MulticastOrder = .sequentially, _ body: @escaping @Sendable (Delegate) throws -> Bool,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -76,6 +80,8 @@ extension MulticastDelegate where Delegate: Sendable {
     ///
     /// Asks as ``any(asking:_:fileID:line:)`` does: an answer that throws before a delegate said yes is the failure.
     /// The result retains the delegate.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates that are asked.
     public func first(
         asking order: MulticastOrder = .sequentially,
         where body: @escaping @Sendable (Delegate) throws -> Bool,

@@ -76,6 +76,7 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     ///   - delegate: The delegate to remove.
     ///   - dispatcher: Removes it only where it was added with this dispatcher; `nil`: everywhere. Dispatchers that are
     ///     objects are compared by identity, others by `==`. One that is neither stops the program with a message.
+    /// - Complexity: O(*k*), where *k* is the number of dispatchers on which `delegate` was added.
     public func remove(
         _ delegate: Delegate, on dispatcher: (any Dispatcher)? = nil,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -101,6 +102,8 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     }
 
     /// Removes every delegate.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates.
     public func removeAll() { registry.removeAll() }
 
     /// Calls `body` with each delegate, on its dispatcher, or at once on this thread where it has none.
@@ -109,9 +112,11 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// submitted; it does not wait for those. Calls are submitted in the order added, and those of one `notify`
     /// before those of the next: on a serial queue they are made in that order. They are submitted before the
     /// delegates without a dispatcher are called, so that the order is kept even if one of these notifies again.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates.
     public func notify(_ body: @escaping @Sendable (Delegate) -> Void) {
         let registrations = registrations
-        let body = DeferredTaskLocals.carrying(body)
+        let body = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(body) : body
         let call: @Sendable (AnyObject, Listener) -> Void = { object, listener in
             body(Self.delegate(of: listener, object))
         }
@@ -126,6 +131,8 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     /// The number of calls that ``notify(_:)`` would make now.
     ///
     /// Delegates that other threads add or remove meanwhile may count or not, as with every snapshot.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates.
     public var count: Int { elements.count }
 
     /// Returns the number of calls that ``notify(_:)`` would make now to delegates that `predicate` accepts.
@@ -137,6 +144,8 @@ public final class MulticastDelegate<Delegate>: @unchecked Sendable {
     }
 
     /// The present delegates, in the order added, each with its dispatcher. The array retains them.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of delegates.
     public var elements: [(delegate: Delegate, dispatcher: (any Dispatcher)?)] {
         registry.snapshot().compactMap { registration in
             registration.listener.recipient(in: registry).map {

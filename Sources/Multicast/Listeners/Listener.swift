@@ -20,14 +20,17 @@ class Listener: @unchecked Sendable {
     /// it, and its `deinit` may need that lock.
     final private(set) weak var owner: AnyObject?
     private final let removed = Atomic(false)
+    /// Whether its first delivery removes it.
+    private final let isOnce: Bool
 
     /// Where the registry keeps its registration.
     final var slot = 0
     final var placeInIndex = 0
 
-    init(_ object: AnyObject) {
+    init(_ object: AnyObject, once: Bool = false) {
         identity = ObjectIdentifier(object)
         owner = object
+        isOnce = once
     }
 
     /// Called if a message is retained when the listener is added, under the registry's lock.
@@ -60,8 +63,16 @@ class Listener: @unchecked Sendable {
     fileprivate final func deliver(
         from registry: ListenerRegistry?, _ body: (AnyObject, Listener) -> Void
     ) -> Bool {
-        guard let owner = recipient(in: registry) else { return false }
+        guard let owner = recipient(in: registry), begins(in: registry) else { return false }
         withExtendedLifetime(owner) { body(owner, self) }
+        return true
+    }
+
+    /// Whether a delivery may begin. Of those to a listener that is called once, one may, which removes it.
+    private final func begins(in registry: ListenerRegistry?) -> Bool {
+        if !isOnce { return true }
+        guard markRemoved() else { return false }
+        registry?.unlink(self)
         return true
     }
 }

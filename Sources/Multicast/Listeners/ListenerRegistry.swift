@@ -45,8 +45,9 @@ final class ListenerRegistry: Sendable {
             for registration in before.index.values.joined() { registration.listener.didEnd() }
         }
         // Forgets those that nothing retains. The list before is released after the lock.
-        var queued = state.withLock { $0.ended }?.filter { $0.listener.object != nil }
-        state.withLock { swap(&$0.ended, &queued) }
+        var queued = state.withLock { $0.ended }?
+            .mapValues { $0.filter { $0.listener.object != nil } }.filter { !$0.value.isEmpty }
+        state.withLock { $0.exchangeEnded(&queued) }
     }
 
     var isFinished: Bool { state.withLock { $0.isFinished } }
@@ -65,11 +66,14 @@ final class ListenerRegistry: Sendable {
             guard let dispatcher else { return true }
             return own.map { isSameDispatcher($0, dispatcher, site) } ?? false
         }
-        let (registered, ended) = state.withLock { ($0.registrations(of: identity), $0.ended ?? []) }
+        let (registered, ended) = state.withLock {
+            ($0.registrations(of: identity), $0.ended(of: identity))
+        }
         remove(registered.filter { isMeant($0.dispatcher) }.map(\.listener))
         for (former, own) in ended {
-            if let former = former.object, former.identity == identity, isMeant(own) { former.markRemoved() }
+            if let former = former.object, isMeant(own) { former.markRemoved() }
         }
+        if dispatcher == nil, !ended.isEmpty { _ = state.withLock { $0.removeEnded(of: identity) } }
     }
 
     /// Removes listeners. Their registrations are released after the lock.
@@ -79,11 +83,14 @@ final class ListenerRegistry: Sendable {
         for listener in removed { listener.didEnd() }
     }
 
+    /// Releases the registration of a listener that is marked as removed, after the lock.
+    func unlink(_ listener: Listener) { _ = state.withLock { $0.unlink([listener]) } }
+
     /// Removes every listener, also those that were taken and those that ended.
     func removeAll() {
         let all = state.withLock { $0.removeAll() }
         remove(all.index.values.joined().map(\.listener))
-        for former in all.ended ?? [] { former.listener.object?.markRemoved() }
+        for former in (all.ended ?? [:]).values.joined() { former.listener.object?.markRemoved() }
     }
 
     /// Removes the registrations of a deallocated object, found by one of its listeners.

@@ -20,10 +20,11 @@ struct ListenerSlots {
     private var isAwaited = false
     /// What later listeners receive when they are added.
     var retained: (any AnyObject & Sendable)?
-    /// The listeners that ended with their channel; nil until it is finished. It retains neither them, nor their
-    /// closures, nor their dispatchers where ``DispatcherReference`` can refer to those weakly; a delivery that was
-    /// submitted before retains its listener, and can still be prevented.
-    var ended: [(listener: WeakReference<Listener>, dispatcher: (any Dispatcher)?)]?
+    /// The listeners that ended with their channel, by the identity of their object; nil until it is finished. It
+    /// retains neither them, nor their closures, nor their dispatchers where ``DispatcherReference`` can refer to those
+    /// weakly; a delivery that was submitted before retains its listener, and can still be prevented.
+    private(set) var ended: [ObjectIdentifier: [Ended]]?
+    typealias Ended = (listener: WeakReference<Listener>, dispatcher: (any Dispatcher)?)
     private var sweepAt = Self.smallestSweep
     private static var smallestSweep: Int { 64 }
 
@@ -97,9 +98,26 @@ struct ListenerSlots {
     mutating func finish() -> ListenerSlots {
         let before = removeAll()
         let present = before.slots.compactMap { $0?.referringWeakly }
-        ended = before.ended ?? present.map { (WeakReference($0.listener), $0.dispatcher) }
+        let fresh = present.map { (WeakReference($0.listener), $0.dispatcher) as Ended }
+        ended =
+            before.ended
+            ?? Dictionary(grouping: zip(present, fresh), by: { $0.0.listener.identity })
+            .mapValues { $0.map(\.1) }
         retained = nil
         return before
+    }
+
+    /// The listeners of an object that ended with their channel, in a buffer of their own.
+    func ended(of identity: ObjectIdentifier) -> [Ended] {
+        ended?[identity]?.withUnsafeBufferPointer { Array($0) } ?? []
+    }
+
+    /// Exchanges the listeners that ended, to be released after the lock.
+    mutating func exchangeEnded(_ other: inout [ObjectIdentifier: [Ended]]?) { swap(&ended, &other) }
+
+    /// Removes and returns an object's listeners that ended, if none of them exists any more.
+    mutating func removeEnded(of identity: ObjectIdentifier) -> [Ended]? {
+        ended?.removeValue(forKey: identity)
     }
 
     /// Removes all listeners, and returns the state before, to be released after the lock.

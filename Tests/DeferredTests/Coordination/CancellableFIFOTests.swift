@@ -11,7 +11,7 @@ struct CancellableFIFOTests {
         var model: [(ticket: UInt64, element: Int)] = []
         var taken = model
         for number in 0..<2000 {
-            switch random.next() % 7 {
+            switch random.next() % 8 {
             case 0, 1:
                 model.append((line.append(number), number))
             case 2:
@@ -26,12 +26,17 @@ struct CancellableFIFOTests {
                 else { continue }
                 line.insert(item.element, at: item.ticket)
                 model.insert(item, at: model.firstIndex { $0.ticket > item.ticket } ?? model.count)
+            case 5 where number % 50 == 0:
+                let removed = line.removeAll { $0 % 3 == 0 }
+                #expect(removed == model.map(\.element).filter { $0 % 3 == 0 }, "seed \(seed)")
+                model.removeAll { $0.element % 3 == 0 }
             default:
                 let ticket = model.randomElement(using: &random)?.ticket ?? 7
                 let index = model.firstIndex { $0.ticket == ticket }
                 #expect(line.remove(ticket) == index.map { model.remove(at: $0).element }, "seed \(seed)")
                 #expect(line.remove(ticket) == nil, "seed \(seed)")
             }
+            #expect(line.first() == model.first?.element, "seed \(seed)")
             #expect(line.count == model.count && line.elements == model.map(\.element), "seed \(seed)")
         }
         while let next = line.popFirst() { #expect(next.element == model.removeFirst().element) }

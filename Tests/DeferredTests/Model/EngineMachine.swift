@@ -108,6 +108,8 @@ final class EngineMachine: Machine, @unchecked Sendable {
             return Typed(list.values(line: UInt(id))) { .values($0) }
         case .first:
             return Typed(list.first(line: UInt(id))) { .place($0.index, $0.value) }
+        case .firstSettled:
+            return Typed(list.firstSettled(line: UInt(id))) { .settled($0.index, ModelOutcome($0.result)) }
         case .gather:
             guard inputs.count >= 2 else { return Typed(gather(line: UInt(id))) { _ in .values([]) } }
             return Typed(gather(inputs[0].plain, inputs[1].plain, line: UInt(id))) {
@@ -124,6 +126,8 @@ final class EngineMachine: Machine, @unchecked Sendable {
             0..<count, limit: limit, { held.body($0)?.plain ?? .resolved(.number(0)) }, line: UInt(id))
         switch rule {
         case .first: return Typed(list.first(line: UInt(id))) { .place($0.index, $0.value) }
+        case .firstSettled:
+            return Typed(list.firstSettled(line: UInt(id))) { .settled($0.index, ModelOutcome($0.result)) }
         case .results: return Typed(list.results(line: UInt(id))) { .outcomes($0.map(ModelOutcome.init)) }
         case .values, .gather: return Typed(list.values(line: UInt(id))) { .values($0) }
         }

@@ -12,7 +12,7 @@ extension Model {
         node.list = list
         let handle = Handle(self, node, isPlain: false)
         if inputs.isEmpty {
-            inDrainLoop { settle(node, rule == .first ? .failure(.empty) : outcome(of: list), [], in: $0) }
+            inDrainLoop { settle(node, outcome(of: list), [], in: $0) }
         }
         for (index, input) in inputs.enumerated() {
             if index > 0 { pass() }
@@ -89,6 +89,8 @@ extension Model {
             decide(list, outcome, from: input, in: loop)
         case (.first, .value(let value)):
             decide(list, .value(.place(index, value)), from: input, in: loop)
+        case (.firstSettled, _):
+            decide(list, .value(.settled(index, outcome)), from: input, in: loop)
         case (.first, .failure):
             if isComplete { decide(list, outcome, from: input, in: loop) }
         case (.results, _), (.values, .value), (.gather, .value):
@@ -124,7 +126,11 @@ extension Model {
 
     private func outcome(of list: List) -> ModelOutcome {
         let outcomes = list.outcomes.compactMap { $0 }
-        if list.rule == .results { return .value(.outcomes(outcomes)) }
+        switch list.rule {
+        case .results: return .value(.outcomes(outcomes))
+        case .first, .firstSettled: return .failure(.empty)
+        case .values, .gather: break
+        }
         return .value(
             .values(
                 outcomes.compactMap { outcome in

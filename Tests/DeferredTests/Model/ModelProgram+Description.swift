@@ -53,6 +53,7 @@ extension Datum: CustomStringConvertible {
         case .outcomes(let outcomes): "\(outcomes)"
         case .values(let values): "\(values)"
         case .place(let index, let value): "\(value) at \(index)"
+        case .settled(let index, let outcome): "\(outcome) at \(index)"
         }
     }
 }

@@ -43,7 +43,7 @@ indirect enum ModelAction: Sendable {
 enum SourceKind { case plain, withResolver }
 /// Whether a source is completed through its handle or its resolver.
 enum Completer { case handle, resolver }
-enum ListRule: CaseIterable { case results, values, first, gather }
+enum ListRule: CaseIterable { case results, values, first, firstSettled, gather }
 
 struct ListOptions {
     var consumesErrors = false
@@ -96,6 +96,7 @@ indirect enum Datum: Hashable, Sendable {
     case outcomes([ModelOutcome])
     case values([Datum])
     case place(Int, Datum)
+    case settled(Int, ModelOutcome)
 }
 
 enum ModelOutcome: Hashable, Sendable {

@@ -2,6 +2,7 @@ import Deferred
 import DeferredOperations
 import DeferredTesting
 import Foundation
+import Multicast
 
 // What the rows of the tables use.
 
@@ -20,6 +21,7 @@ private struct Confined: Sendable {
 
 private let d = Deferred<Int>(), a = Deferred<Int>(), b = Deferred<Int>(), page = Deferred<Int>()
 private let name = Deferred<String>(), text = Deferred<String>(), numbers = Deferred<[Int]>()
+private let latest = DeferredLatest(), owner = CancelBag()
 private let shown = Deferred<Void>(), bag = CancelBag(), label = Label(), loop = ManualDispatcher()
 private let other = Deferred<Int>.withResolver().resolver, resolver = other
 private let lock = DeferredLock(), semaphore = DeferredSemaphore(4)

@@ -6,5 +6,6 @@ private struct Missing: Error {
 
 private let (first, second, third) = (Deferred<String>(), Deferred<String>(), Deferred<String>())
 private let (name, age, inputs) = (first, Deferred<Int>(), [first, second, third])
+private let (answer, refusal) = (first, second)
 private let (addresses, list) = (["/a", "/b"], DeferredList(inputs))
 private func firstThree(of inputs: [Deferred<String>]) -> Deferred<[String]> { .never() }

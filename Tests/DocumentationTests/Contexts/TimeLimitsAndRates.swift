@@ -26,4 +26,5 @@ private let keepAlive = RepeatingWork(every: .seconds(30)) {}
 private func logIn() -> Deferred<String> { .never() }
 private func showSpinner() {}
 private func find(_ text: String) -> Deferred<[String]> { .never() }
+private func save(_ text: String) -> Deferred<Void> { .never() }
 private func show(_ results: [String]) {}

@@ -1,7 +1,9 @@
 import Deferred
+import Multicast
 
 private struct Job: Sendable {
     let name = "job"
+    let isLast = true
     func shouted() async throws -> String { name }
 }
 
@@ -12,5 +14,6 @@ private struct Counter: Sendable {
 
 private let (counter, addresses, connections) = (Counter(), ["/a", "/b"], DeferredSemaphore(2))
 private let (jobs, producing, worker) = (DeferredQueue<Job>(), Deferred<Void>(), Deferred<Void>())
+private struct LoggedOut: Error {}
 private func makeJob(_ number: Int) -> Job { Job() }
 private func perform(_ job: Job) -> Deferred<Void> { .resolved() }

@@ -10,15 +10,41 @@ extension PlantedFault {
         PlantedFault(
             52, "a permit is released twice", foundBy: "semaphore",
             change(
-                "if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }",
+                "if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack(units) }",
                 """
                 if il_is_planted(52) {
                                 if isReleased.load(ordering: .acquiring) { return }
                                 isReleased.store(true, ordering: .releasing)
-                                return semaphore.takeBack()
+                                return semaphore.takeBack(units)
                             }
-                            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack() }
+                            if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { semaphore.takeBack(units) }
                 """)),
+        PlantedFault(
+            103, "a large request that is cancelled does not admit those that wait behind it",
+            foundBy: "units",
+            change(
+                "in if removeWaiter(ticket) { grant() } }",
+                "in if removeWaiter(ticket), !il_is_planted(103) { grant() } }")),
+        PlantedFault(
+            104, "a caller joins the queue that can never be served, since the limit was lowered meanwhile",
+            foundBy: "limits",
+            change(
+                "            if let fault = Self.fault(waiter.units, limit) { return fault }",
+                "            if !il_is_planted(104), let fault = Self.fault(waiter.units, limit) { return fault }"
+            )
+        ),
+        PlantedFault(
+            105, "removeAll makes room that nobody who waits for it gets", foundBy: "discarding",
+            change(
+                "if effects.entered == nil { return (removed, entered) }",
+                "if effects.entered == nil || il_is_planted(105) { return (removed, entered) }")),
+        PlantedFault(
+            106, "a pause that has passed begins the body of a later call", foundBy: "flushing",
+            change(
+                "guard let entry = waiting, number?.value ?? entry.number == entry.number else",
+                "guard let entry = waiting, il_is_planted(106) || number?.value ?? entry.number == entry.number else"
+            )
+        ),
         PlantedFault(
             54,
             "a queue searches for elements in one critical section and enqueues the waiting caller in another",

@@ -34,6 +34,7 @@ extension ProgramClass {
             links: [
                 .map, .list(.results, ListOptions()), .list(.values, ListOptions(cancelsRemaining: true)),
                 .list(.first, ListOptions(cancelsRemaining: true)),
+                .list(.firstSettled, ListOptions(cancelsRemaining: true)),
                 .list(.values, ListOptions(consumesErrors: true)),
             ], operations: [.resolve, .reject, .cancel, .dropSource], extras: [.canceller], greatestLinks: 2),
         ProgramClass(

@@ -79,6 +79,7 @@ extension ObjectClass {
     static let queue = queue("queue", size: .max, ["put", "get", "tryGet", "cancel", "finish"])
     static let getting = queue("getting", size: .max, ["put", "get", "cancel"])
     static let sending = queue("sending", size: 1, ["send", "get", "tryGet", "cancel"])
+    static let discarding = queue("discarding", size: 1, ["send", "get", "removeAll", "cancel"])
 
     private static func queue(_ name: String, size: Int, _ calls: [String]) -> ObjectClass {
         ObjectClass(
@@ -98,6 +99,7 @@ extension ObjectClass {
                         getters.begin(thread, number, queue.get())
                         senders.last[thread] = nil
                     case "tryGet": getters.results[number] = queue.tryGet().map { "\($0)" } ?? "none"
+                    case "removeAll": getters.results[number] = "\(queue.removeAll())"
                     case "finish": queue.finish()
                     default: senders.last[thread] == nil ? getters.cancel(thread) : senders.cancel(thread)
                     }

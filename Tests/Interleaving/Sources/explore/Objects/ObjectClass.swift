@@ -17,7 +17,8 @@ struct ObjectClass: Sendable {
     let specify: @Sendable () -> ObjectRun
 
     static let all =
-        [semaphore, lock, remaining, queue, getting, sending, workers] + [cache, keepingCache, latest]
+        [semaphore, units, limits, lock, remaining, queue, getting, sending, discarding, workers]
+        + [cache, keepingCache, renewingCache, latest, flushing]
         + [idleTimer, repeating, manualClock] + [readersWriter, channel, delegates, releasedDelegates]
         + [streamBuffer, scheduling]
 

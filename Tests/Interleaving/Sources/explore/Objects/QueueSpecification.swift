@@ -44,6 +44,9 @@ final class QueueSpecification {
         case "tryGet":
             state.results[number] = elements.first.map { "\($0.number)" } ?? "none"
             if !elements.isEmpty { elements.removeFirst() }
+        case "removeAll":
+            state.results[number] = "\(elements.map { $0.number })"
+            elements = []
         case "finish":
             if !isFinished { finisher = number }
             isFinished = true

@@ -78,6 +78,125 @@ func defineCoordinationScenarios() {
                 expect(!delays.hasPending, "a timer goes on"), noReports())
         }
     }
+    // A limit that is raised, a permit that is released, and a cancel of the large one at the head.
+    scenario("semaphore-limit-release-cancel") {
+        let semaphore = DeferredSemaphore(2), log = Log()
+        let held = semaphore.tryAcquire()
+        let large = semaphore.run(units: 2) { () -> D in
+            log.add("large")
+            return .resolved(1)
+        }
+        let small = semaphore.syncRun { log.add("small") }
+        return Program({ semaphore.limit = 3 }, { held?.release() }, { large.cancel() }) {
+            // Two threads grant what is free, each in order; their bodies may begin in another.
+            let isStarted = ["large small", "small large", "small"].contains(log.text)
+            return all(
+                expect(isStarted && small.isSettled && large.isSettled, log.text),
+                expect(semaphore.availableCount == 3 && semaphore.waitingCount == 0, "a unit is lost"),
+                noReports())
+        }
+    }
+    scenario("semaphore-lower-release-cancel") {
+        let semaphore = DeferredSemaphore(2), log = Log()
+        let held = semaphore.tryAcquire()
+        let large = semaphore.run(units: 2) { D.resolved(1) }
+        let small = semaphore.syncRun { log.add("small") }
+        watch(large, log, "=")
+        return Program({ semaphore.limit = 1 }, { held?.release() }, { large.cancel() }) {
+            all(
+                expect(log.count("small") == 1 && small.isSettled && large.isSettled, log.text),
+                expect(semaphore.availableCount == 1 && semaphore.waitingCount == 0, "a unit is lost"),
+                noReports())
+        }
+    }
+    // C7: a list that shares a semaphore, and work behind it that is cancelled with it. (Where the list starts an input just
+    // then, the thread that does cancels that, and its permit may admit the work before the cancel has come to it.)
+    scenario("list-semaphore-release-cancel") {
+        let semaphore = DeferredSemaphore(1), log = Log()
+        let held = semaphore.tryAcquire()
+        let list = DeferredList(0..<2, limit: semaphore) { number -> D in
+            log.add("list")
+            return .never()
+        }.values().map { _ in 0 }
+        let behind = semaphore.run { () -> D in
+            log.add("behind")
+            return .never()
+        }
+        let both = DeferredList([list, behind]).results()
+        return Program({ held?.release() }, { both.cancel() }) {
+            all(
+                expect((log.has("list") || !log.has("behind")) && both.isSettled, log.text),
+                expect(semaphore.availableCount == 1 && semaphore.waitingCount == 0, "a permit is lost"),
+                noReports())
+        }
+    }
+    // V2: an element that is removed, received, or comes back: once.
+    scenario("queue-removeall-get-cancel") {
+        let queue = DeferredQueue<Int>(size: 1), log = Log()
+        try! queue.put(1)
+        let sent = queue.send(2)
+        var removed: [Int] = []
+        let taken = queue.get().done { log.add("\($0)") }
+        let more = queue.get().done { log.add("\($0)") }
+        return Program(
+            {
+                try? queue.put(3); removed = queue.removeAll()
+            }, { more.cancel() }, { taken.cancel() }
+        ) {
+            let seen = log.entries + (removed + queue.elements).map { "\($0)" }
+            return all(
+                expect(Set(seen).count == seen.count && sent.isSettled, "\(seen)"),
+                expect(seen.contains("3"), "lost: \(seen)"), noReports())
+        }
+    }
+    scenario("latest-flush-expire-run") {
+        let delays = Delays(), log = Log()
+        let latest = DeferredLatest(
+            debounce: .seconds(1), maximumWait: .seconds(2), leadingEdge: true, timer: delays)
+        watch(latest.syncRun { 0 }, log, "a")
+        watch(
+            latest.syncRun {
+                log.add("runs 1"); return 1
+            }, log, "b")
+        return Program(
+            { latest.flush() }, { delays.expire() }, { watch(latest.syncRun { 2 }, log, "c") }
+        ) {
+            latest.flush()
+            delays.expire()
+            return all(
+                expect(log.count("runs 1") <= 1 && log.has("c2"), log.text),
+                expect(log.has("a0") && (log.has("b1") || log.has("bcancelled")), log.text),
+                expect(!delays.hasPending, "a timer goes on"), noReports())
+        }
+    }
+    scenario("cache-renew-forget-resolve") {
+        let cache = DeferredCache<Int, Int>(maximumCount: 1, refreshesAfter: .zero, timer: Delays())
+        let log = Log(), renewed = D()
+        _ = cache.value(for: 1) { .resolved(1) }.currentResult
+        return Program(
+            { watch(cache.value(for: 1) { renewed }, log, "=") }, { cache.forget(1) }, { renewed.resolve(2) }
+        ) {
+            let last = show(cache.value(for: 1) { .resolved(3) }.currentResult)
+            hold(renewed)
+            return all(
+                expect(log.count("=1") + log.count("=2") + log.count("=cancelled") == 1, log.text),
+                expect(!log.has("=cancelled") && ["2", "3", "1"].contains(last), "\(log.text) \(last)"),
+                expect(cache.keptCount == 1 && cache.inProgressCount == 0, "in progress"), noReports())
+        }
+    }
+    scenario("cache-evict-renew-resolve") {
+        let cache = DeferredCache<Int, Int>(maximumCount: 1, refreshesAfter: .zero, timer: Delays())
+        let log = Log(), other = D()
+        _ = cache.value(for: 1) { .resolved(1) }.currentResult
+        return Program(
+            { watch(cache.value(for: 1) { .resolved(2) }, log, "=") },
+            { watch(cache.value(for: 2) { other }, log, "other ") }, { other.resolve(5) }
+        ) {
+            all(
+                expect(log.has("other 5") && (log.has("=1") || log.has("=2")), log.text),
+                expect(cache.keptCount <= 1 && cache.inProgressCount == 0, "\(cache.keptCount)"), noReports())
+        }
+    }
     scenario("bag-add-cancel-resolve") {
         let bag = CancelBag(), source = D(), log = Log()
         return Program(

@@ -1,0 +1,254 @@
+import Deferred
+
+extension ObjectClass {
+    // MARK: Q1, Q2: a semaphore with permits of several units, and one whose limit changes
+
+    static let units = limited(
+        "units", ["acquire", "acquireTwo", "tryAcquireTwo", "release", "releaseFirst", "cancel"])
+    static let limits = limited(
+        "limits", ["acquire", "acquireTwo", "lower", "raise", "reject", "releaseFirst", "cancel"])
+
+    private static func limited(_ name: String, _ calls: [String]) -> ObjectClass {
+        ObjectClass(
+            name: name, calls: calls,
+            // Of two threads that release the first permit, one does it, and the other does not wait for that.
+            steps: [
+                "releaseFirst": ["claim", "releaseFirst"], "acquire": ["acquire", "grant"],
+                "acquireTwo": ["acquireTwo", "grant"],
+            ],
+            make: {
+                let semaphore = DeferredSemaphore(2)
+                let first = semaphore.tryAcquire()
+                let calls = Calls<DeferredSemaphore.Permit>()
+                return ObjectRun { call, thread, number in
+                    switch call {
+                    case "acquire": calls.begin(thread, number, semaphore.acquire())
+                    case "acquireTwo": calls.begin(thread, number, semaphore.acquire(units: 2))
+                    case "tryAcquireTwo":
+                        if let permit = semaphore.tryAcquire(units: 2) {
+                            calls.begin(thread, number, .resolved(permit))
+                        } else {
+                            calls.results[number] = "refused"
+                        }
+                    case "release":
+                        guard let permit = calls.value(thread) else { return calls.results[number] = "none" }
+                        calls.results[calls.last[thread]!] = "released"
+                        permit.release()
+                    case "releaseFirst": first?.release()
+                    case "lower": semaphore.limit = 1
+                    case "raise": semaphore.limit = 3
+                    case "reject": semaphore.rejectWaiting(with: E1())
+                    default: calls.cancel(thread)
+                    }
+                } results: {
+                    calls.ends { _ in "granted" }.map {
+                        $0.contains("invalid") ? $0.prefix { $0 != " " } + " refused" : $0
+                    } + [
+                        "limit \(semaphore.limit), available \(semaphore.availableCount), "
+                            + "waiting \(semaphore.waitingCount)"
+                    ]
+                }
+            },
+            specify: { LimitSpecification().run })
+    }
+
+    // MARK: Q6: the latest call, which waits for its pause, and may be flushed
+
+    static let flushing = ObjectClass(
+        name: "flushing", calls: ["run", "flush", "expire", "cancel", "cancelLatest"],
+        // A call may come when the body of the one before is about to run.
+        steps: ["expire": ["take", "expire"], "flush": ["take", "expire"]],
+        make: {
+            let delays = Delays()
+            let latest = DeferredLatest(debounce: .seconds(1), timer: delays)
+            let calls = Calls<Int>()
+            return ObjectRun { call, thread, number in
+                switch call {
+                case "run": calls.begin(thread, number, latest.syncRun { number })
+                case "flush": latest.flush()
+                case "expire": delays.expire()
+                case "cancel": calls.cancel(thread)
+                default: latest.cancel()
+                }
+            } results: {
+                calls.ends { "\($0)" }
+            } end: {
+                latest.cancel()
+            }
+        },
+        specify: {
+            let state = WaitingCalls()
+            var waiting: Int?
+            var taken: [Int: Int] = [:]
+            func end(_ call: Int?, _ result: (Int) -> String) {
+                if let call, call == waiting {
+                    state.results[call] = result(call)
+                    waiting = nil
+                }
+            }
+            return ObjectRun { call, thread, number in
+                switch call {
+                case "run":
+                    end(waiting) { _ in "cancelled" }
+                    state.begin(thread, number)
+                    waiting = number
+                case "take": taken[number] = waiting
+                case "expire": end(taken[number]) { "\($0)" }
+                case "cancel": end(state.last[thread]) { _ in "cancelled" }
+                default: end(waiting) { _ in "cancelled" }
+                }
+            } results: {
+                state.ends()
+            }
+        })
+
+    // MARK: Q7: a cache whose value is renewed by each call that finds no request in progress
+
+    static let renewingCache = ObjectClass(
+        name: "renewingCache", calls: ["value", "resolve", "cancel", "forget"],
+        // A renewal is claimed, and then begun.
+        steps: ["value": ["value", "renew"]],
+        make: {
+            let cache = DeferredCache<Int, Int>(refreshesAfter: .zero, timer: Delays())
+            let calls = Calls<Int>()
+            return ObjectRun { call, thread, number in
+                switch call {
+                case "value":
+                    let request = D()
+                    calls.inner[number] = request
+                    calls.begin(thread, number, cache.value(for: 1) { request })
+                case "resolve": calls.resolveInner(thread)
+                case "cancel": calls.cancel(thread)
+                default: cache.forget(1)
+                }
+            } results: {
+                let requests = calls.inner.sorted { $0.key < $1.key }.map { show($0.value.currentResult) }
+                return calls.ends { "\($0)" } + requests + ["\(cache.inProgressCount), \(cache.keptCount)"]
+            } end: {
+                cache.forgetAll()
+                calls.cancelAll()
+            }
+        }, specify: { RenewingSpecification().run })
+}
+
+/// Q1, Q2, with units and a limit that changes.
+final class LimitSpecification {
+    private let state = WaitingCalls()
+    private var (limit, used) = (2, 1)
+    private var units: [Int: Int] = [:]
+    private var releaser: Int?
+    /// The calls of `acquire` that are about to grant what is free, also if another thread has released it.
+    private var acquiring: Set<Int> = []
+
+    var run: ObjectRun {
+        ObjectRun { [self] call, thread, number in
+            perform(call, thread, number)
+            grant()
+        } results: { [self] in
+            state.ends() + [
+                "limit \(limit), available \(max(0, limit - used)), waiting \(state.waiting.count)"
+            ]
+        }
+    }
+
+    private func perform(_ call: String, _ thread: Int, _ number: Int) {
+        switch call {
+        case "acquire", "acquireTwo":
+            units[number] = call == "acquire" ? 1 : 2
+            state.begin(thread, number)
+            acquiring.insert(number)
+            refuse()
+        case "tryAcquireTwo":
+            guard limit - used >= 2, state.waiting.isEmpty else { return state.results[number] = "refused" }
+            (units[number], state.last[thread], state.results[number]) = (2, number, "granted")
+            used += 2
+        case "release":
+            guard let last = state.last[thread], state.results[last] == "granted" else {
+                return state.results[number] = "none"
+            }
+            state.results[last] = "released"
+            used -= units[last]!
+        case "claim": releaser = releaser ?? number
+        case "releaseFirst": if releaser == number { used -= 1 }
+        case "grant": acquiring.remove(number)
+        case "lower", "raise":
+            limit = call == "lower" ? 1 : 3
+            refuse()
+        case "reject": fail("E1") { _ in true }
+        default: state.cancel(thread)
+        }
+    }
+
+    private func refuse() { fail("refused") { self.units[$0]! > self.limit } }
+
+    private func fail(_ result: String, where fails: (Int) -> Bool) {
+        for call in state.waiting where fails(call) { state.results[call] = result }
+        state.waiting.removeAll(where: fails)
+    }
+
+    private func grant() {
+        while acquiring.isEmpty, let first = state.waiting.first, units[first]! <= limit - used {
+            used += units[first]!
+            state.results[state.waiting.removeFirst()] = "granted"
+        }
+    }
+}
+
+/// Q7, with one request at a time, which renews a value that is kept.
+final class RenewingSpecification {
+    private let state = WaitingCalls()
+    private var requests: [Int: String] = [:]
+    /// The calls that wait for a request, which is the one of the first of them.
+    private var consumers: [Int: [Int]] = [:]
+    private var shared: Int?
+    private var kept: Int?
+    private var renewal: Int?
+    /// The call that is about to renew the value that is kept.
+    private var claimed: Int?
+
+    var run: ObjectRun {
+        ObjectRun { [self] call, thread, number in
+            perform(call, thread, number)
+        } results: { [self] in
+            let ends = requests.sorted { $0.key < $1.key }.map(\.value)
+            let count = (shared == nil ? 0 : 1) + (renewal == nil ? 0 : 1)
+            return state.ends() + ends + ["\(count), \(kept == nil ? 0 : 1)"]
+        }
+    }
+
+    private func perform(_ call: String, _ thread: Int, _ number: Int) {
+        let last = state.last[thread]
+        switch call {
+        case "value":
+            requests[number] = "pending"
+            if let kept {
+                (state.last[thread], state.results[number]) = (number, "\(kept)")
+                if renewal == nil, claimed == nil { claimed = number }
+                return
+            }
+            state.begin(thread, number)
+            if shared == nil { shared = number }
+            consumers[shared!, default: []].append(number)
+        case "renew": if claimed == number { (renewal, claimed) = (number, nil) }
+        case "resolve":
+            guard let last, requests[last] == "pending" else { return }
+            requests[last] = "\(last)"
+            if renewal == last { (renewal, kept) = (nil, last) }
+            guard let served = consumers.removeValue(forKey: last) else { return }
+            for consumer in served { state.results[consumer] = "\(last)" }
+            state.waiting.removeAll { served.contains($0) }
+            if shared == last { (shared, kept) = (nil, last) }
+        case "cancel":
+            guard let last, state.cancel(thread),
+                let request = consumers.first(where: { $0.value.contains(last) })?.key
+            else { return }
+            consumers[request]!.removeAll { $0 == last }
+            guard consumers[request]!.isEmpty else { return }
+            (consumers[request], requests[request]) = (nil, "cancelled")
+            if shared == request { shared = nil }
+        default:
+            if let renewal { requests[renewal] = "cancelled" }
+            (shared, kept, renewal, claimed) = (nil, nil, nil, nil)
+        }
+    }
+}
