@@ -73,8 +73,9 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     /// Returns `body`, which carries the task-local values of this call (X2).
     private static func carrying(_ body: @escaping Body) -> Body {
         guard let values = DeferredTaskLocals.carried else { return body }
-        return { answer, delegate in
-            var answer: Answer? = answer
+        return { (answer: consuming Answer, delegate) in
+            // Moved from here to `body`, so that a change in place copies nothing.
+            var answer: Answer? = consume answer
             return try values.run { () throws -> Reply<MulticastStep<Answer>> in
                 try body(answer.take()!, delegate)
             }
