@@ -199,7 +199,8 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
             let missingCount = state.isExhausted ? 0 : max(0, claimedCount - state.startedCount)
             state.tickets = [:]
             let reason = state.refusal ?? CancellationError()
-            return { [requests = state.requests.removeAll(), cutOff = state.isExhausted ? nil : reason] loop in
+            let cutOff = state.isExhausted ? nil : reason
+            return { [requests = state.requests.removeAll()] loop in
                 let missing = (0..<missingCount).map { _ in
                     Link(.settled, .failure(reason), self.site.of(.hidden))
                 }

@@ -133,12 +133,19 @@ final class ListObserver: Sendable {
         return link
     }
 
+    /// Attaches an observer of an input.
+    @inline(__always)
     private func observe(_ input: Link, _ index: Int, _ site: DeferredDiagnostic.Location) -> Link {
+        if cancelsRemaining { return observeToCancel(input, index, site) }
+        return input.attach(.observer(self, index: index), site)
+    }
+
+    /// As `observe`, for a list that cancels what remains: flagged before it is there.
+    @inline(never)
+    private func observeToCancel(_ input: Link, _ index: Int, _ site: DeferredDiagnostic.Location) -> Link {
         let observer = Link(.waiting, .observer(self, index: index), site)
-        if cancelsRemaining {
-            input.noteLeadsToCancellingList()
-            observer.set(Link.Flags.mayLeadToCancellingList)
-        }
+        input.noteLeadsToCancellingList()
+        observer.set(Link.Flags.mayLeadToCancellingList)
         input.attach(observer)
         return observer
     }
