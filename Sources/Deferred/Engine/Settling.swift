@@ -274,10 +274,7 @@ extension DrainLoop {
                 follower.replaceStepWithNoOp()
             }
         }
-        guard state.cancelsFollowed else { return }
-        // Where a cancel of that one is in progress, a second would only search what that has come by.
-        let rest = followers.filter { follower in !follower.locked { follower.isMarkOpen } }
-        begin(rest.map { CancelRequest($0) })
+        if state.cancelsFollowed { begin(followers.lazy.map { CancelRequest($0) }) }
     }
 
     /// Keeps the current scope open until `link` is settled and drained.
