@@ -59,18 +59,25 @@ final class ListObserver: Sendable {
 
         var isUndecided: Bool { link != nil && decision == nil }
 
-        /// Decides an undecided list whose inputs have all settled, or that was cut off by an error before its
-        /// sequence of inputs had ended.
-        mutating func decideIfEnded(by rule: Rule, cutOff: (any Error)? = nil) {
-            guard isUndecided, remaining == 0 || cutOff != nil, !isOpen else { return }
-            switch (rule, cutOff) {
-            case (.untilFailure, let error?): decision = .error(error)
-            case _ where remaining > 0: return
-            case (.all, _), (.each, _), (.untilFailure, nil): decision = .all
-            case (.untilValue, let error?), (.untilSettled, let error?): decision = .error(error)
-            case (.untilSettled, nil): decision = .error(DeferredError.empty)
-            case (.untilValue, nil):
+        /// Decides an undecided list whose inputs have all settled.
+        mutating func decideIfEnded(by rule: Rule) {
+            guard isUndecided, remaining == 0, !isOpen else { return }
+            switch rule {
+            case .all, .each, .untilFailure: decision = .all
+            case .untilSettled: decision = .error(DeferredError.empty)
+            case .untilValue:
                 decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
+            }
+        }
+
+        /// Decides an undecided list that was cut off by an error before its sequence of inputs had ended, unless it
+        /// waits for those that were started.
+        mutating func decide(by rule: Rule, cutOff error: any Error) {
+            switch rule {
+            case .untilFailure: decision = .error(error)
+            case _ where remaining > 0: break
+            case .all, .each: decision = .all
+            case .untilValue, .untilSettled: decision = .error(error)
             }
         }
     }
@@ -324,7 +331,11 @@ final class ListObserver: Sendable {
                 }
             }
             guard state.isUndecided else { return false }
-            state.decideIfEnded(by: rule, cutOff: cutOff)
+            if let cutOff {
+                state.decide(by: rule, cutOff: cutOff)
+            } else {
+                state.decideIfEnded(by: rule)
+            }
             return state.decision != nil && !state.isAttaching
         }
         if isDecided { decide(in: &loop) }
