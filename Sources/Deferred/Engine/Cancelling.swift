@@ -241,9 +241,9 @@ extension DrainLoop {
     private mutating func cancelSource(
         _ source: Link, _ word: UInt, _ request: inout CancelRequest
     ) -> Bool {
-        // A thread that is about to attach the consumer would find it failed.
-        if word & ~Word.flags == 0, putsOff(request, at: source, word) { return true }
         let coldState = source.coldState
+        // A thread that is about to attach the consumer would find it failed. A list gives back what it waits for.
+        if word & ~Word.flags == 0 || coldState?.list != nil, putsOff(request, at: source, word) { return true }
         let isRoot = source === request.root
         let mayStay = (isRoot || request.isSecured) && !isPutOff(request, at: source)
         let action = source.state.cancelSource(

@@ -11,10 +11,12 @@ extension ObjectClass {
     private static func limited(_ name: String, _ calls: [String]) -> ObjectClass {
         ObjectClass(
             name: name, calls: calls,
-            // Of two threads that release the first permit, one does it, and the other does not wait for that.
+            // Each changes something, and then grants what is free. Of two threads that release the first permit, one does
+            // it, and the other does not wait for that.
             steps: [
-                "releaseFirst": ["claim", "releaseFirst"], "acquire": ["acquire", "grant"],
-                "acquireTwo": ["acquireTwo", "grant"],
+                "releaseFirst": ["claim", "releaseFirst", "grant"], "acquire": ["acquire", "grant"],
+                "acquireTwo": ["acquireTwo", "grant"], "release": ["release", "grant"],
+                "lower": ["lower", "grant"], "raise": ["raise", "grant"], "cancel": ["cancel", "grant"],
             ],
             make: {
                 let semaphore = DeferredSemaphore(2)
@@ -56,8 +58,9 @@ extension ObjectClass {
 
     static let flushing = ObjectClass(
         name: "flushing", calls: ["run", "flush", "expire", "cancel", "cancelLatest"],
-        // A call may come when the body of the one before is about to run.
-        steps: ["expire": ["take", "expire"], "flush": ["take", "expire"]],
+        // A call sets its timer after it has replaced the one before. A call may come when the body of the one before is about
+        // to run.
+        steps: ["run": ["run", "arm"], "expire": ["takeArmed", "deliver"], "flush": ["take", "deliver"]],
         make: {
             let delays = Delays()
             let latest = DeferredLatest(debounce: .seconds(1), timer: delays)
@@ -78,24 +81,29 @@ extension ObjectClass {
         },
         specify: {
             let state = WaitingCalls()
-            var waiting: Int?
+            // The call that waits, that whose body is about to run, and who runs it.
+            var (waiting, begun): (Int?, Int?)
             var taken: [Int: Int] = [:]
+            var armed: Set<Int> = []
             func end(_ call: Int?, _ result: (Int) -> String) {
-                if let call, call == waiting {
-                    state.results[call] = result(call)
-                    waiting = nil
-                }
+                guard let call, call == waiting || call == begun else { return }
+                state.results[call] = result(call)
+                if call == waiting { waiting = nil } else { begun = nil }
             }
+            func cancelAll() { for call in [waiting, begun] { end(call) { _ in "cancelled" } } }
+            func take(_ number: Int) { (taken[number], begun, waiting) = (waiting, waiting, nil) }
             return ObjectRun { call, thread, number in
                 switch call {
                 case "run":
-                    end(waiting) { _ in "cancelled" }
+                    cancelAll()
                     state.begin(thread, number)
                     waiting = number
-                case "take": taken[number] = waiting
-                case "expire": end(taken[number]) { "\($0)" }
+                case "arm": armed.insert(number)
+                case "takeArmed": if let waiting, armed.contains(waiting) { take(number) }
+                case "take": if waiting != nil { take(number) }
+                case "deliver": end(taken[number]) { "\($0)" }
                 case "cancel": end(state.last[thread]) { _ in "cancelled" }
-                default: end(waiting) { _ in "cancelled" }
+                default: cancelAll()
                 }
             } results: {
                 state.ends()
@@ -137,13 +145,10 @@ final class LimitSpecification {
     private var (limit, used) = (2, 1)
     private var units: [Int: Int] = [:]
     private var releaser: Int?
-    /// The calls of `acquire` that are about to grant what is free, also if another thread has released it.
-    private var acquiring: Set<Int> = []
 
     var run: ObjectRun {
         ObjectRun { [self] call, thread, number in
             perform(call, thread, number)
-            grant()
         } results: { [self] in
             state.ends() + [
                 "limit \(limit), available \(max(0, limit - used)), waiting \(state.waiting.count)"
@@ -155,9 +160,10 @@ final class LimitSpecification {
         switch call {
         case "acquire", "acquireTwo":
             units[number] = call == "acquire" ? 1 : 2
+            let isFirst = state.waiting.isEmpty
             state.begin(thread, number)
-            acquiring.insert(number)
             refuse()
+            if isFirst { grant() }
         case "tryAcquireTwo":
             guard limit - used >= 2, state.waiting.isEmpty else { return state.results[number] = "refused" }
             (units[number], state.last[thread], state.results[number]) = (2, number, "granted")
@@ -170,7 +176,7 @@ final class LimitSpecification {
             used -= units[last]!
         case "claim": releaser = releaser ?? number
         case "releaseFirst": if releaser == number { used -= 1 }
-        case "grant": acquiring.remove(number)
+        case "grant": grant()
         case "lower", "raise":
             limit = call == "lower" ? 1 : 3
             refuse()
@@ -187,7 +193,7 @@ final class LimitSpecification {
     }
 
     private func grant() {
-        while acquiring.isEmpty, let first = state.waiting.first, units[first]! <= limit - used {
+        while let first = state.waiting.first, units[first]! <= limit - used {
             used += units[first]!
             state.results[state.waiting.removeFirst()] = "granted"
         }

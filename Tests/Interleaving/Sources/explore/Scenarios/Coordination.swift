@@ -109,8 +109,8 @@ func defineCoordinationScenarios() {
                 noReports())
         }
     }
-    // C7: a list that shares a semaphore, and work behind it that is cancelled with it. (Where the list starts an input just
-    // then, the thread that does cancels that, and its permit may admit the work before the cancel has come to it.)
+    // C7: a list that shares a semaphore, and work behind it that is cancelled with it: where the list has not started an
+    // input, its permit does not start the work.
     scenario("list-semaphore-release-cancel") {
         let semaphore = DeferredSemaphore(1), log = Log()
         let held = semaphore.tryAcquire()
