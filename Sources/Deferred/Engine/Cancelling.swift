@@ -243,7 +243,8 @@ extension DrainLoop {
     ) -> Bool {
         let coldState = source.coldState
         // A thread that is about to attach the consumer would find it failed. A list gives back what it waits for.
-        if word & ~Word.flags == 0 || coldState?.list != nil, putsOff(request, at: source, word) { return true }
+        let isLate = word & ~Word.flags == 0 || coldState?.list != nil
+        if isLate, putsOff(request, at: source, word) { return true }
         let isRoot = source === request.root
         let mayStay = (isRoot || request.isSecured) && !isPutOff(request, at: source)
         let action = source.state.cancelSource(
