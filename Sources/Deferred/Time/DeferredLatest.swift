@@ -80,6 +80,7 @@ public final class DeferredLatest: Sendable {
         }
         admission.ending?.stop()
         Link.cancel(admission.replaced.map(\.link))
+        withExtendedLifetime(admission) {}
         // Releases a call that is settled.
         result.link.whenSettled { [calls] in
             let (ended, longest) = calls.withLock { $0.end(number) }

@@ -33,6 +33,9 @@ struct LatestCalls {
     struct Admission: Sendable {
         let startsNow: Bool
         let replaced: [Entry]
+        /// The call that waited. To be released after it was cancelled: its timer, whose time may have come just now, is
+        /// about to release it, and it would fail with `.abandoned`.
+        let waited: WaitingCall?
         /// Ends the series that the call continues.
         let ending: DelayedCall?
     }
@@ -49,14 +52,18 @@ struct LatestCalls {
         let isFirst = ending != nil && series == nil
         let before = series?.ending
         series = ending.map { (entry.number, $0) }
-        if !waits || isFirst { return Admission(startsNow: true, replaced: begin(entry), ending: before) }
+        let waited = waiting?.call.object
+        if !waits || isFirst {
+            return Admission(startsNow: true, replaced: begin(entry), waited: waited, ending: before)
+        }
         var replaced = [waiting.take()]
         waiting = entry
         if !replacesWhenBegun {
             replaced.append(begun.take())
             current = entry.number
         }
-        return Admission(startsNow: false, replaced: replaced.compactMap(\.self), ending: before)
+        return Admission(
+            startsNow: false, replaced: replaced.compactMap(\.self), waited: waited, ending: before)
     }
 
     /// Adds a call whose body begins; returns those that it replaces.
