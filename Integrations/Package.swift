@@ -9,6 +9,9 @@ let package = Package(
         .package(name: "Deferred", path: ".."),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-service-context.git", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.0"),
     ],
     targets: [
         .target(
@@ -43,6 +46,18 @@ let package = Package(
             dependencies: [
                 "NIOBridge", .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        // Log lines and spans of requests, with swift-log, ServiceContext and swift-distributed-tracing.
+        .testTarget(
+            name: "RequestContextTests",
+            dependencies: [
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceContextModule", package: "swift-service-context"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         // `Benchmarks/Sources/TransferSurvival` on this transport.
