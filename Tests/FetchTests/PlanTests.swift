@@ -55,13 +55,20 @@ struct PlanTests {
     func inputChecksums() throws {
         let sum = String(repeating: "aB", count: 32)
         let lines = try InputList.parse(
-            Array("http://a sha256=\(sum)\r\nhttp://b\thttp://c SHA-256=\(sum)\nhttp://d e=f\n".utf8))
-        #expect(lines.map(\.url) == ["http://a", "http://b\thttp://c", "http://d e=f"])
-        #expect(lines.map { $0.checksum?.digits } == [sum.lowercased(), sum.lowercased(), nil])
+            Array(
+                """
+                http://a sha256=\(sum)\r\nhttp://c SHA-256=\(sum)  # the release
+                http://d e=f
+                http://e#part \t# no checksum
+                """.utf8))
+        #expect(lines.map(\.url) == ["http://a", "http://c", "http://d e=f", "http://e#part"])
+        #expect(lines.map { $0.checksum?.digits } == [sum.lowercased(), sum.lowercased(), nil, nil])
         for (text, line) in [
             ("http://a sha256=abc", 1), ("#\r\n\r\nhttp://a sha256=\(sum)0", 3), ("\nhttp://a md5=\(sum)", 2),
             ("a\rb\rhttp://a sha512=", 3), ("http://a sha-1=\(sum)", 1),
-            ("http://a sha256=\(sum.dropLast())g", 1),
+            ("http://a sha256=\(sum.dropLast())g", 1), ("http://a sha256:\(sum)", 1),
+            ("http://a sha256 = \(sum)", 1), ("http://a \"sha256=\(sum)\"", 1), ("http://a \(sum)", 1),
+            ("http://a sha256=\(sum) sha256=\(sum)", 1), ("http://a http://b sha256=\(sum)", 1),
         ] {
             let error = #expect(throws: InputList.InvalidChecksum.self) {
                 try InputList.parse(Array(text.utf8))

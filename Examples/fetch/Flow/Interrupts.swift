@@ -1,7 +1,7 @@
 import Foundation
 
 /// Ctrl-C and similar signals. Before a handler is set, while URLs are read, the first signal ends the
-/// program. After that, the first one calls the handler. The second one kills the program, as signals do by
+/// program at once. After that, the first one calls the handler. The second one kills the program, as signals do by
 /// default.
 ///
 /// The signals are blocked from the start of the program, and a thread waits for them. Therefore none is
@@ -25,7 +25,14 @@ final class Interrupts: Sendable {
         private var handler: (@Sendable () -> Void)?
         var number: CInt? { lock.withLock { value } }
 
-        func handle(_ handler: @escaping @Sendable () -> Void) { lock.withLock { self.handler = handler } }
+        /// Sets the handler. Returns false if a signal came first, and ends the program.
+        func handle(_ handler: @escaping @Sendable () -> Void) -> Bool {
+            lock.withLock {
+                if value != nil { return false }
+                self.handler = handler
+                return true
+            }
+        }
 
         /// Stores the signal, and returns the handler, if there is one yet.
         func receive(_ number: CInt) -> (@Sendable () -> Void)? {
@@ -55,8 +62,10 @@ final class Interrupts: Sendable {
             sigdelset(&awaited, number)
             pthread_sigmask(SIG_UNBLOCK, &awaited, nil)
             guard let handler else {
-                try? OutputDescriptor.standardError.write("fetch: interrupted while reading URLs\n")
-                exit(128 + number)
+                try? OutputDescriptor.standardError.write("fetch: interrupted before anything was fetched\n")
+                // Not `exit`: what libraries do at the end of the program must not run beside threads that begin to use
+                // them.
+                _exit(128 + number)
             }
             handler()
             Thread.sleep(forTimeInterval: Self.repeatSeconds)
@@ -71,7 +80,10 @@ final class Interrupts: Sendable {
     /// Sets the handler: from now on the first signal does not end the program.
     ///
     /// - Parameter onFirst: Called once, on a thread of its own.
-    func handle(_ onFirst: @escaping @Sendable () -> Void) { first.handle(onFirst) }
+    func handle(_ onFirst: @escaping @Sendable () -> Void) {
+        // A signal that came first is about to end the program: nothing is begun any more.
+        if !first.handle(onFirst) { while true { pause() } }
+    }
 
     /// The signal that was received, if any.
     var received: CInt? { first.number }

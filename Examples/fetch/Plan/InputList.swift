@@ -62,8 +62,8 @@ enum InputList {
         let word: String
     }
 
-    /// The names that a checksum may have in such lists. A word after the URL that begins with another one is a part
-    /// of the URL, which then is malformed.
+    /// The names that a checksum may have in such lists. What follows a blank and begins with another one is a part of
+    /// the URL.
     private static let kinds: Set = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"]
 
     /// Returns the lines with a URL, with any line endings. Skips blank lines and `#` comments.
@@ -84,14 +84,24 @@ enum InputList {
         return lines
     }
 
-    private static func parse(_ text: String, _ number: Int) throws(InvalidChecksum) -> Line {
-        guard let space = text.lastIndex(where: \.isWhitespace) else { return Line(url: text) }
-        let word = text[text.index(after: space)...]
-        let kind = word.prefix { $0 != "=" }.lowercased().replacing("-", with: "")
-        guard kinds.contains(kind), word.contains("=") else { return Line(url: text) }
-        guard let checksum = Checksum(parsing: String(word)) else {
-            throw InvalidChecksum(line: number, word: String(word.prefix(80)).printable)
+    private static func parse(_ line: String, _ number: Int) throws(InvalidChecksum) -> Line {
+        // A `#` that belongs to the URL has no blank before it.
+        let comment = line.firstMatch(of: #/\s+#/#)?.range.lowerBound
+        let text = line[..<(comment ?? line.endIndex)]
+        guard let space = text.firstIndex(where: \.isWhitespace) else { return Line(url: String(text)) }
+        let rest = text[space...].trimmingCharacters(in: .whitespaces)
+        guard looksLikeChecksum(rest) else { return Line(url: String(text)) }
+        guard let checksum = Checksum(parsing: rest) else {
+            throw InvalidChecksum(line: number, word: String(rest.prefix(80)).printable)
         }
-        return Line(url: text[..<space].trimmingCharacters(in: .whitespaces), checksum: checksum)
+        return Line(url: String(text[..<space]), checksum: checksum)
+    }
+
+    /// Whether what follows a URL is meant as a checksum, however it is written: what is not checked must not pass for it.
+    private static func looksLikeChecksum(_ rest: String) -> Bool {
+        if rest.contains(#/(^|\s)["']?[0-9A-Fa-f]{32,}["']?($|\s)/#) { return true }
+        return rest.matches(of: #/(^|[\s"'])([A-Za-z0-9-]+)["']?\s*[=:]/#).contains {
+            kinds.contains($0.output.2.lowercased().replacing("-", with: ""))
+        }
     }
 }

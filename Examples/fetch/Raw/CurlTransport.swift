@@ -183,8 +183,12 @@ final class CurlAnswer: TransportTask, @unchecked Sendable {
 
     private func endHead() {
         var fields: [String: String] = [:]
+        /// Each name as it came first.
+        var names: [String: String] = [:]
         for (name, value) in headers {
-            let known = fields.keys.first { $0.caseInsensitiveCompare(name) == .orderedSame } ?? name
+            let key = name.lowercased()
+            let known = names[key] ?? name
+            names[key] = known
             fields[known] = fields[known].map { "\($0), \(value)" } ?? value
         }
         let response = url.flatMap {

@@ -80,7 +80,9 @@ extension Model {
                 node.cancelIsPending = true
                 return root.endCancel()
             case .source:
-                if isNested, mayComeLater(root, in: loop) { return loop.roots.append((root, false)) }
+                if isNested || node.list != nil, mayComeLater(root, in: loop) {
+                    return loop.roots.append((root, false))
+                }
                 _ = retain(node, in: loop)
                 return cancelSource(node, root, in: loop)
             case .waiting where node !== root && mayLeave(to: node):
@@ -177,11 +179,12 @@ extension Model {
         return hasThreads && node.isCancelRequested && choose(2) == 1
     }
 
-    /// Of several that are cancelled as one, C7 leaves open whether one that waits for a nested Deferred comes last.
+    /// Of several that are cancelled as one, C7 leaves open whether one that waits for a nested Deferred, or for a list,
+    /// comes last.
     private func mayComeLater(_ root: Node, in loop: DrainLoop) -> Bool {
         guard loop.cancelsSeveral, !root.cameLater, !loop.roots.isEmpty else { return false }
         if !hasThreads {
-            undetermined = "which of several is cancelled last, of which one waits for a nested one"
+            undetermined = "which of several is cancelled last, of which one waits for a nested one or for a list"
         }
         root.cameLater = hasThreads && choose(2) == 1
         return root.cameLater

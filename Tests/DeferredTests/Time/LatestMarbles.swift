@@ -228,7 +228,8 @@ struct LatestWaits {
         var latest: DeferredLatest? = DeferredLatest(
             debounce: .seconds(2), maximumWait: .seconds(1), leadingEdge: true, timer: clock)
         let calls = (0..<3).map { number in latest!.syncRun { number } }
-        weak var watched = latest
+        weak var watched: DeferredLatest?
+        watched = latest
         latest = nil
         #expect(watched == nil)
         clock.advance(by: .seconds(9))

@@ -178,7 +178,7 @@ struct InterruptTests: ProgramSuite {
         program.send(signal)
         let outcome = await program.outcome
         #expect(outcome.status == status && !outcome.wasKilled)
-        #expect(outcome.errors == "fetch: interrupted while reading URLs\n")
+        #expect(outcome.errors == "fetch: interrupted before anything was fetched\n")
     }
 
     @Test("Standard error without a reader does not stop the downloads")

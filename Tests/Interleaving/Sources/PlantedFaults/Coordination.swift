@@ -27,7 +27,7 @@ extension PlantedFault {
                 "in if removeWaiter(ticket), !il_is_planted(103) { grant() } }")),
         PlantedFault(
             104, "a caller joins the queue that can never be served, since the limit was lowered meanwhile",
-            foundBy: "limits",
+            foundBy: "changingLimit",
             change(
                 "            if let fault = Self.fault(waiter.units, limit) { return fault }",
                 "            if !il_is_planted(104), let fault = Self.fault(waiter.units, limit) { return fault }"

@@ -6,7 +6,7 @@ extension ObjectClass {
     static let units = limited(
         "units", ["acquire", "acquireTwo", "tryAcquireTwo", "release", "releaseFirst", "cancel"])
     static let limits = limited(
-        "limits", ["acquire", "acquireTwo", "lower", "raise", "reject", "releaseFirst", "cancel"])
+        "changingLimit", ["acquire", "acquireTwo", "lower", "raise", "reject", "releaseFirst", "cancel"])
 
     private static func limited(_ name: String, _ calls: [String]) -> ObjectClass {
         ObjectClass(
