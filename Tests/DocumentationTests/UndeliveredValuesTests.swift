@@ -21,7 +21,11 @@ import Testing
         "results": { _ = DeferredList([$0]).results() }, "values": { _ = DeferredList([$0]).values() },
         "first": { _ = DeferredList([$0]).first() }, "gather": { _ = gather($0, .resolved(1)) },
         "completed": { for await _ in DeferredList([$0]).completed {} },
-        "a cache": { source in
+        "a cache, if it keeps it": { source in
+            let cache = DeferredCache<Int, Int>(keepingFor: .seconds(60), timer: ManualClock())
+            cache.value(for: 1) { source }.fail { _ in }
+        },
+        "a cache that keeps nothing": { source in
             let cache = DeferredCache<Int, Int>()
             cache.value(for: 1) { source }.fail { _ in }
         },

@@ -190,7 +190,9 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         let (source, resolver) = Deferred<Value>.withResolver(fileID: fileID, line: line)
         let site = DeferredDiagnostic.Location(.mapResult, fileID, line)
         let shared: Deferred<Value> = source.attach(nil, site) { [self] input in
-            let error = finish(entry, number, input.result())
+            let (error, keeps) = finish(entry, number, input.resultPassedOn())
+            // A value that is kept is received (V1).
+            if keeps { _ = input.result() as Result<Value, any Error> }
             if let error, !input.isOfCancelledWork {
                 DeferredDiagnostics.report(.unhandledFailure(error, made: .init(fileID: fileID, line: line)))
             }
@@ -208,7 +210,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
         resolver.follow(orCancel: made)
         // Marks a failure of `made` as handled: where the request waits for its own value, `made` fails with
         // `.cycle`, and so does `source`.
-        _ = made.currentResult
+        _ = made.link.observedError
     }
 
     /// Returns a Deferred for one caller. It follows the request, so that a cycle through the cache is found (L5).
@@ -244,7 +246,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// Records the outcome of a request. Returns a failure that nobody sees.
     private func finish(
         _ entry: Entry, _ number: Int, _ result: Result<Value, any Error>
-    ) -> (any Error)? {
+    ) -> (unseen: (any Error)?, keeps: Bool) {
+        var keeps = false
         let (isKept, error): (Bool, (any Error)?) =
             switch result {
             case .success: (time ?? .seconds(1) > .zero, nil)
@@ -252,11 +255,12 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             }
         let (ending, isUnseen) = entry.finish(number, result, isKept: isKept)
         switch ending {
-        case .obsolete: return nil
+        case .obsolete: return (nil, false)
         case .ended: remove(entry)
         case .keepsOlder(let older):
             if isKept { renew(older, of: entry, after: failureTime) }
         case .keeps(let kept):
+            keeps = true
             if let time = error == nil ? time : failureTime {
                 kept.expiry.set(time, timer: timer) { [weak self, expiry = kept.expiry] in
                     if entry.expire(expiry) { self?.remove(entry) }
@@ -268,7 +272,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             table.withLock { $0.use(entry) }
             trim()
         }
-        return isUnseen && !(error is CancellationError) ? error : nil
+        return (isUnseen && !(error is CancellationError) ? error : nil, keeps)
     }
 
     private func renew(_ kept: Entry.Kept, of entry: Entry, after time: Duration) {

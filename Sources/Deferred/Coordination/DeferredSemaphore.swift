@@ -65,6 +65,8 @@ public final class DeferredSemaphore: Sendable {
         var used = 0
         /// Those that wait, in the order in which they came (Q1).
         var waiters = CancellableFIFO<Waiter>()
+        /// No caller waits for more units.
+        var mostUnits = 0
         /// The threads that are in `grant`. On these, a permit that is released is granted by the loop further up
         /// the stack (no recursion).
         var grantingThreads: [UInt] = []
@@ -87,6 +89,7 @@ public final class DeferredSemaphore: Sendable {
         /// Adds a caller to the queue. Refuses it if the limit has been lowered meanwhile.
         mutating func enqueue(_ waiter: Waiter, at ticket: CancellableFIFO<Waiter>.Ticket) -> DeferredError? {
             if let fault = Self.fault(waiter.units, limit) { return fault }
+            mostUnits = waiters.isEmpty ? waiter.units : max(mostUnits, waiter.units)
             waiters.insert(waiter, at: ticket)
             return nil
         }
@@ -94,6 +97,8 @@ public final class DeferredSemaphore: Sendable {
         /// Changes the limit; removes and returns the callers that could never be granted their units.
         mutating func setLimit(_ limit: Int) -> [Waiter] {
             self.limit = limit
+            if limit >= 1, mostUnits <= limit { return [] }
+            defer { mostUnits = max(0, limit) }
             return waiters.removeAll { Self.fault($0.units, limit) != nil }
         }
 
@@ -128,6 +133,8 @@ public final class DeferredSemaphore: Sendable {
     }
 
     /// How many permits of one unit there are. May be changed at any time.
+    ///
+    /// - Complexity: To set it takes O(*n*) where callers wait for more units than the new limit, of *n* that wait.
     ///
     /// A greater limit grants permits to those that wait, within the call that sets it. A smaller one takes effect as
     /// permits are released: nobody loses one. A caller that waits for more units than the new limit fails at once with

@@ -184,7 +184,7 @@ extension Model {
     private func mayComeLater(_ root: Node, in loop: DrainLoop) -> Bool {
         guard loop.cancelsSeveral, !root.cameLater, !loop.roots.isEmpty else { return false }
         if !hasThreads {
-            undetermined = "which of several is cancelled last, of which one waits for a nested one or for a list"
+            undetermined = "which of several is cancelled last, where one waits for a nested one or a list"
         }
         root.cameLater = hasThreads && choose(2) == 1
         return root.cameLater
