@@ -169,6 +169,8 @@ public struct DeferredList<Value: Sendable>: Sendable {
     /// The failure that it returns counts as handled. Of inputs that are settled already, it is the first in the list.
     /// A cancel fails it with `CancellationError`, then cancels the inputs still pending, as far as nothing else
     /// consumes them.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of inputs.
     @inlinable
     public func firstSettled(
         fileID: StaticString = #fileID, line: UInt = #line

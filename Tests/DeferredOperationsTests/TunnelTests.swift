@@ -49,7 +49,8 @@ struct TunnelTests {
         let sink = MemorySink(request)
         let (sent, ended) = (Observations<TransportExchange>(), Deferred<HTTPURLResponse>.withResolver())
         let stub = StubTransport { _ in .init([.call { sent.note($0) }]) }
-        let options = TransferOptions(maximumRedirectCount: 0)
+        var options = TransferOptions.patient
+        options.maximumRedirectCount = 0
         let transfer = Transfer(request, options, TransferSession(transport: stub), into: sink)
         transfer.start(requestedAt: nil) { ended.resolver.complete(with: $0) }
         await sent.wait(for: 1)

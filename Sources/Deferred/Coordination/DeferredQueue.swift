@@ -132,6 +132,8 @@ public final class DeferredQueue<Element: Sendable>: Sendable {
     /// there is room for, before this returns. To discard those, too, call this until it returns an empty array. Calls
     /// and workers that wait for an element go on waiting; after ``finish()``, workers end, as nothing is left. An element
     /// that is on its way to a caller who does not receive it still comes back.
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of elements.
     @inlinable
     public func removeAll() -> [Element] { storage.removeAll().map { $0.value.value() } }
 }

@@ -223,6 +223,8 @@ public final class DeferredSemaphore: Sendable {
     /// ```swift
     /// connections.rejectWaiting(with: LoggedOut())
     /// ```
+    ///
+    /// - Complexity: O(*n*), where *n* is the number of callers that wait.
     public func rejectWaiting(with error: any Error) {
         // All leave before the first is notified (C7).
         for waiter in state.withLock({ $0.waiters.removeAll() }) { waiter.resolver.reject(error) }

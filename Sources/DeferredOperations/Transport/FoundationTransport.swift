@@ -79,8 +79,6 @@ public final class FoundationTransport: Transport {
         var request = request
         request.timeoutInterval = Self.timeout
         request.url = request.url?.asSent
-        // Otherwise the cookies that were stored would take the place of the caller's.
-        if request.value(forHTTPHeaderField: "Cookie") != nil { request.httpShouldHandleCookies = false }
         switch body {
         case .none: break
         case .data(let data): request.httpBody = data
