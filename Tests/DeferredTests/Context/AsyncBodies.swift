@@ -1,6 +1,7 @@
 import Deferred
 import DeferredTesting
 import Dispatch
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -23,7 +24,8 @@ struct AsyncBodies {
     func permits() async throws {
         let lock = DeferredLock()
         let semaphore = DeferredSemaphore(1)
-        let file = DeferredFilesystemLock(path: "/tmp/deferred-context-\(UInt64.random(in: 0 ... .max))")
+        let folder = FileManager.default.temporaryDirectory.path
+        let file = DeferredFilesystemLock(path: "\(folder)/deferred-context-\(UUID()).lock")
         let (gate, open) = Deferred<Void>.withResolver()
         let first = asTenant("A") { [lock.run { gate }, semaphore.run { gate }, file.run { gate }] }
         let second = asTenant("B") {
