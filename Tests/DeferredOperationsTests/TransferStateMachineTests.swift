@@ -6,7 +6,7 @@ import Testing
 
 /// The state machine of a transfer, driven by events alone.
 struct TransferStateMachineTests {
-    typealias Event = TransferStateMachine.Event
+    typealias Event = TransferEvent
 
     static let address = "http://example.org/it"
     var request: URLRequest { URLRequest(url: URL(string: Self.address)!) }

@@ -49,7 +49,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
         mirrors = options.mirrors[...]
     }
 
-    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+    func reply(to question: TransferQuestion) throws -> TransferReply {
         switch question {
         case .prepare: return .request(try prepare())
         case .begin(let answer): return try begin(answer)
@@ -85,7 +85,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     // MARK: The body
 
-    private func begin(_ answer: TransferStateMachine.Answer) throws -> TransferStateMachine.Reply {
+    private func begin(_ answer: TransferAnswer) throws -> TransferReply {
         guard let part else { return .body(before: 0, total: answer.announced) }
         isAnswered = true
         if answer.response.statusCode == 206, record != nil, part.byteCount > 0 {
@@ -128,7 +128,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     // MARK: The end
 
-    fileprivate func verification() throws -> TransferStateMachine.Reply {
+    fileprivate func verification() throws -> TransferReply {
         guard let part else { return .complete }
         try checkLength(part.byteCount, isMore: false)
         guard let verify = options.verify else { return .complete }
@@ -219,7 +219,7 @@ extension FileSink {
     /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if the server itself contradicts what it sent before;
     ///   the part file is not worth keeping then.
     fileprivate func requestUnlessContinuing(
-        _ answer: TransferStateMachine.Answer
+        _ answer: TransferAnswer
     ) throws(DataSourceError) -> URLRequest? {
         guard let record else { return nil }
         var new = ResumeRecord(answer, to: base)
@@ -260,7 +260,7 @@ extension FileSink {
 
     /// Replies to a 416, which may say that the part file is already complete. Otherwise asks for the whole, unless
     /// that was the answer to the caller's own range.
-    fileprivate func reply(toUnsatisfiable response: HTTPURLResponse) throws -> TransferStateMachine.Reply {
+    fileprivate func reply(toUnsatisfiable response: HTTPURLResponse) throws -> TransferReply {
         guard let part, let record, part.byteCount > 0 else { return .nothing }
         let total = response.value(forHTTPHeaderField: "Content-Range").flatMap { ContentRange($0) }?.total
         let tag = ResumeRecord.validator(of: response)

@@ -25,7 +25,7 @@ struct ResumeRecord: Codable, Equatable {
     }
 
     /// Creates a record of an answer to a request.
-    init(_ answer: TransferStateMachine.Answer, to request: URLRequest) {
+    init(_ answer: TransferAnswer, to request: URLRequest) {
         self.init(for: request, validator: nil)
         let (response, part) = (answer.response, answer.part)
         let isPart = response.statusCode == 206

@@ -155,7 +155,7 @@ final class StreamSink: TransferSink, @unchecked Sendable {
         self.onHead = onHead
     }
 
-    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+    func reply(to question: TransferQuestion) throws -> TransferReply {
         switch question {
         case .prepare: .request(request)
         case .begin(let answer): try begin(answer)
@@ -164,7 +164,7 @@ final class StreamSink: TransferSink, @unchecked Sendable {
         }
     }
 
-    private func begin(_ answer: TransferStateMachine.Answer) throws -> TransferStateMachine.Reply {
+    private func begin(_ answer: TransferAnswer) throws -> TransferReply {
         let (response, part) = (answer.response, answer.part)
         let tag = ResumeRecord.validator(of: response)
         guard byteCount > 0 else {

@@ -153,3 +153,18 @@ final class FoundationAnswer: @unchecked Sendable {
         exchange.receive(.end(nil))
     }
 }
+
+extension DataSourceError {
+    /// Returns the failure of a request if the process has no file descriptors left, where libcurl says that it cannot
+    /// connect or find the host; nil if it has some.
+    ///
+    /// A connection needs several at once, for the resolver and for the socket, and those that it got have been closed
+    /// by now: so several are opened here.
+    fileprivate static func descriptorShortage(_ url: URL) -> DataSourceError? {
+        let descriptors = (0..<4).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        let fault = errno
+        for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
+        guard descriptors.contains(where: { $0 < 0 }), fault == EMFILE || fault == ENFILE else { return nil }
+        return .cannotConnect(url, reason: "too many open files: this process may have no more")
+    }
+}

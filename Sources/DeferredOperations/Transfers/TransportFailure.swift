@@ -1,11 +1,19 @@
 internal import Foundation
 
-extension TransferStateMachine {
+/// What a transport has reported in place of an answer, or of the rest of one.
+struct TransportFailure {
+    /// The address that was asked.
+    private let url: URL
+    /// What had arrived.
+    private let answer: TransferAnswer?
+
+    init(_ url: URL, _ answer: TransferAnswer?) { (self.url, self.answer) = (url, answer) }
+
     /// Translates what Foundation reports into the error to report, by its code, its text, and how much of
     /// the answer had arrived; `CancellationError` for a cancel (O3).
     ///
     /// swift-corelibs-foundation has one code, `unknown`, for most of what libcurl reports; the text is libcurl's.
-    func failure(for error: any Error) -> any Error {
+    func translated(_ error: any Error) -> any Error {
         if error is DataSourceError { return error }
         let (code, reason) = ((error as? URLError)?.code, error.localizedDescription.withoutUserInfo)
         let isCancel = code == .cancelled || code == .userCancelledAuthentication
@@ -54,20 +62,5 @@ extension TransferStateMachine {
             return .truncated(url, received: answer.received, expected: answer.announced)
         default: return .connectionLost(url, reason: reason)
         }
-    }
-}
-
-extension DataSourceError {
-    /// Returns the failure of a request if the process has no file descriptors left, where libcurl says that it cannot
-    /// connect or find the host; nil if it has some.
-    ///
-    /// A connection needs several at once, for the resolver and for the socket, and those that it got have been closed
-    /// by now: so several are opened here.
-    static func descriptorShortage(_ url: URL) -> DataSourceError? {
-        let descriptors = (0..<4).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
-        let fault = errno
-        for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
-        guard descriptors.contains(where: { $0 < 0 }), fault == EMFILE || fault == ENFILE else { return nil }
-        return .cannotConnect(url, reason: "too many open files: this process may have no more")
     }
 }
