@@ -12,7 +12,7 @@ extension Deferred {
     @inline(__always)
     func attach<Closure: StoredClosure, U>(
         _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ closure: Closure,
-        _ run: @escaping @Sendable (borrowing Closure, borrowing Link.Payload) -> Link.Payload
+        _ run: @escaping @Sendable (borrowing Closure, borrowing Payload) -> Payload
     ) -> Deferred<U> {
         // Neither `if let`, `case .none` nor `dispatcher!`, which copy the existential.
         guard dispatcher == nil else {
@@ -28,7 +28,7 @@ extension Deferred {
     @inlinable
     @inline(__always)
     func attach<U>(
-        _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ step: @escaping Link.Step
+        _ dispatcher: (any Dispatcher)?, _ site: DeferredDiagnostic.Location, _ step: @escaping Payload.Step
     ) -> Deferred<U> {
         attach(dispatcher, site, StoredStep(step)) { step, input in step.closure(input) }
     }

@@ -8,7 +8,7 @@ extension Deferred {
     @inlinable
     public init(fileID: StaticString = #fileID, line: UInt = #line) {
         let site = DeferredDiagnostic.Location(.source, fileID, line)
-        self.init(Link.source(site))
+        self.init(Link.newSource(site))
     }
 
     /// Creates a pending Deferred with a closure that stops the work which would complete it.

@@ -289,7 +289,7 @@ final class LimitedInputs<Value: Sendable>: ListOwner {
         for (list, _) in requests { list.add(link, site, in: &loop) }
         // Attached after the lists: the next input starts when they have been notified.
         let key = ObjectIdentifier(link)
-        let hook = Link.Payload.hook { [self] loop, _ in
+        let hook = Payload.hook { [self] loop, _ in
             let ended = state.withLock { state in
                 state.free += 1
                 return state.running.removeValue(forKey: key)

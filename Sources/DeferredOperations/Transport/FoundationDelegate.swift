@@ -160,7 +160,7 @@ extension DataSourceError {
     ///
     /// A connection needs several at once, for the resolver and for the socket, and those that it got have been closed
     /// by now: so several are opened here.
-    fileprivate static func descriptorShortage(_ url: URL) -> DataSourceError? {
+    static func descriptorShortage(_ url: URL) -> DataSourceError? {
         let descriptors = (0..<4).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         let fault = errno
         for descriptor in descriptors where descriptor >= 0 { close(descriptor) }

@@ -32,7 +32,7 @@ extension DrainLoop {
     }
 }
 
-extension Link.Payload {
+extension Payload {
     /// Whether a link with this step has to be notified if a cancel with it as the root is answered: it does nothing
     /// with the outcome but pass it on, to a source that follows or to a list.
     var needsAnswer: Bool { kind == .forward || kind == .observer }

@@ -3,8 +3,8 @@ internal import Synchronization
 /// A position in a chain, without the type of its value. `Deferred<Value>` is the typed layer over it.
 ///
 /// A link is created pending and settled once, with a value or an error. Until then it is either a *source*,
-/// which is completed explicitly, by a list, or by what it follows; or it *waits* for another link and has a
-/// step to run with that link's outcome. It has a list of the links that wait for it, its consumers, in the
+/// which is completed explicitly, by a list, or by what it follows (the contract calls only the first of the three
+/// so); or it *waits* for another link and has a step to run with that link's outcome. It has a list of the links that wait for it, its consumers, in the
 /// order attached.
 ///
 /// `Documentation/Engine.md` has the order in which to read the engine's files, its states, and four walks
@@ -33,14 +33,14 @@ internal import Synchronization
 /// another in a cycle, so would their locks.
 ///
 /// The properties are `@exclusivity(unchecked)`: the lock excludes overlapping accesses. The run-time checks
-/// would add 50 to 75 % to every workload (a link of a chain: 896 instructions, 1,568 with them).
+/// were measured to add 50 to 75 % to every workload.
 ///
 /// Sound as `@unchecked Sendable`: every stored property is immutable, atomic, or accessed under the lock
 /// that its comment names. There are two exceptions. `payload` never changes once `settled` has been
 /// published, and is then read without the lock by threads that have read that flag with acquiring ordering.
 /// A link is accessed without the lock before another thread can reach it, and in its `deinit`.
 @usableFromInline
-final class Link: @unchecked Sendable {
+final class Link: LinkEnding, @unchecked Sendable {
     /// The lock, the flags and the list of consumers; see ``Word``.
     let word: Atomic<UInt>
 
@@ -157,12 +157,18 @@ final class Link: @unchecked Sendable {
     }
 }
 
+/// What the end of a link leads to, on the floors above; see `EndOfLife.swift`.
+protocol LinkEnding {
+    /// Abandons a source whose last ``CompletionRight`` was released, unless something else settles it (A1).
+    func abandon()
+    /// Abandons a pending source whose last handle was released: another link fails in its place.
+    func abandonAtEnd()
+    /// Notifies consumers that a pause suspended, since the last handle that could unpause the link was released (P1).
+    func flushAfterPause()
+}
+
 extension Link {
     typealias Phase = LinkState.Phase
-
-    /// Receives the outcome that a link waited for, and returns a value, a failure, or a link to wait for.
-    @usableFromInline
-    typealias Step = @Sendable (borrowing Payload) -> Payload
 
     /// Under the lock.
     var phase: Phase { state.phase }
@@ -237,6 +243,29 @@ extension Link {
             nextOrLine = LinkOrNumber(number: UInt(newValue.storedLine) << 1)
             upstream = Upstream(file: newValue.file)
         }
+    }
+}
+
+// MARK: - Reporting
+
+extension Link {
+    /// Suppresses the unhandled-failure report for this link. Its failure still reaches its consumers.
+    func disownFailure() {
+        locked { state.handle() }
+    }
+
+    /// Reports a failure that nothing handled: the link's own, when the last handle is released, or one on
+    /// its way to it (U1).
+    @inline(never)
+    func reportUnhandled(_ outcome: borrowing Payload) {
+        guard let error = outcome.error, !outcome.isOfCancelledWork, !(error is CancellationError) else {
+            return
+        }
+        DeferredDiagnostics.report(.unhandledFailure(error, made: made))
+    }
+
+    func reportNotCompletable(_ site: DeferredDiagnostic.Location) {
+        DeferredDiagnostics.report(.notCompletable(made: made, at: site))
     }
 }
 
@@ -357,7 +386,7 @@ final class ColdState: @unchecked Sendable {
     /// The links by which a source follows others.
     var following: [Link] = []
     /// The list that completes this link.
-    var list: ListObserver?
+    var list: SourceList?
     /// The number of pauses that have not been undone.
     var pauses: Int32 = 0
     /// How many cancels have come up to this source and have yet to protect the followers.
@@ -374,11 +403,26 @@ final class ColdState: @unchecked Sendable {
     var retainedScope: FinalizerScope?
     /// Follow-up work suspended by a pause, for after the remaining consumers (F4); nil if no pause has suspended
     /// consumers yet.
-    var suspendedJobs: [DrainLoop.Job]?
+    var suspendedWork: SuspendedWork?
 
     /// Whether a pause has suspended its consumers once: see ``DrainLoop/suspend(_:_:_:_:)``.
-    var isDrainedOneByOne: Bool { suspendedJobs != nil }
+    var isDrainedOneByOne: Bool { suspendedWork != nil }
 }
+
+/// The list that completes a source, as searches see it: a `ListObserver`.
+@usableFromInline
+class SourceList: @unchecked Sendable {
+    /// The list's own Deferred, until it is settled.
+    var link: Link? { nil }
+    /// The links by which the list observes its inputs.
+    var observers: [Link] { [] }
+    var observerCount: Int { 0 }
+    /// Whether it cancels the inputs that it no longer needs.
+    var cancelsRemaining: Bool { false }
+}
+
+/// What a loop had left to do when a pause suspended it; see `Pausing.swift`.
+class SuspendedWork {}
 
 extension Array {
     /// Removes and returns all elements; an array that is empty already is not allocated anew.

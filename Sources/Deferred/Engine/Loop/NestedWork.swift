@@ -60,3 +60,16 @@ struct NestedWork {
         outermost.pointee.depth -= 1
     }
 }
+
+extension Link {
+    /// Cancels this link, and runs what follows.
+    func cancel() { Link.cancel(CollectionOfOne(self)) }
+
+    /// Cancels several links as one (C7), and runs what follows.
+    static func cancel(_ links: some Collection<Link>) {
+        let recorded = Recording.isOn ? links.map { Recording.begin(.cancelling, of: $0) } : []
+        defer { for subject in recorded.reversed() { Recording.end(subject) } }
+        NestedWork.finishWaiting()
+        DrainLoop.with { $0.begin(links.lazy.map { CancelRequest($0) }) }
+    }
+}

@@ -5,7 +5,7 @@
 /// observers, while they are pending. Once the list is settled this object releases the list's Deferred,
 /// which is then kept alive by its handles alone.
 @usableFromInline
-final class ListObserver: Sendable {
+final class ListObserver: LoopList, @unchecked Sendable {
     @usableFromInline
     enum Rule: Sendable {
         /// Waits for all.
@@ -23,7 +23,7 @@ final class ListObserver: Sendable {
     /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` and
     /// `.untilSettled` of the one that decided, whose index in the list is `index`.
     @usableFromInline
-    typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Link.Payload
+    typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Payload
 
     /// What settles the list.
     private enum Decision {
@@ -46,7 +46,7 @@ final class ListObserver: Sendable {
         /// Whether an input is being attached: the thread that attaches it then settles the list.
         var isAttaching: Bool
         /// Whether the list's Deferred was cancelled.
-        var isDetached = false
+        var wasCancelled = false
         var owner: (any ListOwner)?
         /// Whether inputs may yet be added.
         var isOpen: Bool
@@ -102,7 +102,8 @@ final class ListObserver: Sendable {
     private let isEach: Bool
     private let addsInputs: Bool
     private let consumesErrors: Bool
-    let cancelsRemaining: Bool
+    private let cancels: Bool
+    override var cancelsRemaining: Bool { cancels }
     private let finish: Finish
     private let state: SpinLocked<State>
 
@@ -115,12 +116,13 @@ final class ListObserver: Sendable {
         self.addsInputs = addsInputs
         isEach = if case .each = rule { true } else { false }
         self.consumesErrors = isEach || consumesErrors
-        self.cancelsRemaining = cancelsRemaining
+        cancels = cancelsRemaining
         self.finish = finish
         let link = Link(.source, .none, site)
         state = SpinLocked(
             State(
                 link: link, remaining: count, isAttaching: !addsInputs, owner: owner, isOpen: addsInputs))
+        super.init()
         link.ensureColdState().list = self
     }
 
@@ -158,14 +160,14 @@ final class ListObserver: Sendable {
     }
 
     /// Records that an input has settled. Returns whether its failure counts as handled.
-    func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
+    override func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
         let isFailure = observer.payload.isFailure
         if case .each(let pass) = rule { pass(index, observer) }
         let (isInTime, decides, replaced): (Bool, Bool, Link?) = state.withLock { state in
             var replaced: Link?
             if !needsSettled, addsInputs { state.observers.added[index] = nil }
             // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
-            if state.isDetached && state.isAttaching { return (true, false, nil) }
+            if state.wasCancelled && state.isAttaching { return (true, false, nil) }
             guard state.isUndecided else { return (false, false, nil) }
             state.remaining -= 1
             // The next input of a `completed` sequence may have to wait until that is read.
@@ -223,7 +225,7 @@ final class ListObserver: Sendable {
 
     /// Leaves the inputs that are still pending, for which nothing is kept from here on (V3): their observers are
     /// detached. One that a cancel began with, and that waits for what becomes of that, no longer counts as a consumer.
-    func leave(_ observers: [Link], in loop: inout DrainLoop, areCancelled: Bool) {
+    override func leave(_ observers: [Link], in loop: inout DrainLoop, areCancelled: Bool) {
         for observer in observers where !observer.isSettled {
             if areCancelled {
                 observer.set(Link.Flags.onlyObserves)
@@ -246,7 +248,7 @@ final class ListObserver: Sendable {
         state.withLock { state in
             // Releases no last reference: the caller has one.
             guard state.link.take() != nil else { return false }
-            state.isDetached = true
+            state.wasCancelled = true
             return true
         }
     }
@@ -293,7 +295,7 @@ final class ListObserver: Sendable {
             let isPending = state.link != nil
             // Without it, one that has settled is received by now, or about to be.
             if isPending && (needsSettled || !observer.isSettled) { state.observers.added[index] = observer }
-            let isCancelled = !isPending && (cancelsRemaining || state.isDetached)
+            let isCancelled = !isPending && (cancelsRemaining || state.wasCancelled)
             return (isPending && state.decision != nil, isCancelled, !isPending && !isCancelled)
         }
         if link?.mayLeadToCancellingList == true { observer.noteLeadsToCancellingList() }
@@ -343,20 +345,18 @@ final class ListObserver: Sendable {
 
     // MARK: For searches
 
-    /// The list's own Deferred, until it is settled.
-    var link: Link? { state.withLock { $0.link } }
+    override var link: Link? { state.withLock { $0.link } }
 
     /// Whether further inputs may change what settles the list: it has not been decided, settled or
     /// cancelled.
     var isUndecided: Bool { state.withLock { $0.isUndecided } }
 
-    /// The links by which the list observes its inputs.
-    var observers: [Link] {
+    override var observers: [Link] {
         // Ordered under the lock, so that nothing reads the dictionary while it is changed in place.
         state.withLock { $0.observers.inOrder }
     }
 
-    var observerCount: Int { state.withLock { $0.observers.given.count + $0.observers.added.count } }
+    override var observerCount: Int { state.withLock { $0.observers.given.count + $0.observers.added.count } }
 
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).
@@ -369,4 +369,18 @@ protocol ListOwner: AnyObject, Sendable {
     func didStop(_ list: ListObserver)
     /// Called once, when the list has left its inputs, which may be cancelled by then.
     func didLeave(in loop: inout DrainLoop)
+}
+
+extension Payload {
+    static func observer(_ list: ListObserver, index: Int) -> Payload {
+        Payload(.observer, retaining: list, UInt(bitPattern: index))
+    }
+
+    /// The index of the input that an observer is for.
+    var inputIndex: Int { Int(bitPattern: bits.1) }
+}
+
+extension ColdState {
+    /// The list that completes this link, for a cancel. Sound: each list is a `ListObserver`.
+    var listObserver: ListObserver? { list.map { unsafeDowncast($0, to: ListObserver.self) } }
 }

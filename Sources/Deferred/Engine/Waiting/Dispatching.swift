@@ -27,9 +27,9 @@ final class DispatchedStep: @unchecked Sendable {
     /// The type of the dispatcher that was here.
     @exclusivity(unchecked) private var type: (any Dispatcher.Type)?
     /// The step until it has run, then its result; `none` if it was released.
-    @exclusivity(unchecked) fileprivate var payload: Link.Payload
+    @exclusivity(unchecked) fileprivate var payload: Payload
     /// The outcome that the link waited for.
-    @exclusivity(unchecked) private var input = Link.Payload.none
+    @exclusivity(unchecked) private var input = Payload.none
     /// The link, if the step ended within the call that submits it, until the drain loop continues with it.
     @exclusivity(unchecked) fileprivate var ended: Link?
     /// The thread that submits the work, during the call; otherwise 0.
@@ -38,7 +38,7 @@ final class DispatchedStep: @unchecked Sendable {
     /// after.
     private let submitted = Atomic<UInt>(0)
 
-    init(_ dispatcher: any Dispatcher & AnyObject, _ step: consuming Link.Payload) {
+    init(_ dispatcher: any Dispatcher & AnyObject, _ step: consuming Payload) {
         self.dispatcher = dispatcher
         payload = step
     }
@@ -50,7 +50,7 @@ final class DispatchedStep: @unchecked Sendable {
     /// A function of its own, so that on its return nothing here retains the dispatcher. Sound: it takes over
     /// the caller's reference to the link; the work has that from when `submitted` has its address.
     @inline(never)
-    fileprivate func submit(_ link: Unmanaged<Link>, _ input: consuming Link.Payload, on thread: UInt) {
+    fileprivate func submit(_ link: Unmanaged<Link>, _ input: consuming Payload, on thread: UInt) {
         guard let dispatcher else { preconditionFailure("a step is submitted once") }
         let isCancelled = input.isCancellation
         self.input = input
@@ -66,7 +66,7 @@ final class DispatchedStep: @unchecked Sendable {
             link.activeThread = 0
             // The step's address, without a reference: see `destination`.
             let address = UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
-            link.payload = Link.Payload(.none, (address, 0, 0, 0))
+            link.payload = Payload(.none, (address, 0, 0, 0))
             if !(dispatcher is DispatchQueue) {
                 type = Swift.type(of: dispatcher)
                 self.dispatcher = nil
@@ -90,7 +90,7 @@ final class DispatchedStep: @unchecked Sendable {
         let address = UnsafeRawPointer(bitPattern: submitted.exchange(0, ordering: .acquiringAndReleasing))
         guard let address else { return }
         let link = Unmanaged<Link>.fromOpaque(address).takeRetainedValue()
-        var input = Link.Payload.none
+        var input = Payload.none
         var loop = DrainLoop()
         let word = link.lock()
         let isCancelled = link.begin(on: loop.thread)
@@ -103,7 +103,7 @@ final class DispatchedStep: @unchecked Sendable {
         if isCancelled { input = .failure(CancellationError()) }
         // An abandonment is lost in another, which the link ends with.
         if isReleased, input.error as? DeferredError != .abandoned { link.reportUnhandled(input) }
-        var result = Link.Payload.none
+        var result = Payload.none
         if !isReleased {
             swap(&result, &payload)
             result = Recording.isOn ? Recording.run(result, of: link, input) : result.run(input)
@@ -124,7 +124,7 @@ final class DispatchedStep: @unchecked Sendable {
     /// is to be given back as soon as possible (V1). Under the link's lock.
     fileprivate func takeReturnableInput() -> ReturnableValue? {
         guard input.kind == .returnable else { return nil }
-        var taken = Link.Payload.none
+        var taken = Payload.none
         swap(&taken, &input)
         return taken.takeReference(as: ReturnableValue.self)
     }
@@ -161,26 +161,46 @@ extension DrainLoop {
     /// ran or released the work within the call.
     @inline(never)
     mutating func submit(
-        _ step: consuming DispatchedStep, of link: consuming Link, with input: consuming Link.Payload
+        _ payload: consuming Payload, of link: consuming Link, with input: consuming Payload
     ) {
+        var step = payload.takeReference(as: DispatchedStep.self)
         if scope != nil { retainScope(with: link) }
         if link.isPassed, !input.isCancellation { noteAnswer(at: link) }
         step.submit(Unmanaged.passRetained(consume link), input, on: thread)
         if isKnownUniquelyReferenced(&step) { step.endWork(isReleased: true) }
         step.submittingThread.store(0, ordering: .relaxed)
         guard let link = step.ended.take() else { return }
-        var result = Link.Payload.none
+        var result = Payload.none
         swap(&result, &step.payload)
         concludeDispatched(consume link, result)
     }
 
     /// Continues with the result of a step that was submitted; `none` if its dispatcher has released it.
-    fileprivate mutating func concludeDispatched(_ link: consuming Link, _ result: consuming Link.Payload) {
+    fileprivate mutating func concludeDispatched(_ link: consuming Link, _ result: consuming Payload) {
         if result.kind == .none { settle(link, failingWith: .abandoned) } else { conclude(link, result) }
     }
 }
 
-extension Link.Payload {
+extension Payload {
+    /// Runs `step` on `dispatcher`, which is not nil.
+    ///
+    /// Sound: an optional existential that is not nil has the layout of the existential: three words for the
+    /// value, of which a reference is the first, then the value's type. A queue is read in place. (Copying the
+    /// existential and destroying the copy costs far more.)
+    @usableFromInline
+    static func dispatched(to dispatcher: (any Dispatcher)?, _ step: consuming Payload) -> Payload {
+        let object = withUnsafePointer(to: dispatcher) { existential -> any Dispatcher & AnyObject in
+            let memory = UnsafeRawPointer(existential)
+            let type = memory.load(fromByteOffset: 3 * MemoryLayout<UInt>.size, as: Any.Type.self)
+            if type == DispatchQueue.self { return memory.load(as: DispatchQueue.self) }
+            return memory.assumingMemoryBound(to: (any Dispatcher).self).pointee.retainedByChains
+        }
+        if ProcessFlags.areNone {
+            return Payload(.dispatchedStep, retaining: DispatchedStep(object, step))
+        }
+        return Payload(.dispatchedStep, retaining: DispatchedStep(object, step.carryingTaskLocals()))
+    }
+
     /// Where the step runs or will run, if it names a dispatcher. Under the link's lock.
     var destination: DispatchedStep.Destination? {
         kind == .dispatchedStep || kind == .none ? withDispatchedStep { $0.destination } : nil

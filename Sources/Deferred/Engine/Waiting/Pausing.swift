@@ -29,67 +29,19 @@ extension Link {
         resume(word)
     }
 
-    /// Counts the link as unpaused, since the last handle that could unpause it was released. Called from
-    /// `deinit`: another link with the same outcome notifies the consumers. If nothing handles the failure,
-    /// that link reports it.
-    func flushAfterPause() {
-        let marks = state.marks.intersection(.handled)
-        state.handle()
-        let standIn = makeStandIn(LinkState(.settled, marks), payload.copy())
-        standIn.resume(standIn.lock())
-    }
-
     /// Continues to notify the consumers of a locked link after a pause, and unlocks it. Then continues with the work
     /// that was suspended with them, unless a further pause suspends the rest.
-    private func resume(_ word: UInt) {
+    func resume(_ word: UInt) {
         var loop = DrainLoop(coldState?.retainedScope.take())
         activeThread = loop.thread
         unlock(word & ~Word.paused | Word.draining)
         loop.drain(self, takeListOrBecomeIdle(false), after: 0, isOwned: false)
         let suspended = locked {
             let isIdle = self.word.load(ordering: .relaxed) & ~Word.flags == 0
-            return isIdle ? coldState?.suspendedJobs?.takeAll() ?? [] : []
+            return isIdle ? coldState?.suspendedJobs?.jobs.takeAll() ?? [] : []
         }
         if !suspended.isEmpty { loop.prepend(suspended) }
         loop.run()
-    }
-
-    /// Whether this settled link has consumers and no thread notifies them: they are in its list, and a cancel removes
-    /// them from there at once (P1). Under the lock.
-    var isSuspended: Bool {
-        let word = word.load(ordering: .relaxed)
-        if word & Word.settled == 0 { return false }
-        return word & Word.draining == 0 ? word & ~Word.flags != 0 : activeThread == 0
-    }
-
-    /// Returns the scope of the consumers that a pause of this link suspends, for one that was removed from its list:
-    /// what finalizers wait for (Z1). With the last one it ends here.
-    func scopeOfSuspended() -> FinalizerScope? {
-        guard isSettled else { return nil }
-        return locked {
-            let isLast = word.load(ordering: .relaxed) & ~Word.flags == 0
-            return isLast ? coldState?.retainedScope.take() : coldState?.retainedScope
-        }
-    }
-
-    /// Returns a link that takes the place of this one, which is being deallocated: with its consumers, and
-    /// what else depends on it.
-    ///
-    /// The consumers point to this one, without a reference. They are made to point to the other under their
-    /// own locks, under which alone such a pointer is read, so that none outlives this link.
-    func makeStandIn(_ state: LinkState, _ outcome: consuming Payload) -> Link {
-        let standIn = Link(.bypassed, outcome, made)
-        if Recording.isOn { standIn.take(number: numbered()) }
-        standIn.state = state
-        standIn.coldState = coldState.take()
-        // Its handles, which could unpause it, were released too (P1).
-        let word = word.load(ordering: .relaxed) & ~Word.paused
-        self.word.store(word & Word.flags, ordering: .relaxed)
-        // Locked, so that none of them is removed from the list meanwhile.
-        _ = standIn.lock()
-        Link.forEach(in: word) { $0.point(to: standIn) }
-        standIn.unlock(word)
-        return standIn
     }
 }
 
@@ -120,7 +72,7 @@ extension DrainLoop {
         word = Link.prepend(consumers, to: word) & ~Word.draining
         consumers = ConsumerQueue(takenFrom: 0)
         if !coldState.isDrainedOneByOne {
-            coldState.suspendedJobs = []
+            coldState.suspendedWork = SuspendedJobs()
             Link.forEach(in: word) { $0.point(toSuspended: link) }
         }
         if let holder {
@@ -130,7 +82,7 @@ extension DrainLoop {
         var interrupted = ConsumerQueue(takenFrom: 0)
         if link.mayHaveInterruptedConsumers { interrupted = Link.removeInterrupted(from: &word) }
         coldState.retainedScope = scope
-        coldState.suspendedJobs?.append(contentsOf: later)
+        coldState.suspendedJobs?.jobs.append(contentsOf: later)
         if wasPassedOn { link.state.handle() }
         link.unlock(word)
         // Cancelled before the pause took hold: they do not wait for its end (P1).
@@ -168,5 +120,17 @@ extension DrainLoop.Job {
         let consumers = ConsumerQueue(takenFrom: word)
         link.unlock(word & Word.flags)
         return .drain(link, consumers, scope)
+    }
+}
+
+/// The jobs of a loop that a pause has suspended. Under the lock of the link that is paused.
+private final class SuspendedJobs: SuspendedWork {
+    var jobs: [DrainLoop.Job] = []
+}
+
+extension ColdState {
+    /// Sound: there is no other kind of suspended work.
+    fileprivate var suspendedJobs: SuspendedJobs? {
+        suspendedWork.map { unsafeDowncast($0, to: SuspendedJobs.self) }
     }
 }

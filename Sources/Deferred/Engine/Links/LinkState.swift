@@ -1,5 +1,6 @@
 /// What a link is as the consumer of another, as a source, and of a cancel: one value, which only the
-/// transitions below change. (What it is as the upstream of others is in its `word`: see ``Word``.)
+/// transitions below change, once others know of the link. (What it is as the upstream of others is in its `word`: see
+/// ``Word``.)
 ///
 /// A transition is a pure function: it decides, from the state and the facts that it receives, what the link
 /// is from now on, and returns what there is to do. The caller has the link's lock; it unlocks, and does
@@ -183,7 +184,7 @@ struct LinkState: Equatable, Sendable {
         /// Fails it; that of a list ends with its list.
         case fail
         /// Stays in it, and runs its canceller.
-        case runCanceller
+        case claimCanceller
         /// Stays in it while the canceller runs.
         case stay
         /// Stays in it, and begins a request for each link by which the source follows another.
@@ -204,13 +205,13 @@ struct LinkState: Equatable, Sendable {
         } else if marks.contains(.cancellerRuns) {
             action = .stay
         } else if hasCanceller {
-            action = .runCanceller
+            action = .claimCanceller
         } else {
             action = isFollowing && !marks.contains(.shielded) ? .cancelFollowed : .fail
         }
         if !mayStay, action != .fail { return .protectRoot }
         marks.formUnion([.cancelled, .wasCancelled])
-        if action == .runCanceller { marks.insert(.cancellerRuns) }
+        if action == .claimCanceller { marks.insert(.cancellerRuns) }
         return action
     }
 

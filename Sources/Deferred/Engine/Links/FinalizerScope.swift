@@ -19,10 +19,10 @@ final class FinalizerScope: @unchecked Sendable {
     }
 
     private var finalizers: [Entry]
-    private let outcome: Link.Payload
+    private let outcome: Payload
     private var enclosing: [FinalizerScope]
 
-    init(_ finalizers: [Entry], _ outcome: consuming Link.Payload, in enclosing: [FinalizerScope]) {
+    init(_ finalizers: [Entry], _ outcome: consuming Payload, in enclosing: [FinalizerScope]) {
         self.finalizers = finalizers
         self.outcome = outcome
         self.enclosing = enclosing
@@ -71,34 +71,4 @@ final class FinalizerScope: @unchecked Sendable {
 /// A finalizer. It runs once. If a dispatcher releases it without running it, it runs at once, since it may
 /// be what releases a resource.
 @usableFromInline
-typealias Finalizer = @Sendable (borrowing Link.Payload) -> Void
-
-/// Adding finalizers, and running them on dispatchers. ``FinalizerScope`` decides when they run.
-extension Link {
-    /// Adds a finalizer, or runs it at once if the link is settled (Z3).
-    @usableFromInline
-    func addFinalizer(_ dispatcher: (any Dispatcher)?, _ finalizer: @escaping Finalizer) {
-        let finalizer = ProcessFlags.areNone ? finalizer : noting(finalizer)
-        let dispatcher = dispatcher?.retainedByChains
-        let coldState = ensureColdState()
-        let word = lock()
-        guard word & Word.settled == 0 else {
-            unlock(word)
-            guard let dispatcher else { return finalizer(payload) }
-            let outcome = payload.copy()
-            return dispatcher.dispatchGuaranteed { finalizer(outcome) }
-        }
-        coldState.finalizers.append(.init(dispatcher: dispatcher, run: finalizer))
-        unlock(word)
-    }
-
-    /// Returns a finalizer that carries the present task-local values, and whose run is recorded.
-    private func noting(_ finalizer: @escaping Finalizer) -> Finalizer {
-        var finalizer = finalizer
-        if let values = DeferredTaskLocals.carried {
-            let inner = finalizer
-            finalizer = { outcome in values.run { inner(outcome) } }
-        }
-        return Recording.isOn ? Recording.noting(finalizer, of: self) : finalizer
-    }
-}
+typealias Finalizer = @Sendable (borrowing Payload) -> Void

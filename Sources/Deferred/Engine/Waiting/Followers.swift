@@ -1,6 +1,21 @@
 /// Followers that are of no use any more leave what they followed, so that any number of them beside one link that
 /// lives on takes constant memory (K2).
 extension DrainLoop {
+    /// Detaches the links by which a source, now settled, followed others. A cancel of the source reaches all
+    /// that it followed (C7), unless its canceller has answered it.
+    ///
+    /// - Parameter state: What the source was before.
+    mutating func stopFollowing(_ followers: [Link], as state: LinkState) {
+        for follower in followers {
+            if state.marks.contains(.shielded) {
+                leaveShield(follower)
+            } else if state.cancelsFollowed || !detachPending(follower) {
+                follower.replaceStepWithNoOp()
+            }
+        }
+        if state.cancelsFollowed { begin(followers.lazy.map { CancelRequest($0) }) }
+    }
+
     /// Ends the follower of a shield that has ended. Its upstream keeps a consumer, so that a cancel by others does not
     /// end what is shielded (C3): one, however many shields there were.
     mutating func leaveShield(_ follower: Link) {
@@ -60,7 +75,7 @@ extension Link {
     }
 }
 
-extension Link.Payload {
+extension Payload {
     /// Whether the source of a follower with this payload is of no use. Under the follower's lock, under which alone
     /// another reference to the source could be made, if there is none.
     ///

@@ -3,11 +3,11 @@
 /// ``DeferredError/abandoned`` (A1).
 @usableFromInline
 final class CompletionRight: Sendable {
-    private let sourceReference: SourceReference
+    let sourceReference: SourceReference
 
     /// Whether it was made for a canceller. Such a right to complete the source ends with the cancel, which
     /// settles the source in any case.
-    private let isCancellers: Bool
+    let isCancellers: Bool
 
     /// The right to complete a new source.
     init(_ link: Link) {
@@ -32,16 +32,6 @@ final class CompletionRight: Sendable {
 
     /// Whether the source was cancelled (C2).
     var isCancelled: Bool { sourceReference.isCancelled }
-
-    /// Completes the source; see `Link.complete`.
-    @usableFromInline
-    func complete(_ outcome: consuming Link.Payload, _ site: DeferredDiagnostic.Location) -> Bool {
-        guard let source else {
-            sourceReference.reportLate(site)
-            return false
-        }
-        return source.complete(outcome, site, by: isCancellers ? .canceller : .resolver)
-    }
 }
 
 /// The reference to a source that the rights to complete it share. It retains the source while that is
@@ -122,44 +112,5 @@ final class SourceReference: Sendable {
         guard let reported else { return }
         DeferredDiagnostics.report(
             .alreadySettled(made: reported.made, settledFirst: reported.completionSite, again: site))
-    }
-}
-
-extension Link {
-    /// Sets the canceller of a new source.
-    func setCanceller(
-        isOnMainActor: Bool = false, _ canceller: @escaping @Sendable (CompletionRight) -> Void
-    ) {
-        let canceller = DeferredTaskLocals.areCarried ? DeferredTaskLocals.carrying(canceller) : canceller
-        let coldState = ensureColdState()
-        coldState.canceller = canceller
-        coldState.cancellerIsOnMainActor = isOnMainActor
-    }
-
-    /// Sets the closure that says whether the work of a new source has yet to begin.
-    func setIsWaiting(_ isWaiting: @escaping @Sendable () -> Bool) { ensureColdState().isWaiting = isWaiting }
-
-    // MARK: Abandonment: a pending source that nothing can complete any more fails (A1)
-
-    /// Abandons the source whose last ``CompletionRight`` was released, unless something else settles it.
-    func abandon() {
-        let word = lock()
-        // A cancel in progress settles it; what it follows still may.
-        guard state.abandon(isFollowing: isFollowing) else {
-            let released = state.isOwnedByWhatItFollows ? sourceReference?.noteReleased() : nil
-            unlock(word)
-            return withExtendedLifetime(released) {}
-        }
-        activeThread = Platform.currentThread
-        unlock(word)
-        NestedWork.run(.abandonment(of: self))
-    }
-
-    /// Abandons the pending source whose last handle was released. Called from `deinit`: another link fails
-    /// in its place.
-    func abandonAtEnd() {
-        let standIn = makeStandIn(LinkState(.running, .handled), .none)
-        standIn.activeThread = Platform.currentThread
-        NestedWork.run(.abandonment(of: standIn))
     }
 }

@@ -112,12 +112,13 @@ extension DrainLoop {
     ///
     /// In one critical section of the source, so that a cancel that comes up through the source finds both
     /// pending, and is then left in the running follower, or both settled.
-    mutating func settle(
-        _ source: consuming Link, _ outcome: consuming Link.Payload, through follower: Link
+    mutating func forward(
+        _ outcome: consuming Payload, to source: consuming Link, through follower: Link
     ) -> Bool {
         let word = source.lock()
         let followerWord = follower.lock()
-        // They have the follower as their root. Released after the lock.
+        // They have the follower as their root. Released after the lock. With none left, `finish` begins no cancel while
+        // this thread has the lock of the source.
         let requests = follower.coldState?.requests.takeAll()
         let isAnswered = follower.state.marks.contains(.wasProtected)
         finish(follower, followerWord, .value(()))
@@ -190,5 +191,19 @@ extension Link {
         shield.state = LinkState(.source, .shielded)
         shield.follow(self)
         return shield
+    }
+}
+
+extension Payload {
+    static func forward(to source: Link) -> Payload { Payload(.forward, retaining: source) }
+
+    @usableFromInline
+    static func wait(for link: Link) -> Payload { Payload(.wait, retaining: link) }
+
+    /// Returns the link of the Deferred that `body` returns, to be waited for.
+    @inlinable
+    @inline(__always)
+    static func nesting(_ body: () throws -> some DeferredConvertible) -> Payload {
+        do { return .wait(for: try body().deferred.link) } catch { return .failure(error) }
     }
 }

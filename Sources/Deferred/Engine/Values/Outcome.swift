@@ -1,9 +1,9 @@
 /// Outcomes: a value or a failure.
 ///
-/// The unsafe operations are sound by the invariant of ``Link/Payload``, and because the bits, of four words,
+/// The unsafe operations are sound by the invariant of ``Payload``, and because the bits, of four words,
 /// have room and alignment for what is stored in them: a value that `fitsInWords`, an `any Sendable` (four
 /// words) or an `any Error` (one word). A metatype, which stands beside a bitwise value, is one word.
-extension Link.Payload {
+extension Payload {
     /// Whether values of a type can be stored in the words, or in the buffer of an `any Sendable`.
     @inlinable
     @inline(__always)
@@ -15,8 +15,8 @@ extension Link.Payload {
     /// machines.
     @inlinable
     @inline(__always)
-    static func fits<Word>(size: Int, alignment: Int, inWordsOf word: Word.Type) -> Bool {
-        size <= 3 * MemoryLayout<Word>.size && alignment <= MemoryLayout<Word>.alignment
+    static func fits<Unit>(size: Int, alignment: Int, inWordsOf unit: Unit.Type) -> Bool {
+        size <= 3 * MemoryLayout<Unit>.size && alignment <= MemoryLayout<Unit>.alignment
     }
 
     /// Stores a value of a type that does not fit in the words.
@@ -48,27 +48,27 @@ extension Link.Payload {
 
     @inlinable
     @inline(__always)
-    static func value<Value: Sendable>(_ value: Value) -> Link.Payload {
+    static func value<Value: Sendable>(_ value: Value) -> Payload {
         if !fitsInWords(Value.self) {
-            return Link.Payload(.boxed, bits(with: Box(value), as: Box<Value>.self))
+            return Payload(.boxed, bits(with: Box(value), as: Box<Value>.self))
         }
         if _isPOD(Value.self) {
             var bits = bits(with: value, as: Value.self)
             bits.3 = unsafeBitCast(Value.self as Any.Type, to: UInt.self)
-            return Link.Payload(.bitwiseValue, bits)
+            return Payload(.bitwiseValue, bits)
         }
         if MemoryLayout<Value>.size == MemoryLayout<UInt>.size && Value.self is AnyObject.Type {
-            return Link.Payload(.object, bits(with: value, as: Value.self))
+            return Payload(.object, bits(with: value, as: Value.self))
         }
-        return Link.Payload(.existential, bits(with: value, as: (any Sendable).self))
+        return Payload(.existential, bits(with: value, as: (any Sendable).self))
     }
 
     /// - Parameter mark: Not 0 if no link reports the failure; see `ofCancelledWork()`.
     @inlinable
-    static func failure(_ error: any Error, mark: UInt = 0) -> Link.Payload {
+    static func failure(_ error: any Error, mark: UInt = 0) -> Payload {
         var bits = bits(with: error, as: (any Error).self)
         bits.1 = mark
-        return Link.Payload(.failure, bits)
+        return Payload(.failure, bits)
     }
 
     @inlinable
@@ -90,16 +90,16 @@ extension Link.Payload {
         isFailure ? content(as: (any Error).self) : nil
     }
 
-    /// Whether it is a failure with `CancellationError`. (A cast of no error would cost 70 instructions.)
+    /// Whether it is a failure with `CancellationError`. (A cast of no error would cost more than the test.)
     var isCancellation: Bool { isFailure && error is CancellationError }
 
     /// Returns the same outcome, a failure with a mark that no link reports it (U1). The mark is in the word
     /// after the error, and so stays with the failure wherever that is passed on unchanged.
-    consuming func ofCancelledWork() -> Link.Payload {
+    consuming func ofCancelledWork() -> Payload {
         guard isFailure else { return self }
         let error = bits.0
         discard self
-        return Link.Payload(.failure, (error, 1, 0, 0))
+        return Payload(.failure, (error, 1, 0, 0))
     }
 
     /// Whether this is the failure of work that was cancelled.
@@ -144,38 +144,31 @@ extension Link.Payload {
     /// Returns another payload with the same outcome. (Inlined, as most callers know the kind.)
     @inlinable
     @inline(__always)
-    func copy() -> Link.Payload {
+    func copy() -> Payload {
         switch kind {
         case .none, .bitwiseValue: break
         case .object, .boxed, .failure, .returnable:
             _ = Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: bits.0)!).retain()
-        default: return Link.Payload.copyExistential(kind, bits)
+        default: return Payload.copyExistential(kind, bits)
         }
-        return Link.Payload(kind, bits)
+        return Payload(kind, bits)
     }
 
     @usableFromInline
     @inline(never)
-    static func copyExistential(_ kind: Kind, _ bits: Bits) -> Link.Payload {
+    static func copyExistential(_ kind: Kind, _ bits: Bits) -> Payload {
         precondition(kind == .existential, "a pending step runs once and is not copied")
         let value = withUnsafePointer(to: bits) {
             UnsafeRawPointer($0).assumingMemoryBound(to: (any Sendable).self).pointee
         }
-        return Link.Payload(kind, Self.bits(with: value, as: (any Sendable).self))
+        return Payload(kind, Self.bits(with: value, as: (any Sendable).self))
     }
 
     /// Returns the outcome that `body` returns or throws.
     @inlinable
     @inline(__always)
-    static func catching(_ body: () throws -> some Sendable) -> Link.Payload {
+    static func catching(_ body: () throws -> some Sendable) -> Payload {
         do { return .value(try body()) } catch { return .failure(error) }
-    }
-
-    /// Returns the link of the Deferred that `body` returns, to be waited for.
-    @inlinable
-    @inline(__always)
-    static func nesting(_ body: () throws -> some DeferredConvertible) -> Link.Payload {
-        do { return .wait(for: try body().deferred.link) } catch { return .failure(error) }
     }
 
     /// The outcome in words.

@@ -35,9 +35,6 @@ extension Link {
         return body()
     }
 
-    /// Whether nothing but the outcome and the list matters when this link is settled. Under the lock.
-    var hasOnlyConsumers: Bool { coldState == nil && sourceReference == nil && !Recording.isOn }
-
     var isPaused: Bool { word.load(ordering: .relaxed) & Word.paused != 0 }
 
     /// Whether the link is settled, not paused, and has no consumer left to notify.
@@ -86,8 +83,8 @@ extension Unmanaged<Link> {
         }
     }
 
-    /// The bits that stand for this link in a word.
-    fileprivate var bits: UInt { UInt(bitPattern: toOpaque()) }
+    /// The address of this link, as it stands in a word.
+    fileprivate var address: UInt { UInt(bitPattern: toOpaque()) }
 }
 
 /// Sound by the three invariants above.
@@ -116,12 +113,12 @@ extension Link {
         } else {
             added.next = added
         }
-        return added.bits | (word & Word.flags)
+        return added.address | (word & Word.flags)
     }
 
     /// The only link in the list of `word`. Under the lock.
     static func only(in word: UInt) -> Unmanaged<Link>? {
-        guard let last = last(in: word), let first = last.next, first.bits == last.bits else { return nil }
+        guard let last = last(in: word), let first = last.next, first.address == last.address else { return nil }
         return last
     }
 
@@ -137,7 +134,7 @@ extension Link {
             return word
         }
         end.next = first
-        return end.bits | (word & Word.flags)
+        return end.address | (word & Word.flags)
     }
 
     /// Whether `predicate` is true of a link in the list, which it is called with until it is. Under the
@@ -147,7 +144,7 @@ extension Link {
         var current = last
         while let next = current.next {
             if next._withUnsafeGuaranteedRef(predicate) { return true }
-            if next.bits == last.bits { return false }
+            if next.address == last.address { return false }
             current = next
         }
         return false
@@ -156,7 +153,7 @@ extension Link {
     /// Removes and returns the first link in the list of `word`, with the list's reference. Under the lock.
     static func removeFirst(from word: inout UInt) -> Unmanaged<Link>? {
         guard let last = last(in: word), let first = last.next else { return nil }
-        if first.bits == last.bits { word &= Word.flags } else { last.next = first.next }
+        if first.address == last.address { word &= Word.flags } else { last.next = first.next }
         first.next = nil
         return first
     }
@@ -171,12 +168,6 @@ extension Link {
 }
 
 extension Link {
-    /// What a consumer points to that is appended to the list of this locked, settled link.
-    func settledUpstream(_ word: UInt) -> Upstream {
-        let isRetained = word & Word.draining != 0 && coldState?.isDrainedOneByOne != true
-        return isRetained ? Upstream(self) : Upstream(suspended: self)
-    }
-
     /// Takes the first consumer out of the list of this locked link, and unlocks that.
     func takeFirst(_ word: UInt) -> ConsumerQueue {
         var rest = word
@@ -279,62 +270,15 @@ extension Link {
     private static func unlink(_ consumer: Link, from word: inout UInt) {
         let own = Unmanaged.passUnretained(consumer)
         guard let last = last(in: word), let first = last.next, let next = own.next else { return }
-        let previous = first.bits == own.bits ? last : own.previous
+        let previous = first.address == own.address ? last : own.previous
         own.next = nil
-        if next.bits == own.bits {
+        if next.address == own.address {
             word &= Word.flags
         } else if let previous {
             previous.next = next
             next.previous = previous
-            if last.bits == own.bits { word = previous.bits | (word & Word.flags) }
+            if last.address == own.address { word = previous.address | (word & Word.flags) }
         }
         own.release()
-    }
-
-    /// Stops waiting, and cancels nothing; stays in a list that is being drained, with nothing to do. Returns
-    /// false if the step has been taken, and runs or has run.
-    func stopWaiting() -> Bool {
-        DrainLoop.with { $0.detachPending(self) || replaceStepWithNoOp() }
-    }
-
-    /// Replaces the step of this link with a no-op; the link stays queued as a consumer. Returns false if the
-    /// step has been taken already.
-    @discardableResult
-    func replaceStepWithNoOp() -> Bool {
-        let word = lock()
-        let isWaiting = phase == .waiting
-        let released = isWaiting ? exchangePayload(with: .noOp) : .none
-        unlock(word)
-        _ = consume released
-        return isWaiting
-    }
-}
-
-/// Detaching a link without cancelling what it waits for.
-extension DrainLoop {
-    /// Detaches a waiting link from what it waits for, without cancelling that, and settles it: with an empty
-    /// value, or if it has closed a cycle, with that error. Returns false if upstream is settled.
-    @discardableResult
-    mutating func detachPending(_ link: Link, isCyclic: Bool = false) -> Bool {
-        guard let upstream = link.waitedFor, case .detached = upstream.removeConsumer(link, always: true)
-        else { return false }
-        defer { withExtendedLifetime(upstream) {} }
-        // Asked after the link was detached, so that of this and a cancel that takes effect in the cycle at the same
-        // time one sees the other.
-        let isCancelled = isCyclic && upstream.isBeingCancelled(apartFrom: link)
-        let scope = upstream.scopeOfSuspended()
-        let linkWord = link.lock()
-        guard link.phase == .waiting else {
-            link.unlock(linkWord)
-            return true
-        }
-        let outcome: Link.Payload =
-            isCancelled ? .failure(CancellationError()) : isCyclic ? link.failure(.cycle) : .value(())
-        _ = link.begin(on: thread)
-        let step = link.exchangePayload(with: .none)
-        finish(link, linkWord, outcome, isAnswered: isCyclic)
-        _ = consume step
-        withExtendedLifetime(scope) {}
-        return true
     }
 }

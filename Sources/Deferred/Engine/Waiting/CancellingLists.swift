@@ -38,7 +38,7 @@ extension Link {
         walk.visit(64) { link, others in
             guard link.mayLeadToCancellingList else { return .end }
             isFound = link.locked {
-                link.payload.kind == .observer && link.payload.content(as: ListObserver.self).cancelsRemaining
+                link.payload.kind == .observer && link.payload.content(as: SourceList.self).cancelsRemaining
             }
             return isFound ? .stop : link.waitedForBy(&others, 64)
         }

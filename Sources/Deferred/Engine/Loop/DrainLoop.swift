@@ -6,14 +6,14 @@
 /// before `resolve` returns (F2).
 ///
 /// Sound: `next` has one reference to its link; what takes it out takes that over.
-struct DrainLoop: ~Copyable {
+struct DrainLoop: LoopSteps, ~Copyable {
     enum Job {
         /// Notify the consumers of a settled link, which this loop has made `draining`.
         case drain(Link, ConsumerQueue, FinalizerScope?)
         /// Cancel the inputs that a settled list no longer needs; then leave them.
-        case cancel([Link], of: ListObserver)
+        case cancel([Link], of: LoopList)
         /// Leave the inputs of a list that were cancelled.
-        case leave([Link], of: ListObserver)
+        case leave([Link], of: LoopList)
     }
 
     /// The thread that it runs on.
@@ -32,7 +32,7 @@ struct DrainLoop: ~Copyable {
     /// A queue of jobs, in the order in which they were enqueued.
     ///
     /// Sound: its properties are accessed by one thread, in functions that call nothing of a user's, so that
-    /// accesses do not overlap. (The checks would be 330 of 6,450 instructions for an input of a list that is
+    /// accesses do not overlap. (The checks were measured to be a twentieth of what an input of a list costs that is
     /// cancelled.)
     final class Jobs {
         @exclusivity(unchecked) private var jobs: [Job?] = []
@@ -202,4 +202,24 @@ struct DrainLoop: ~Copyable {
         drain(link, consumers, after: queued, isOwned: false)
         scope = current
     }
+}
+
+/// What a loop does on the floors above.
+protocol LoopSteps: ~Copyable {
+    /// Notifies one consumer, whose reference it takes over. Returns whether a failure belongs to it from now on (U1).
+    mutating func deliver(_ outcome: borrowing Payload, to taken: Unmanaged<Link>) -> Bool
+    /// Suspends what a pause holds back. Returns false if the link was unpaused in the meantime.
+    mutating func suspend(
+        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int) -> Bool
+    /// Begins requests at their roots, as one cancel (C7).
+    mutating func begin(_ requests: some Collection<CancelRequest>)
+}
+
+/// A list, as the loop sees it that notifies its observers.
+@usableFromInline
+class LoopList: SourceList, @unchecked Sendable {
+    /// Records that an input has settled. Returns whether its failure counts as handled.
+    func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool { false }
+    /// Leaves the inputs that are still pending.
+    func leave(_ observers: [Link], in loop: inout DrainLoop, areCancelled: Bool) {}
 }
