@@ -54,14 +54,19 @@ import Testing
 
     @Test("The engine's floors use those below them only")
     func engine() throws {
-        let floors = [["Values/"], ["Links/"], ["Loop/"], ["Waiting/"], ["Cancelling", "EndOfLife", "Inspection"]]
+        let floors = [
+            ["Values/"], ["Links/"], ["Loop/"], ["Waiting/"], ["Cancelling", "EndOfLife", "Inspection"],
+        ]
         #expect(try uses(of: "Sources/Deferred/Engine", floors) == [])
     }
 
     @Test("The floors of transfers use those below them only")
     func transfers() throws {
         let floors = [
-            ["HTTP/", "Operations/DataSourceError", "Operations/Locked", "Files/PartFile", "Files/ByteQueue"],
+            [
+                "HTTP/", "Operations/DataSourceError", "Operations/Locked", "Files/PartFile",
+                "Files/ByteQueue",
+            ],
             ["Uploads/", "Transfers/TransferOptions", "Transport/TransportEvent"],
             ["Transport/TransportExchange", "Transport/Transport.swift"],
             ["Transport/", "Transfers/TransferSession"],

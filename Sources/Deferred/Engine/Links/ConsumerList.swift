@@ -118,7 +118,9 @@ extension Link {
 
     /// The only link in the list of `word`. Under the lock.
     static func only(in word: UInt) -> Unmanaged<Link>? {
-        guard let last = last(in: word), let first = last.next, first.address == last.address else { return nil }
+        guard let last = last(in: word), let first = last.next, first.address == last.address else {
+            return nil
+        }
         return last
     }
 

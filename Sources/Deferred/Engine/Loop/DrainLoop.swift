@@ -210,7 +210,8 @@ protocol LoopSteps: ~Copyable {
     mutating func deliver(_ outcome: borrowing Payload, to taken: Unmanaged<Link>) -> Bool
     /// Suspends what a pause holds back. Returns false if the link was unpaused in the meantime.
     mutating func suspend(
-        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int) -> Bool
+        _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
+    ) -> Bool
     /// Begins requests at their roots, as one cancel (C7).
     mutating func begin(_ requests: some Collection<CancelRequest>)
 }

@@ -10,7 +10,8 @@ protocol DeliveryRoutes: ~Copyable {
         _ step: consuming Payload, of link: consuming Link, with outcome: consuming Payload)
     /// Completes a source with the outcome of what it follows.
     mutating func forward(
-        _ outcome: consuming Payload, to source: consuming Link, through follower: Link) -> Bool
+        _ outcome: consuming Payload, to source: consuming Link, through follower: Link
+    ) -> Bool
     /// Detaches the links by which a source, now settled, followed others.
     mutating func stopFollowing(_ followers: [Link], as state: LinkState)
 }

@@ -193,3 +193,24 @@ extension Payload {
     @usableFromInline
     final class ClosureContext {}
 }
+
+// MARK: - Awaiting
+
+/// What stands for a Task that waits.
+extension Payload {
+    /// - Parameter continuation: `nil` until the Task is suspended.
+    static func awaiting(_ continuation: UnsafeContinuation<Void, Never>?) -> Payload {
+        Payload(.awaiting, (continuation.map { unsafeBitCast($0, to: UInt.self) } ?? 0, 0, 0, 0))
+    }
+
+    /// Resumes the Task of an `awaiting` payload; returns false if it is not suspended.
+    ///
+    /// Sound: a continuation is one word. It is resumed once, since only one thread can take the payload out
+    /// of the link, under its lock.
+    @discardableResult
+    consuming func resume() -> Bool {
+        guard kind == .awaiting, bits.0 != 0 else { return false }
+        unsafeBitCast(bits.0, to: UnsafeContinuation<Void, Never>.self).resume()
+        return true
+    }
+}
