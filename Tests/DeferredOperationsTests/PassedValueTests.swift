@@ -70,7 +70,9 @@ struct PassedValueTests {
         }
     }
 
-    @Test("V1: a value with which an operation's own resolver is completed is given back", arguments: [true, false])
+    @Test(
+        "V1: a value with which an operation's own resolver is completed is given back",
+        arguments: [true, false])
     func own(isLate: Bool) {
         let (queue, returned) = (OperationQueue(), SharedLog<Int>())
         do {

@@ -34,7 +34,9 @@ import Testing
         }
     }
 
-    @Test("V1: collectDeferred that fails, is cancelled or times out gives the answers back", arguments: [0, 1, 2])
+    @Test(
+        "V1: collectDeferred that fails, is cancelled or times out gives the answers back",
+        arguments: [0, 1, 2])
     func failed(_ how: Int) {
         let returned = SharedLog<Int>()
         let clock = ManualClock()

@@ -24,7 +24,8 @@ struct Conservation {
         }
         var failed = 0
         func wants(_ name: String) -> Bool { filter.isEmpty || name.contains(filter) }
-        print("| queue | put | received | left | ended early | lost | seconds |\n|---|--:|--:|--:|--:|--:|--:|")
+        print(
+            "| queue | put | received | left | ended early | lost | seconds |\n|---|--:|--:|--:|--:|--:|--:|")
         for way in QueueWay.all where wants(way.name) {
             if !(await run(way.name, { await QueueRun(way, count).run() })) { failed += 1 }
         }
@@ -38,15 +39,16 @@ struct Conservation {
     }
 
     /// Prints the line of a way. Returns whether each element is in one place.
-    private static func run(_ name: String, _ body: () async -> Outcome) async -> Bool {
+    private static func run(_ name: String, _ body: @Sendable () async -> Outcome) async -> Bool {
         let start = ContinuousClock.now
         let it = await body()
         let seconds = (ContinuousClock.now - start).components.seconds
         let isGood = it.received.merged(it.rest) == it.made && it.doubled == 0
         print(
             "| \(name) | \(it.made.count) | \(it.received.count) | \(it.rest.count) | \(it.endedEarly) | "
-                + "\(it.made.count - it.received.count - it.rest.count)\(isGood ? "" : " **fails**") | \(seconds) |")
-        fflush(stdout)
+                + "\(it.made.count - it.received.count - it.rest.count)\(isGood ? "" : " **fails**") | \(seconds) |"
+        )
+        fflush(nil)
         return isGood
     }
 }

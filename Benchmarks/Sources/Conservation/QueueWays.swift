@@ -106,7 +106,8 @@ struct QueueWay: Sendable {
     /// - Parameter attach: Returns the end of a consumer, and what ends it early; nil for a cancel of the former.
     private init(
         _ name: String,
-        _ attach: @escaping @Sendable (QueueRun, Int) -> (end: Deferred<Void>, cancel: (@Sendable () -> Void)?)
+        _ attach:
+            @escaping @Sendable (QueueRun, Int) -> (end: Deferred<Void>, cancel: (@Sendable () -> Void)?)
     ) {
         self.name = name
         consume = { run, index in

@@ -71,11 +71,11 @@ struct ValueWay: Sendable {
         self.usesClock = usesClock
         make = { run, number in
             let (deferred, resolver) = Deferred<Int>.withResolver()
-            let complete = { @Sendable in _ = resolver.resolve(number, onUndelivered: run.giveBack) }
+            @Sendable func complete() { resolver.resolve(number, onUndelivered: run.giveBack) }
             if completesFirst { complete() }
             let end = attach(run, deferred)
             end.fail { _ in }
-            return ({ end.cancel() }, completesFirst ? {} : complete)
+            return (cancel: { end.cancel() }, complete: { if !completesFirst { complete() } })
         }
     }
 
@@ -86,44 +86,64 @@ struct ValueWay: Sendable {
         self.make = { run, number in
             let end = make(run, number)
             end.fail { _ in }
-            return ({ end.cancel() }, {})
+            return (cancel: { end.cancel() }, complete: {})
+        }
+    }
+
+    private static func opened(
+        _ run: ValueRun, _ operation: @escaping @Sendable () async -> Int
+    ) -> Deferred<Int> {
+        Deferred(onUndelivered: run.giveBack) { () async throws -> Int in
+            defer { run.end() }
+            return await operation()
         }
     }
 
     static let all: [ValueWay] = [
-        ValueWay("resolve, cancelled") { run, it in it.done(run.receive) },
-        ValueWay("resolve, cancelled on a dispatch queue") { run, it in it.done(on: run.workers, run.receive) },
-        ValueWay("resolve, timed out", usesClock: true) { run, it in
-            it.recover { throw $0 }.timeout(.seconds(1), timer: run.clock).done(run.receive)
+        ValueWay("resolve, cancelled") { (run: ValueRun, it: Deferred<Int>) -> Deferred<Void> in
+            it.done(run.receive)
         },
-        ValueWay("resolve, timed out on a dispatch queue", usesClock: true) { run, it in
+        ValueWay("resolve, cancelled on a dispatch queue") {
+            (run: ValueRun, it: Deferred<Int>) -> Deferred<Void> in
+            it.done(on: run.workers, run.receive)
+        },
+        ValueWay("resolve, timed out", usesClock: true) {
+            (run: ValueRun, it: Deferred<Int>) -> Deferred<Void> in
+            let passed: Deferred<Int> = it.recover { throw $0 }
+            return passed.timeout(.seconds(1), timer: run.clock).done(run.receive)
+        },
+        ValueWay("resolve, timed out on a dispatch queue", usesClock: true) {
+            (run: ValueRun, it: Deferred<Int>) -> Deferred<Void> in
             it.done(on: run.workers, run.receive).timeout(.seconds(1), timer: run.clock)
         },
-        ValueWay("resolve, shielded, followed, nested") { run, it in
+        ValueWay("resolve, shielded, followed, nested") {
+            (run: ValueRun, it: Deferred<Int>) -> Deferred<Void> in
             let (other, resolver) = Deferred<Int>.withResolver()
             resolver.follow(it.shielded())
-            return Deferred.resolved(0).then { _ in other }.always { _ in }.done(run.receive)
+            return Deferred<Int>.resolved(0).then { _ in other }.always { _ in }.done(run.receive)
         },
-        ValueWay("resolve, then cancelled on a dispatch queue", completesFirst: true) { run, it in
+        ValueWay("resolve, then cancelled on a dispatch queue", completesFirst: true) {
+            (run: ValueRun, it: Deferred<Int>) -> Deferred<Void> in
             it.always(on: run.workers) { _ in }.done(on: run.workers, run.receive)
         },
-        ValueWay(made: "resolved, cancelled on a dispatch queue") { run, number in
-            Deferred.resolved(number, onUndelivered: run.giveBack).shielded().done(on: run.workers, run.receive)
+        ValueWay(made: "resolved, cancelled on a dispatch queue") {
+            (run: ValueRun, number: Int) -> Deferred<Void> in
+            let value = Deferred<Int>.resolved(number, onUndelivered: run.giveBack)
+            return value.shielded().done(on: run.workers, run.receive)
         },
-        ValueWay(made: "operation, cancelled") { run, number in
+        ValueWay(made: "operation, cancelled") { (run: ValueRun, number: Int) -> Deferred<Void> in
             run.begin()
-            return Deferred(onUndelivered: run.giveBack) { () async throws -> Int in
-                defer { run.end() }
-                return number
-            }.done(run.receive)
+            let value = opened(run) { number }
+            return value.done(run.receive)
         },
-        ValueWay(made: "operation, cancelled on a dispatch queue") { run, number in
+        ValueWay(made: "operation, cancelled on a dispatch queue") {
+            (run: ValueRun, number: Int) -> Deferred<Void> in
             run.begin()
-            return Deferred(onUndelivered: run.giveBack) { () async throws -> Int in
-                defer { run.end() }
+            let value = opened(run) {
                 await Task.yield()
                 return number
-            }.done(on: run.workers, run.receive)
+            }
+            return value.done(on: run.workers, run.receive)
         },
     ]
 }
