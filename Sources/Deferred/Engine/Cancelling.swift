@@ -60,6 +60,8 @@ extension DrainLoop {
         var (steps, returns) = (0, 0)
         /// Whether the root has to be notified if the request is answered.
         var needsAnswer = false
+        /// Whether what `link` waits for is paused, and has a handle that could unpause it.
+        var isHeldBack = false
         /// The word of `link`, if it is already locked.
         var locked: UInt?
         while true {
@@ -69,7 +71,7 @@ extension DrainLoop {
                 if !request.isOpen { return link.unlock(word) }
                 needsAnswer = link.payload.needsAnswer
             }
-            if needsAnswer, link.phase == .waiting || link.phase == .dispatched {
+            if needsAnswer, link.phase == .waiting || link.phase == .dispatched || link.phase == .source {
                 link.set(Link.Flags.isPassed)
             }
             let isOver: Bool
@@ -98,7 +100,12 @@ extension DrainLoop {
                     link = request.root
                     continue
                 }
-                let removal = upstream.removeConsumer(link, always: isCyclic)
+                let removal = upstream.removeConsumer(link, always: isCyclic, detachesFromPaused: isHeldBack)
+                if case .heldBack = removal {
+                    isHeldBack = !link.unpausesUpstreamWithoutHandle(consume upstream)
+                    continue
+                }
+                isHeldBack = false
                 if case .onlyConsumer(let upstreamWord) = removal {
                     locked = upstreamWord
                     link = upstream
@@ -122,7 +129,7 @@ extension DrainLoop {
         after steps: Int
     ) -> Bool {
         switch removal {
-        case .onlyConsumer, .bypassed:
+        case .onlyConsumer, .heldBack, .bypassed:
             return false
         case .detached, .detachedFromPaused:
             // Nothing else consumes what is paused: it is cancelled for its part.

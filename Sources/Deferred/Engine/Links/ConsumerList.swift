@@ -233,14 +233,18 @@ extension Link {
         case onlyConsumer(UInt)
         /// Removed, though it was the only one: this link is paused, and would hold the error back (P1).
         case detachedFromPaused
+        /// Not removed, though this link is paused: see `detachesFromPaused`.
+        case heldBack
         case detached, alreadyDetached, settled, bypassed
     }
 
     /// Removes a consumer that is cancelled, unless it is the last: then this link is to be cancelled too.
     /// Decided under this link's lock, so that of two that leave at once one is the last.
     ///
-    /// - Parameter always: Whether it is removed even if it is the last.
-    func removeConsumer(_ consumer: Link, always: Bool) -> Removal {
+    /// - Parameters:
+    ///   - always: Whether it is removed even if it is the last.
+    ///   - detachesFromPaused: Whether it is removed if this link is pending and paused.
+    func removeConsumer(_ consumer: Link, always: Bool, detachesFromPaused: Bool = true) -> Removal {
         var word = lock()
         let removal: Removal
         if phase == .bypassed {
@@ -256,6 +260,8 @@ extension Link {
             consumer.set(Link.Flags.isDetached)
             Link.unlink(consumer, from: &word)
             removal = .detached
+        } else if word & Word.paused != 0, !detachesFromPaused {
+            removal = .heldBack
         } else if word & Word.paused != 0 {
             consumer.set(Link.Flags.isDetached)
             Link.unlink(consumer, from: &word)

@@ -347,6 +347,14 @@ struct Upstream {
         return Unmanaged<Link>.fromOpaque(address)._withUnsafeGuaranteedRef { !$0.hasFollowed }
     }
 
+    /// Whether nothing but what settles upstream refers to it: it has no handle. Under the link's lock.
+    ///
+    /// Sound: under the lock the memory of upstream is valid (see above).
+    var isUniquelyReferenced: Bool {
+        guard bits & 1 == 0, let address else { return false }
+        return Unmanaged<Link>.fromOpaque(address).isUniquelyReferenced
+    }
+
     /// Returns upstream, retained; `nil` if there is none or it is being deallocated. Under the link's lock.
     ///
     /// Sound: under the lock the memory of upstream is valid (see above).

@@ -1,8 +1,9 @@
 /// A value of a user's, with the closure that takes it back.
 @usableFromInline
 final class ValueWithReturn: ReturnableValue, @unchecked Sendable {
-    /// Sound as `@unchecked Sendable`: it never changes before the last reference is released.
-    private var onUndelivered: (@Sendable (borrowing Payload) -> Void)?
+    /// Sound as `@unchecked Sendable`: it changes once before the last reference is released, by the thread that receives
+    /// the value first, and is read after that.
+    @exclusivity(unchecked) private var onUndelivered: (@Sendable (borrowing Payload) -> Void)?
 
     @usableFromInline
     init(
@@ -14,6 +15,12 @@ final class ValueWithReturn: ReturnableValue, @unchecked Sendable {
             self.onUndelivered = onUndelivered
         }
         super.init(value)
+    }
+
+    /// The closure will not be called: it is released now, and not with the last handle that has the value.
+    override func didReceive() {
+        guard let closure = onUndelivered.take() else { return }
+        NestedWork.run(.closure { withExtendedLifetime(closure) {} })
     }
 
     /// The value and the closure may own further values: they are released with the work, and not after it (F6).

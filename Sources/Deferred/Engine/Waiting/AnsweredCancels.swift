@@ -92,7 +92,9 @@ extension Link {
     }
 
     /// Returns the followers among `links` and above them where a further cancel has to begin: those that no request
-    /// protects that is yet to take effect. Searches past the others, up to sources that are being cancelled.
+    /// protects that is yet to take effect. Searches past the others, up to sources that are being cancelled; not past
+    /// one whose canceller runs or is about to: that may answer the cancel (C1), and what the source follows is
+    /// cancelled after it.
     static func unprotectedFollowers(above links: [Link]) -> [Link] {
         var found: [Link] = []
         for link in links {
@@ -104,7 +106,8 @@ extension Link {
                         let isProtected = link.state.marks.contains(.protected) && link.isMarkOpen
                         if link.payload.kind != .forward || isProtected { return link.upstream.retained() }
                         found.append(link)
-                    case .source where link.state.marks.contains(.cancelled):
+                    case .source
+                    where link.state.marks.intersection([.cancelled, .cancellerRuns]) == .cancelled:
                         others += link.coldState?.following ?? []
                     case .source, .detached, .dispatched, .running, .settled, .bypassed:
                         break

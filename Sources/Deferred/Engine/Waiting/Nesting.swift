@@ -73,7 +73,14 @@ extension DrainLoop {
             return
         }
         detachPending(waiter, isCyclic: !isFollower)
-        if isFollower { settle(target, failingWith: .cycle) }
+        guard isFollower else { return }
+        // As with one that waits, for a detached link that has become a source: asked after it was detached.
+        let isCancelled = target.isDetached && inner.isBeingCancelled(apartFrom: target)
+        if isCancelled {
+            settle(source: target, .failure(CancellationError()))
+        } else {
+            settle(target, failingWith: .cycle)
+        }
     }
 
     /// Begins the requests that were left in a link while its step ran, unless another thread has the link

@@ -29,6 +29,23 @@ extension Link {
         resume(word)
     }
 
+    /// Counts the pending link that this one waits for as unpaused if it has no handle, which alone could unpause it (P1).
+    /// Returns whether it did.
+    ///
+    /// Sound: under this link's lock the memory of what it waits for is valid (``Upstream``). What settles that retains
+    /// it; where there is no further reference, no other thread has one.
+    ///
+    /// - Parameter upstream: The caller's reference.
+    func unpausesUpstreamWithoutHandle(_ upstream: consuming Link) -> Bool {
+        _ = consume upstream
+        guard locked({ phase == .waiting && self.upstream.isUniquelyReferenced }), let upstream = waitedFor
+        else { return false }
+        let word = upstream.lock()
+        upstream.coldState?.pauses = 0
+        upstream.unlock(word & ~Word.paused)
+        return true
+    }
+
     /// Continues to notify the consumers of a locked link after a pause, and unlocks it. Then continues with the work
     /// that was suspended with them, unless a further pause suspends the rest.
     func resume(_ word: UInt) {
@@ -56,8 +73,6 @@ extension DrainLoop {
     mutating func suspend(
         _ link: Link, _ consumers: inout ConsumerQueue, _ wasPassedOn: Bool, _ mark: Int
     ) -> Bool {
-        // What comes of a cancel has arrived here, and will be no sooner further down than the pause ends.
-        if link.isPassed, !link.payload.isCancellation { noteAnswer(at: link) }
         let later = jobs.removeAll(after: mark)
         for job in later { job.suspend() }
         // Keeps the list from being empty while work is suspended.
@@ -85,8 +100,15 @@ extension DrainLoop {
         coldState.suspendedJobs?.jobs.append(contentsOf: later)
         if wasPassedOn { link.state.handle() }
         link.unlock(word)
-        // Cancelled before the pause took hold: they do not wait for its end (P1).
-        while let consumer = interrupted.removeFirst() { _ = deliver(link.payload, to: consumer) }
+        // What comes of a cancel has arrived here, and will be no sooner further down than the pause ends. (Not before the
+        // consumers are in the list again: the roots of the cancel are found from there.)
+        if link.isPassed, !link.payload.isCancellation { noteAnswer(at: link) }
+        // Cancelled before the pause took hold: they do not wait for its end (P1). A failure would have been theirs (U1).
+        var isHandled = false
+        while let consumer = interrupted.removeFirst() {
+            if deliver(link.payload, to: consumer) { isHandled = true }
+        }
+        if isHandled { link.disownFailure() }
         return true
     }
 
