@@ -24,6 +24,16 @@ struct OptionsTests {
         #expect(try Options(parsing: [" http://h/a\t", "--", "\nb"]).urls == ["http://h/a", "b"])
     }
 
+    @Test("-H 'Host:' is only possible with --raw, as the hint says")
+    func host() throws {
+        let refusal = problem(["-H", "hOsT:", "u"])
+        #expect(refusal.contains("-H 'Host:' is not possible"))
+        if refusal.contains("--raw") {
+            #expect(try Options(parsing: ["--raw", "-H", "Host:", "u"]).headers.count == 1)
+        }
+        #expect(try Options(parsing: ["-H", "Host: h", "-H", "X-Host:", "u"]).headers.count == 2)
+    }
+
     @Test("Every option is parsed")
     func values() throws {
         let options = try Options(parsing: [
