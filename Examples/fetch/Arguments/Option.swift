@@ -140,8 +140,8 @@ struct Option: Sendable {
     private static let first = Option(
         names: ["--first"],
         help:
-            "the URLs are mirrors of one file: fetch from several at\nonce (-j); the first that is complete becomes the file,\n"
-            + "the rest are cancelled"
+            "the URLs are mirrors of one file, named by the first:\nfetch from several at once (-j); the one that is whole\n"
+            + "first becomes the file, the rest are cancelled"
     ) { _, options in
         options.takesFirst = true
     }
@@ -149,7 +149,8 @@ struct Option: Sendable {
     private static let mirrors = Option(
         names: ["--mirrors"],
         help:
-            "the URLs are mirrors of one file, asked one after\nanother: where one breaks off, the next continues"
+            "the URLs are mirrors of one file, named by the first and\nasked one after another: the next continues where one\n"
+            + "breaks off"
     ) { _, options in
         options.triesMirrors = true
     }
