@@ -39,6 +39,7 @@ final class EventLog: @unchecked Sendable {
     private let writesJSON: Bool
     private let usesRemoteName: Bool
     private let continues: Bool
+    private let storesAsSent: Bool
     /// Whether `--raw` is possible, and was not given.
     private let hasRawHint: Bool
     /// In the demo, downloads fail on purpose.
@@ -55,7 +56,8 @@ final class EventLog: @unchecked Sendable {
         writesJSON = options.writesJSON
         usesRemoteName = options.usesRemoteName
         continues = options.existing == .resume
-        hasRawHint = !options.storesAsSent && TransferSession.canStoreAsSent
+        storesAsSent = options.storesAsSent
+        hasRawHint = !storesAsSent && TransferSession.canStoreAsSent
         isDemo = options.action == .demo
         ownCancelReason =
             options.takesFirst
@@ -112,7 +114,7 @@ final class EventLog: @unchecked Sendable {
 
     /// Enters that an answer, whose body is wanted, has begun.
     func answer(_ download: Download, _ response: HTTPURLResponse) {
-        let reason = continues ? response.reasonNotToContinue : nil
+        let reason = continues ? response.reasonNotToContinue(storesAsSent: storesAsSent) : nil
         lock.withLock {
             state.running[download.index]?.hasAnswer = true
             state.running[download.index]?.reasonNotToKeep = reason

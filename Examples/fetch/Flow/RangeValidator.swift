@@ -18,7 +18,12 @@ extension HTTPURLResponse {
     var hasNoRanges: Bool { value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() == "none" }
 
     /// Why a part of this body cannot be continued later, in words; nil if it can be.
-    var reasonNotToContinue: String? {
+    ///
+    /// - Parameter storesAsSent: Whether a coding is left on the body.
+    func reasonNotToContinue(storesAsSent: Bool) -> String? {
+        if !storesAsSent, !contentCodings.isEmpty {
+            return "the answer is compressed, and unpacked on its way"
+        }
         if rangeValidator == nil { return "the server sends neither a strong ETag nor a Last-Modified" }
         return hasNoRanges ? "the server says Accept-Ranges: none" : nil
     }
