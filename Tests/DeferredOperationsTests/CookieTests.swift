@@ -90,6 +90,16 @@ struct CookieTests {
         #expect(jar.adding(to: try request(address)).value(forHTTPHeaderField: "Cookie") == "s=1")
     }
 
+    @Test("A server that sets very many cookies is sent some of them")
+    func many() throws {
+        let jar = CookieJar(of: .ephemeral)
+        let address = "http://example.org/"
+        let text = (0..<300).map { "c\($0)=\(String(repeating: "x", count: 100))" }.joined(separator: ", ")
+        try keep(text, request(address), in: jar)
+        let header = jar.adding(to: try request(address)).value(forHTTPHeaderField: "Cookie")
+        #expect((7000...8190).contains(header?.utf8.count ?? 0))
+    }
+
     @Test("What a configuration says of cookies is kept: its storage, its policy, and its own header")
     func configured() throws {
         let address = "http://example.org/"

@@ -35,7 +35,13 @@ package final class CookieJar: @unchecked Sendable {
         let fitting = cookies.filter { Self.fits($0, url) }.sorted {
             ($0.path.utf8.count, $1.name) > ($1.path.utf8.count, $0.name)
         }
-        guard let header = HTTPCookie.requestHeaderFields(with: fitting)["Cookie"] else { return request }
+        // No more than curl sends: a server must not make the requests of others too large.
+        var byteCount = 0
+        let sent = fitting.prefix { cookie in
+            byteCount += cookie.name.utf8.count + cookie.value.utf8.count + 3
+            return byteCount <= 8190
+        }
+        guard let header = HTTPCookie.requestHeaderFields(with: Array(sent))["Cookie"] else { return request }
         var request = request
         request.setValue(header, forHTTPHeaderField: "Cookie")
         return request
