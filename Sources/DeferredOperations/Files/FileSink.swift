@@ -215,25 +215,26 @@ extension FileSink {
 
     /// Checks that a 206 continues the part file.
     ///
-    /// - Returns: Nil if it does; another request if a mirror has something else than the server before it.
-    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if the server itself contradicts what it sent before;
-    ///   the part file is not worth keeping then.
+    /// - Returns: Nil if it does; a request for the whole if the server does not confirm the validator, or if a mirror has
+    ///   something else than the server before it.
+    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if the server itself contradicts what it sent before,
+    ///   and sends the same validator; the part file is not worth keeping then.
     fileprivate func requestUnlessContinuing(
         _ answer: TransferAnswer
     ) throws(DataSourceError) -> URLRequest? {
         guard let record else { return nil }
         var new = ResumeRecord(answer, to: base)
-        let tag = ResumeRecord.validator(of: answer.response)
+        let isConfirmed = record.isConfirmed(by: answer.response)
         let dates = [new.lastModified, record.lastModified].compactMap { $0 }
         let isSame =
             hasMoved
-            ? tag == record.validator && new.total == record.total
+            ? isConfirmed && new.total == record.total
             : isSameAddress
-                ? (tag == nil || tag == record.validator)
-                    && (new.total == record.total || new.total == nil || record.total == nil)
+                ? isConfirmed && (new.total == record.total || new.total == nil || record.total == nil)
                 : new.total == record.total && (dates.count < 2 || dates[0] == dates[1])
         guard new.offset == position, isSame else {
-            if isSameAddress, !hasMoved {
+            // Without the validator that it was asked by, it may be a part of anything: the whole is requested.
+            if isSameAddress, !hasMoved, isConfirmed {
                 throw .malformedResponse(base.errorURL, reason: "a part that was not asked for")
             }
             try emptyPart()
@@ -265,7 +266,8 @@ extension FileSink {
         let total = response.value(forHTTPHeaderField: "Content-Range").flatMap { ContentRange($0) }?.total
         let tag = ResumeRecord.validator(of: response)
         isAnswered =
-            total == position && !hasMoved && (!isSameAddress || tag == nil || tag == record.validator)
+            total == position && !hasMoved
+            && (!isSameAddress || tag == nil || record.isConfirmed(by: response))
             && (record.total == nil || record.total == total)
         if isAnswered { return try verification() }
         try emptyPart()

@@ -52,6 +52,15 @@ struct ResumeRecord: Codable, Equatable {
             && range == request.value(forHTTPHeaderField: "Range")
     }
 
+    /// Whether an answer has the validator of the part file.
+    ///
+    /// A 206 that answers `If-Range` must have the `ETag` that a 200 would have (RFC 9110, 15.3.7), and servers send
+    /// `Last-Modified`, too. One that has neither may come from a server that ignores `If-Range`.
+    func isConfirmed(by response: HTTPURLResponse) -> Bool {
+        validator != nil
+            && ["ETag", "Last-Modified"].contains { response.value(forHTTPHeaderField: $0) == validator }
+    }
+
     /// Returns a strong entity tag or the date; a weak tag does not identify bytes.
     static func validator(of response: HTTPURLResponse) -> String? {
         let tag = response.value(forHTTPHeaderField: "ETag") ?? ""

@@ -178,11 +178,17 @@ final class StreamSink: TransferSink, @unchecked Sendable {
             return .body(before: 0, total: total)
         }
         // The rest of a body, after a pause.
+        let headers = ["ETag", "Last-Modified"].map { response.value(forHTTPHeaderField: $0) }
         guard response.statusCode == 206, part?.bytes?.lowerBound == byteCount, part?.total == total,
-            tag == nil || tag == validator
+            headers.contains(validator)
         else {
+            // A 206 without the validator may come from a server that ignores `If-Range`.
+            let isUnconfirmed = response.statusCode == 206 && headers == [nil, nil]
             throw DataSourceError.malformedResponse(
-                request.errorURL, reason: "the resource has changed while it was being read")
+                request.errorURL,
+                reason: isUnconfirmed
+                    ? "the rest of the body has neither an ETag nor a Last-Modified"
+                    : "the resource has changed while it was being read")
         }
         return .body(before: byteCount, total: total)
     }

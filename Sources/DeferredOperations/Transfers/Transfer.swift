@@ -72,7 +72,14 @@ final class Transfer: TransportListener, @unchecked Sendable {
         queue.async { rest.release() }
     }
 
-    var metrics: TransferMetrics { core.withLock { $0.metrics } }
+    var metrics: TransferMetrics {
+        core.withLock { core in
+            var metrics = core.metrics
+            metrics.received = core.machine.received
+            metrics.status = core.machine.answer?.response.statusCode
+            return metrics
+        }
+    }
 
     private var hasEnded: Bool { core.withLock { $0.machine.hasEnded } }
 
@@ -192,7 +199,6 @@ final class Transfer: TransportListener, @unchecked Sendable {
         let sink = inRound(round) { core in
             if core.metrics.firstByteAt == nil { core.metrics.firstByteAt = TransferMetrics.now }
             run(.bytes(data), &core)
-            core.metrics.received = core.machine.received
             return core.sink
         }
         sink?.deliver()

@@ -37,8 +37,9 @@ struct TransferAnswer {
     /// Whether the body was kept apart, and how its task has ended meanwhile: `.some(nil)` without an error.
     var isStaged = false
     var end: (any Error)??
-    /// The first bytes of a body that is not wanted.
+    /// The first bytes of a body that is not wanted, and how many have been received.
     var sample = Data()
+    var sampledByteCount: Int64 = 0
 }
 
 /// What has failed.

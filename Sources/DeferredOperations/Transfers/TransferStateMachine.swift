@@ -40,7 +40,8 @@ struct TransferStateMachine: ~Copyable {
     private(set) var request: URLRequest
     private(set) var answer: TransferAnswer?
     private(set) var progress = TransferProgress()
-    /// How many bytes of bodies have been received, over all requests.
+    /// How many bytes of bodies have been received, over all requests: of those that were wanted, and of the one whose
+    /// status is the failure.
     private(set) var received: Int64 = 0
     let options: TransferOptions
     /// How long a silence is allowed; nil for any.
@@ -159,6 +160,8 @@ struct TransferStateMachine: ~Copyable {
     }
 
     private mutating func fail(_ error: any Error, _ cause: FailureCause = .transfer) {
+        // The body of an answer that is followed, a redirect's or a challenge's, does not count.
+        if case DataSourceError.status = error { received += answer?.sampledByteCount ?? 0 }
         round += 1
         state = .consulting(.failed(error, cause))
     }
@@ -325,6 +328,7 @@ struct TransferStateMachine: ~Copyable {
     /// Keeps the first bytes of the body.
     private mutating func sample(_ data: Data) throws {
         guard var answer else { return }
+        answer.sampledByteCount += Int64(data.count)
         answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
         self.answer = answer
         if answer.sample.count >= options.errorByteCount { try endSample(answer) }

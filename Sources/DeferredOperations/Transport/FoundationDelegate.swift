@@ -36,7 +36,7 @@ final class FoundationDelegate: NSObject, URLSessionDataDelegate {
         // The whole answer has been read, so this is taken as the end of the task. The handler is not called:
         // with a task that is being cancelled at the same time, swift-corelibs-foundation ends the process
         // for it.
-        removeAnswer(to: task)?.exchange.receive(.redirect(response))
+        removeAnswer(to: task)?.endWithoutBody(.redirect(response), response)
         DispatchQueue.global().async { task.cancel() }
         #else
         completionHandler(nil)
@@ -86,7 +86,7 @@ final class FoundationDelegate: NSObject, URLSessionDataDelegate {
         // it may not be called from here.
         let answer = removeAnswer(to: task)
         if let response = task.response as? HTTPURLResponse {
-            answer?.exchange.receive(.challenge(response))
+            answer?.endWithoutBody(.challenge(response), response)
         } else {
             answer?.exchange.receive(.end(nil))
         }
@@ -124,8 +124,20 @@ final class FoundationAnswer: @unchecked Sendable {
     /// Whether a head has been reported; no other one is then, since each task has one answer.
     private var hasHead = false
 
-    init(_ exchange: TransportExchange, to request: URLRequest) {
-        (self.exchange, self.request) = (exchange, request)
+    /// Called with the head, before that is reported.
+    private let onHead: @Sendable (HTTPURLResponse) -> Void
+
+    init(
+        _ exchange: TransportExchange, to request: URLRequest,
+        onHead: @escaping @Sendable (HTTPURLResponse) -> Void = { _ in }
+    ) {
+        (self.exchange, self.request, self.onHead) = (exchange, request, onHead)
+    }
+
+    /// Reports an answer whose body Foundation does not deliver.
+    func endWithoutBody(_ event: TransportEvent, _ response: HTTPURLResponse) {
+        onHead(response)
+        exchange.receive(event)
     }
 
     /// - Parameter isProxied: Whether the first head may be that of a proxy's answer to CONNECT.
@@ -135,6 +147,7 @@ final class FoundationAnswer: @unchecked Sendable {
         heldHead = nil
         // After an informational answer, another follows.
         hasHead = response.statusCode >= 200
+        if hasHead { onHead(response) }
         exchange.receive(.head(response))
     }
 
