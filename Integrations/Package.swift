@@ -44,6 +44,7 @@ let package = Package(
         .testTarget(
             name: "NIOBridgeTests",
             dependencies: [
+                .product(name: "NIOPosix", package: "swift-nio"),
                 "NIOBridge", .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]
