@@ -17,9 +17,11 @@ extension Deferred {
 
 /// A publisher of the outcome of a Deferred; see `Deferred.publisher`.
 public struct DeferredPublisher<Output: Sendable>: Publisher {
+    /// Whatever the Deferred fails with.
     public typealias Failure = any Error
     let deferred: Deferred<Output>
 
+    /// Attaches the subscriber to the Deferred.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == any Error {
         let subscription = DeferredSubscription(to: deferred, subscriber)
         subscriber.receive(subscription: subscription)

@@ -14,6 +14,7 @@ public struct CancelsWithClient<Context: RequestContext>: RouterMiddleware {
     /// Creates the middleware.
     public init() {}
 
+    /// Calls `next` in a Task that is cancelled when the connection is closed.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

@@ -24,6 +24,7 @@ public struct DeferredService: Service {
         (self.work, self.onGracefulShutdown) = (work, onGracefulShutdown)
     }
 
+    /// Returns at the shutdown, when the work has ended; throws its error.
     public func run() async throws {
         try await withGracefulShutdownHandler {
             try await work.value
