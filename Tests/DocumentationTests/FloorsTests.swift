@@ -21,9 +21,13 @@ import Testing
             // such as `open`, are those of other things as well.
             for match in text.matches(of: #/(func |\.)?\b(\w+)(?: ?([({]))?/#) {
                 let name = String(match.output.2)
-                let isType = name.first?.isUppercase == true && match.output.1 == nil
-                let isCall = match.output.1 != "func " && match.output.3 != nil
-                if isType || isCall && name.contains(where: \.isUppercase) { mentioned.insert(name) }
+                let isType = name.first?.isUppercase == true
+                let isWanted =
+                    isType
+                    ? match.output.1 == nil
+                    : match.output.1 != "func " && match.output.3 != nil
+                        && name.contains(where: \.isUppercase)
+                if isWanted { mentioned.insert(name) }
             }
         }
     }
@@ -32,7 +36,8 @@ import Testing
     ///
     /// - Parameter floors: The beginnings of the paths of files, from the bottom up.
     private func uses(of folder: String, _ floors: [[String]]) throws -> [String] {
-        let sources = try Package.files(under: folder, named: ".swift").map { try Source($0) }
+        let sources = try Package.files(under: folder, named: ".swift")
+            .filter { !$0.path.contains(".docc") }.map { try Source($0) }
         func floor(_ source: Source) -> Int? {
             let path = source.path.dropFirst(folder.count + 1)
             return floors.firstIndex { $0.contains { path.hasPrefix($0) } }
