@@ -106,7 +106,8 @@ extension Link {
                         let isProtected = link.state.marks.contains(.protected) && link.isMarkOpen
                         if link.payload.kind != .forward || isProtected { return link.upstream.retained() }
                         found.append(link)
-                    case .source where link.state.marks.intersection([.cancelled, .cancellerRuns]) == .cancelled:
+                    case .source
+                    where link.state.marks.intersection([.cancelled, .cancellerRuns]) == .cancelled:
                         others += link.coldState?.following ?? []
                     case .source, .detached, .dispatched, .running, .settled, .bypassed:
                         break
