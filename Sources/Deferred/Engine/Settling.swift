@@ -274,7 +274,10 @@ extension DrainLoop {
                 follower.replaceStepWithNoOp()
             }
         }
-        if state.cancelsFollowed { begin(followers.lazy.map { CancelRequest($0) }) }
+        guard state.cancelsFollowed else { return }
+        // One that is being cancelled is left to that cancel, which would be walked again to its end.
+        let others = followers.filter { follower in follower.locked { !follower.isProtected } }
+        begin(others.map { CancelRequest($0) })
     }
 
     /// Keeps the current scope open until `link` is settled and drained.
