@@ -54,7 +54,7 @@ let package = Package(
         .target(name: "CompilerProcess", path: "Tests/CompilerProcess"),
         .testTarget(
             name: "CompilerWorkTests",
-            dependencies: ["CompilerProcess", "Deferred", "DeferredOperations", "Multicast"]),
+            dependencies: ["CompilerProcess", "Deferred", "DeferredOperations", "Multicast", "TestSupport"]),
         .testTarget(
             name: "DeferredTests",
             dependencies: ["Deferred", "DeferredTesting", "DeferredTracing", "TestSupport"]),
@@ -68,13 +68,15 @@ let package = Package(
         ),
         // The programs above, run against a server of the tests.
         .testTarget(
-            name: "ExamplesTests", dependencies: ["ingest", "linkcheck", "Deferred", "LoopbackServer"]),
+            name: "ExamplesTests",
+            dependencies: ["ingest", "linkcheck", "Deferred", "LoopbackServer", "TestSupport"]),
         .testTarget(
             name: "SearchTests", dependencies: ["search", "Deferred", "DeferredTesting"],
             path: "Examples/search/Tests"),
         // Modules, and code that uses them, isolated to the main actor by default.
         .testTarget(
-            name: "MainActorTests", dependencies: ["Deferred", "DeferredTesting", "Multicast"],
+            name: "MainActorTests",
+            dependencies: ["Deferred", "DeferredTesting", "Multicast", "TestSupport"],
             swiftSettings: [.defaultIsolation(MainActor.self)]
         ),
         .testTarget(
@@ -85,8 +87,8 @@ let package = Package(
                 "Deferred", "DeferredOperations", "DeferredTesting", "LoopbackServer", "TestSupport",
             ]
         ),
-        .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"]),
-        .testTarget(name: "FetchTests", dependencies: ["fetch", "LoopbackServer"]),
+        .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer", "TestSupport"]),
+        .testTarget(name: "FetchTests", dependencies: ["fetch", "LoopbackServer", "TestSupport"]),
         .testTarget(
             name: "MulticastTests", dependencies: ["Deferred", "Multicast", "DeferredTesting", "TestSupport"]),
     ],

@@ -1,12 +1,13 @@
 import CompilerProcess
 import Foundation
+import TestSupport
 import Testing
 
 /// What chains cost the compiler, in scopes that the constraint solver opens: a count, the same in each run.
 ///
 /// The compiler gives up at 1,048,576 scopes. A name that is overloaded by what its closure returns multiplies
 /// them with each step; the names of this library add.
-@Suite("The compiler's work", .serialized)
+@Suite("The compiler's work", .serialized, .watchdog(atOnce: .few))
 struct CompilerWorkTests {
     /// Longer ones for the table, at night: 64 steps cost the compiler nine tenths of the time, and show the same.
     static let lengths = tablePath == nil ? [4, 8, 16] : [4, 16, 64]

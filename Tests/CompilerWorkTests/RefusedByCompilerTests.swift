@@ -1,9 +1,10 @@
 import CompilerProcess
 import Foundation
+import TestSupport
 import Testing
 
 /// The compiler's errors for values that are not Sendable: at the user's line, not in the library.
-@Suite("What the compiler refuses")
+@Suite("What the compiler refuses", .watchdog(atOnce: .few))
 struct RefusedByCompilerTests {
     private static let declarations = """
         import Deferred

@@ -1,10 +1,11 @@
 import Deferred
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DeferredOperations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct DataSourceManagerTests {
     /// Data sources that are executing until a test ends them.
     final class Held: ConcurrentDataSource<Int>, @unchecked Sendable {

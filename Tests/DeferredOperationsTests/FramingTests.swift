@@ -1,12 +1,13 @@
 import Deferred
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import DeferredOperations
 
 /// How the length of a body is sent: once, and only if it is the body's.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct FramingTests {
     let fixture = TransferFixture()
 

@@ -2,12 +2,13 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// A thousand generated answers of a real server: statuses, headers, lengths, chunks, parts and redirects at random.
 ///
 /// None is of those that stop the process: see "Known faults of Foundation on Linux".
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct GeneratedAnswerTests {
     /// What a server sends, and what a client may make of it.
     private struct Generated {
@@ -206,19 +207,21 @@ struct GeneratedAnswerTests {
     @Test("O4, O5: each of 1,000 generated answers is right byte for byte, or a clear error")
     func answers() async throws {
         var (successes, errors) = (0, 0)
+        var faults = Faults()
         let all = seeds(1000, "GeneratedAnswerTests")
         for start in stride(from: all.lowerBound, to: all.upperBound, by: 8) {
+            try Task.checkCancellation()
             await withTaskGroup { group in
                 for seed in start..<min(start + 8, all.upperBound) {
                     group.addTask { (seed, await run(seed)) }
                 }
                 for await (seed, (fault, isSuccess)) in group {
-                    #expect(fault == nil, "SEED=\(seed) \(fault ?? "")")
+                    faults.check(fault == nil, "SEED=\(seed) \(fault ?? "")")
                     if isSuccess { successes += 1 } else { errors += 1 }
                 }
             }
         }
-        print("GeneratedAnswerTests: \(successes) successes, \(errors) errors")
+        faults.report()
         #expect(all.count == 1 || successes > 300 && errors > 300)
     }
 }

@@ -1,13 +1,14 @@
 import Deferred
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import DeferredOperations
 
 /// Random events for the state machine and each of the real sinks, without a server: whatever a server sends,
 /// and whenever the user, a timer or the disk comes in between.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct GeneratedTransferTests {
     /// A server of which each answer is right or wrong at random: what the transfer hears about one request.
     private struct Server {

@@ -2,10 +2,11 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Failures that a reader of a body receives.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .watchdog(atOnce: .few))
 struct HandledFailureTests {
     let fixture = TransferFixture()
 

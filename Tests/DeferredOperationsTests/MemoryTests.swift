@@ -6,7 +6,7 @@ import Testing
 
 @testable import DeferredOperations
 
-@Suite(.ownThreads)
+@Suite(.ownThreads, .watchdog(atOnce: .few))
 struct MemoryTests {
     #if os(Linux)
     /// Whether memory can be measured: sanitizers retain freed memory.

@@ -2,10 +2,11 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Several addresses of one file: when one fails, the next continues.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct MirrorTests {
     let fixture = TransferFixture()
 

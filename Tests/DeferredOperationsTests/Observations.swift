@@ -14,6 +14,6 @@ final class Observations<Element: Sendable>: Sendable {
 }
 
 extension OperationQueue {
-    /// Waits until all operations have finished. Where that never happens, `.ownThreads` ends the test.
+    /// Waits until all operations have finished. Where that never happens, `.watchdog` ends the tests.
     func finishAll() { waitUntilAllOperationsAreFinished() }
 }

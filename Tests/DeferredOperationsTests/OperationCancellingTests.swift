@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.ownThreads)
+@Suite(.ownThreads, .watchdog)
 struct OperationCancellingTests {
     let queue = OperationQueue()
 

@@ -1,12 +1,13 @@
 import Deferred
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import DeferredOperations
 
 /// Files that may exist at the paths of a part file and its record.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct PartFileTests {
     let fixture = TransferFixture()
 

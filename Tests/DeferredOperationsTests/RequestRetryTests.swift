@@ -2,11 +2,12 @@ import Deferred
 import DeferredTesting
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import DeferredOperations
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct RequestRetryTests {
     let fixture = TransferFixture()
 

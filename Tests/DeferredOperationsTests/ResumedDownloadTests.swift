@@ -2,10 +2,11 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Downloads that continue a part file, with answers that are a part of the whole (206).
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct ResumedDownloadTests {
     let fixture = TransferFixture()
 

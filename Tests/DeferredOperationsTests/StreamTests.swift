@@ -8,7 +8,7 @@ import Testing
 @testable import DeferredOperations
 
 /// Bodies that are delivered in pieces.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct StreamTests {
     typealias Request = Deferred<StreamDataSource.Summary>
 
@@ -141,7 +141,7 @@ struct StreamTests {
             let other = { @Sendable [fixture] in fixture.request(path: "/other") }
             return start(.pattern(byteCount), bufferByteCount: 1, options: options, on: InlineDispatcher()) {
                 if received.all.isEmpty {
-                    others.note(try? other().wait(timeout: .seconds(300)).data.text)
+                    others.note(try? other().wait(timeout: .seconds(3600)).data.text)
                 }
                 received.note($0.count)
             }.request

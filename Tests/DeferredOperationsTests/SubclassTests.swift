@@ -2,10 +2,11 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// What a user can create and subclass (O10).
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct SubclassTests {
     private final class Page: URLDataSource, @unchecked Sendable {}
     private final class Values: JSONDataSource<[Int]>, @unchecked Sendable {}

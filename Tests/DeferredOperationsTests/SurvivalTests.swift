@@ -2,11 +2,12 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// O12: what a server and a cancel do does not end the process. Each case runs in a process of its own. `.ci/nightly` has
 /// a program that tries many more.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .watchdog(atOnce: .few))
 struct SurvivalTests {
     enum Body: CaseIterable { case file, form, stream }
 

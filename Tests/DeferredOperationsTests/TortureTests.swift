@@ -6,7 +6,7 @@ import Testing
 
 /// Many operations of all kinds, cancelled at random from several threads: each ends once, leaves its queue
 /// and is freed.
-@Suite(.ownThreads)
+@Suite(.ownThreads, .watchdog)
 struct TortureTests {
     private final class Quick: DataSource<Int>, @unchecked Sendable {
         let tracked: LeakTracker.Tracked

@@ -2,10 +2,11 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Cancels at every stage of a transfer: there is one outcome, and no file is left.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct TransferCancellingTests {
     let fixture = TransferFixture()
 

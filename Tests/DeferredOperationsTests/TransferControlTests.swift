@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Closures that decide about redirects, challenges and answers.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct TransferControlTests {
     let fixture = StubFixture()
 
@@ -215,7 +215,7 @@ struct TransferControlTests {
         fixture.serve("/other", .text("fine"))
         let other = Observations<String>()
         let (answer, resolver) = Deferred<URLRequest?>.withResolver(canceller: { [fixture] _ in
-            let page = try? fixture.request(path: "/other").wait(timeout: .seconds(60))
+            let page = try? fixture.request(path: "/other").wait(timeout: .seconds(3600))
             other.note(page?.data.text ?? "nothing")
         })
         let request = try await asked(answer)
@@ -234,7 +234,7 @@ struct TransferControlTests {
                 (self.loaded, self.fixture) = (loaded, fixture)
             }
             deinit {
-                let page = try? fixture.request(path: "/other").wait(timeout: .seconds(300))
+                let page = try? fixture.request(path: "/other").wait(timeout: .seconds(3600))
                 loaded.note(page?.data.text ?? "nothing")
             }
         }

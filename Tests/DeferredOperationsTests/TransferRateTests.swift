@@ -3,10 +3,11 @@ import DeferredOperations
 import DeferredTesting
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// The limit of a session. That it holds, and that a cancel does not wait for it, is tested with `fetch --limit-rate`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct TransferRateTests {
     @Test("A transfer that the limit of a session delays is not silent, whichever session delays it")
     func silence() async {

@@ -4,6 +4,10 @@ import DeferredTesting
 import Foundation
 import Testing
 
+#if canImport(TestSupport)
+import TestSupport
+#endif
+
 #if canImport(LoopbackServer)
 import LoopbackServer
 #else
@@ -11,7 +15,7 @@ import FileServing
 #endif
 
 /// O15: each rule of a transfer, on each transport.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct TransportConformanceTests {
     private static let body = Data(Pattern.bytes(100_000))
 
@@ -201,5 +205,29 @@ struct TransportConformanceTests {
                 (options.makeBodyStream, options.bodyByteCount) = ({ InputStream(data: Self.body) }, 5)
             }.value
         }
+    }
+
+    /// "as it was sent", by gzip.
+    private static let packed = Data([
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 75, 44, 86, 200, 44, 81, 40, 79, 44, 86, 40, 78, 205, 43, 1, 0,
+        208, 169, 15, 213, 14, 0, 0, 0,
+    ])
+
+    @Test("O15, O14: a body is stored as it was sent, or refused", arguments: TransportKind.allCases)
+    func asSent(_ kind: TransportKind) async throws {
+        let place = kind.place()
+        place.serve { _ in .init(headers: ["Content-Encoding": "gzip"], body: Self.packed) }
+        let request = load(place) { $1.storesAsSent = true }
+        if kind.deliversAsSent {
+            let response = try await request.value
+            #expect(response.data == Self.packed)
+            #expect(response.response.value(forHTTPHeaderField: "Content-Encoding") == "gzip")
+        } else {
+            await expectFailure("invalidRequest", "cannot store it as it was sent") {
+                try await request.value
+            }
+        }
+        // Others of the same session are unpacked. (A stub delivers what its script says.)
+        if kind.unpacks { #expect(try await load(place).value.data.text == "as it was sent") }
     }
 }

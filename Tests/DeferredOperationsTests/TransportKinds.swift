@@ -4,6 +4,9 @@ import DeferredOperations
 enum TransportKind: CaseIterable {
     case foundation, stub, stubWithoutPauses
 
+    var deliversAsSent: Bool { self != .foundation }
+    var unpacks: Bool { self == .foundation }
+
     func place() -> Place {
         switch self {
         case .foundation: .server(.shared)

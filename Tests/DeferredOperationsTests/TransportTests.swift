@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// O15: what the library promises, it promises on any transport, also on one that misbehaves.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct TransportTests {
     typealias Step = StubTransport.Step
 
@@ -224,6 +224,51 @@ struct TransportTests {
                 await wait { stub.inProgressCount == 0 }
             }
         }
+    }
+
+    /// Its `send` returns when it may.
+    private struct Blocking: Transport {
+        let base = StubTransport(script: [.answer(text: "first"), .answer(text: "second")])
+        let entered = Observations<Void>()
+        let mayReturn = DispatchSemaphore(value: 0)
+
+        func send(_ request: URLRequest, _ body: TransportBody, for exchange: TransportExchange)
+            -> any TransportTask
+        {
+            entered.note(())
+            _ = Watchdog.waits(for: mayReturn)
+            return base.send(request, body, for: exchange)
+        }
+    }
+
+    @Test(
+        "O15: where `send` does not return, a time limit or a cancel ends the transfer, and others of its session wait",
+        arguments: ["silence", "total", "cancel"])
+    func blocked(_ limit: String) async {
+        let (clock, transport) = (ManualClock(), Blocking())
+        let session = TransferSession(transport: transport)
+        func load(_ options: TransferOptions) -> Deferred<URLDataSource.Response> {
+            URLDataSource(Self.url, options: options, session: session).request(on: queue)
+        }
+        let first = load(
+            TransferOptions(
+                silenceTimeout: limit == "silence" ? .seconds(8) : nil,
+                totalTimeout: limit == "total" ? .seconds(8) : nil, timer: clock))
+        await transport.entered.wait(for: 1)
+        if limit == "cancel" { first.cancel() }
+        while first.currentResult == nil, !Task.isCancelled {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        let expected = ["silence": "nothing heard for 8 s", "total": "not done after 8 s"]
+        let words = await words(first)
+        #expect(words.contains(expected[limit] ?? "CancellationError"), "\(words)")
+        let second = load(.patient)
+        transport.mayReturn.signal()
+        await transport.entered.wait(for: 2)
+        #expect(second.currentResult == nil)
+        transport.mayReturn.signal()
+        #expect(await self.words(second).hasPrefix("200 "))
     }
 
     @Test("O16: a transfer that waits has nothing to do but to notice its time limits", arguments: [0, 1, 2])

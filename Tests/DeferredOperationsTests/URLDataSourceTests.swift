@@ -3,9 +3,10 @@ import DeferredOperations
 import DeferredTesting
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct URLDataSourceTests {
     let fixture = TransferFixture()
 

@@ -3,10 +3,11 @@ import DeferredOperations
 import DeferredTesting
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Bodies of files, streams and forms: read, refused, and sent more than once.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct UploadTests {
     /// Has some bytes, and then an error.
     private final class BreakingStream: InputStream {

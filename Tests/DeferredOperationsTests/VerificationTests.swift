@@ -2,10 +2,11 @@ import Deferred
 import DeferredOperations
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Downloads whose head, length and content are checked before they are moved into place.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct VerificationTests {
     let fixture = TransferFixture()
 

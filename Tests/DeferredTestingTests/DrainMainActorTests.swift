@@ -4,7 +4,7 @@ import Dispatch
 import TestSupport
 import Testing
 
-@Suite("drainMainActor", .timeLimit(.minutes(5)))
+@Suite("drainMainActor", .watchdog)
 @MainActor struct DrainMainActorTests {
     @MainActor final class Model {
         var steps: [String] = []

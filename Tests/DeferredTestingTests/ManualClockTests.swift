@@ -5,7 +5,7 @@ import Testing
 
 @testable import DeferredTesting
 
-@Suite("ManualClock")
+@Suite("ManualClock", .watchdog)
 struct ManualClockTests {
     let clock = ManualClock()
     let log = SharedLog<Int>()

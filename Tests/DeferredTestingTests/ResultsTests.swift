@@ -1,8 +1,9 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
-@Suite("Synchronous peeks")
+@Suite("Synchronous peeks", .watchdog)
 struct ResultsTests {
     struct Oops: Error {}
 

@@ -5,7 +5,7 @@ import Testing
 ///
 /// `DEFERRED_SEED` sets the first seed and `DEFERRED_PROGRAMS` the number of programs. A program's seed
 /// reproduces it: `DEFERRED_SEED=… DEFERRED_PROGRAMS=1`.
-@Suite("Reference model", .ownThreads)
+@Suite("Reference model", .ownThreads, .watchdog)
 struct ModelTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
     private static let programs = UInt64(environment: "DEFERRED_PROGRAMS") ?? 25_000

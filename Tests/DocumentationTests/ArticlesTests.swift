@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What an article says, and no test of a rule shows.
-@Suite struct ArticlesTests {
+@Suite(.watchdog) struct ArticlesTests {
     private let clock = ManualClock()
     private let eventLog = SharedLog<String>()
 

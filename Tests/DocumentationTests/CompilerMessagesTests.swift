@@ -1,10 +1,11 @@
 import CompilerProcess
 import Foundation
+import TestSupport
 import Testing
 
 /// Checks that the articles quote what the compiler says: each quoted message is one that it reports about the
 /// program that the article speaks of.
-@Suite struct CompilerMessagesTests {
+@Suite(.watchdog(atOnce: .few)) struct CompilerMessagesTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         let article: String
         let message: String

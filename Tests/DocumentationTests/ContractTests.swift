@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Checks that each numbered rule of Documentation/Contract.md has a test with its number, and the reverse.
-@Suite struct ContractTests {
+@Suite(.watchdog) struct ContractTests {
     private func rules() throws -> [String] {
         try Package.text(of: "Documentation/Contract.md").matches(of: #/(?m)^- \*\*([A-Z]\d+)\*\* /#)
             .map { String($0.output.1) }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Compares the article on costs with the documentation comments.
-@Suite struct CostsTests {
+@Suite(.watchdog) struct CostsTests {
     /// The operations of the article's table: `Type.name`.
     private func rows() throws -> [String] {
         try Package.text(of: "Sources/Deferred/Deferred.docc/Costs.md").matches(

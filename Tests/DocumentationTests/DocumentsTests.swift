@@ -1,9 +1,10 @@
 import CompilerProcess
 import Foundation
+import TestSupport
 import Testing
 
 /// Checks that the documents' Swift code compiles, that their links lead somewhere, and that a picture shows its code.
-@Suite struct DocumentsTests {
+@Suite(.watchdog(atOnce: .few)) struct DocumentsTests {
     /// The pages that are read as files.
     static let pages =
         ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Benchmarks/README.md"]

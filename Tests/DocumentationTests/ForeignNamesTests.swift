@@ -1,10 +1,11 @@
 import CompilerProcess
 import Foundation
+import TestSupport
 import Testing
 
 /// Compares this package's top-level names with those of modules that programs import beside it
 /// (`Contexts/ForeignNames.txt`): a name of both is ambiguous where a file imports both.
-@Suite struct ForeignNamesTests {
+@Suite(.watchdog(atOnce: .few)) struct ForeignNamesTests {
     /// The names that stay in spite of a clash. NameClashes.md says what to do.
     static let known: Set = ["Deferred"]
 

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Every public function that stores a closure has a form for one of the main actor, as MainActorByDefault.md says.
-@Suite struct MainActorFormsTests {
+@Suite(.watchdog) struct MainActorFormsTests {
     /// A public function or initializer that takes a closure.
     private struct Form: Hashable, CustomStringConvertible {
         let type: String

@@ -1,10 +1,11 @@
 import CompilerProcess
 import Foundation
+import TestSupport
 import Testing
 
 /// Compiles the code of NameClashes.md about modules with a type, or a name, of their own that is `Deferred`.
 /// The compiler checks it against modules that stand in for Combine and for another package.
-@Suite final class NameClashesTests {
+@Suite(.watchdog(atOnce: .few)) final class NameClashesTests {
     private let compiler: Compiler
     private let folder: URL
     /// The imports beside Combine, an alias, and the imports beside another package.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Runs the README's examples.
-@Suite struct ReadmeTests: Article {
+@Suite(.watchdog) struct ReadmeTests: Article {
     let eventLog = SharedLog<String>()
 
     @Test("README: the first line")

@@ -11,7 +11,7 @@ import FoundationNetworking
 #endif
 
 /// Runs the longer examples, which readers copy. They stand in the folder `Recipes`, too, and are the same there.
-@Suite final class RecipesTests {
+@Suite(.watchdog) final class RecipesTests {
     private let queue = OperationQueue()
     private let clock = ManualClock()
     private let eventLog = SharedLog<String>()

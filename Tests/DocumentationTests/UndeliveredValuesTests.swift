@@ -4,10 +4,11 @@ import DeferredTesting
 import Foundation
 import Multicast
 import Synchronization
+import TestSupport
 import Testing
 
 /// The table of UndeliveredValues.md is true, and has every function that a value may come to.
-@Suite struct UndeliveredValuesTests {
+@Suite(.watchdog) struct UndeliveredValuesTests {
     /// What each name of the table stands for: what it does with a Deferred whose value may be given back.
     private static let uses: [String: @Sendable (Deferred<Int>) async -> Void] = [
         "map": { _ = $0.map { $0 } }, "then": { _ = $0.then { Deferred.resolved($0) } },

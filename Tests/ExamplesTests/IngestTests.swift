@@ -1,8 +1,9 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) final class IngestTests {
+@Suite(.watchdog(atOnce: .few)) final class IngestTests {
     private let server: LoopbackServer
     private let folder = FileManager.default.temporaryDirectory.appending(path: "ingest-\(UUID())")
     private let gate = Gate()

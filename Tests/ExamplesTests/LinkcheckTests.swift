@@ -1,8 +1,9 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LinkcheckTests {
+@Suite(.watchdog(atOnce: .few)) struct LinkcheckTests {
     private struct Report: Decodable {
         struct Link: Decodable { let url: String, error: String }
         let working: Int, broken: [Link], notChecked: Int

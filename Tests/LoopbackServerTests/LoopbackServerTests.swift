@@ -1,8 +1,9 @@
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// What clients that are Foundation's do not show: the bytes on the connection, and the end of the server.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct LoopbackServerTests {
     let server: LoopbackServer
 

@@ -1,6 +1,7 @@
 import Deferred
 import DeferredTesting
 import Multicast
+import TestSupport
 import Testing
 
 // Compiled with the main actor as default isolation: the closures, models and tests below name no actor but in `on:`.
@@ -26,7 +27,7 @@ final class PageModel {
     func appear() { load().done(on: MainActor.self) { self.text = $0 } }
 }
 
-@Suite("Main actor by default")
+@Suite("Main actor by default", .watchdog)
 struct MainActorByDefaultTests {
     let window = Window()
     let clock = ManualClock()

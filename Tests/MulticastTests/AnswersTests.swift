@@ -6,7 +6,7 @@ import Testing
 @testable import Multicast
 
 /// The answers of each form of question; ``QuestionTests`` checks what they have in common.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct AnswersTests {
     private let panel = Panel()
     private var delegates: MulticastDelegate<any AnsweringDelegate> { panel.delegates }

@@ -1,9 +1,10 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct ChannelMessagesTests {
     private let channel = BroadcastChannel<Int>()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct ChannelTests {
     private let directory = ChannelDirectory()
     private let log = SharedLog<String>()

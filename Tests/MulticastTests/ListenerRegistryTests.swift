@@ -1,11 +1,12 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 @testable import Multicast
 
 /// Compares the registry with a slow and obvious one, under random operations.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct ListenerRegistryTests {
     private let site = CallSite(fileID: #fileID, line: #line)
 

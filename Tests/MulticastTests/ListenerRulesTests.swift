@@ -6,7 +6,7 @@ import Testing
 @testable import Multicast
 
 /// What delegates, channels and pairs of closures have in common: they call objects to which they refer weakly.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct ListenerRulesTests {
     private let log = SharedLog<String>()
     private let queue = ManualDispatcher()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct ListenerTokenTests {
     private let log = SharedLog<String>()
     private let owner = Owner()

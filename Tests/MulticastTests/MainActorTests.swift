@@ -6,7 +6,7 @@ import Testing
 
 /// Delegates, closures and listeners that are isolated to the main actor. MainActorByDefault has the same, compiled with that
 /// isolation by default.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 @MainActor struct MainActorTests {
     @MainActor protocol WindowDelegate: AnyObject {
         func close() -> Bool

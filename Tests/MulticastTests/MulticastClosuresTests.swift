@@ -6,7 +6,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct MulticastClosuresTests {
     private struct Refusal: Error {}
     private let askers = MulticastClosures<Int, any Error>()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct MulticastDelegateTests {
     private let audience = Audience()
     private var delegates: MulticastDelegate<any HearingDelegate> { audience.delegates }

@@ -7,7 +7,7 @@ import Testing
 @testable import Multicast
 
 /// What all forms of questions have in common.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct QuestionTests {
     private let panel = Panel()
 
@@ -197,7 +197,7 @@ struct QuestionTests {
 }
 
 /// Where the delegates of a question are called, and the callbacks of its result.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct AnsweringThreadTests {
     private let panel = Panel()
 

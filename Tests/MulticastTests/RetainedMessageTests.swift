@@ -6,7 +6,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct RetainedMessageTests {
     private let channel = BroadcastChannel<Int>()
     private let log = SharedLog<String>()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Multicast
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog)
 struct SynchronizedValueTests {
     private struct Refusal: Error, Equatable {}
 

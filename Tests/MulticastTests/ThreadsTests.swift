@@ -7,7 +7,7 @@ import Testing
 @testable import Multicast
 
 /// Concurrent operations from many threads: no call is lost, doubled or too late.
-@Suite(.ownThreads)
+@Suite(.ownThreads, .watchdog)
 struct ThreadsTests {
     @Test("MulticastDelegate: delegates that end on any thread, removing themselves, leave nothing behind")
     func endingEverywhere() {

@@ -1,17 +1,13 @@
 import Foundation
 public import Testing
 
-/// Runs tests that compute for long, or block their thread, on two threads of their own, and ends the process if one
-/// takes longer than ten minutes.
+/// Runs tests that compute for long, or block their thread, on two threads of their own.
 ///
 /// Other tests run on Swift's few threads, one for each processor; a test that blocks those delays the programs,
-/// servers and timers of other tests until they time out. A trait `.timeLimit` could not end a test that blocks its
-/// thread.
+/// servers and timers of other tests until they time out.
 public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
     /// On a suite it applies to each of the suite's tests.
     public let isRecursive = true
-
-    private static let seconds = 600.0
 
     /// Runs a test case on two threads that no other test has meanwhile.
     public func provideScope(
@@ -20,11 +16,6 @@ public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
         guard testCase != nil else { return try await function() }
         let threads = await Pool.shared.take()
         defer { Pool.shared.putBack(threads) }
-        let limit = DispatchWorkItem {
-            fatalError("\(test.displayName ?? test.name): not ended after \(Self.seconds) s")
-        }
-        DispatchQueue.global().asyncAfter(deadline: .now() + Self.seconds, execute: limit)
-        defer { limit.cancel() }
         try await withTaskExecutorPreference(threads) { try await function() }
     }
 

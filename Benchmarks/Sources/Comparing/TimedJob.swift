@@ -1,6 +1,6 @@
 /// An implementation of a job, to be timed against others.
 package struct TimedJob {
-    let name: String
+    package let name: String
     /// Does the job once.
     let run: () async -> Void
 

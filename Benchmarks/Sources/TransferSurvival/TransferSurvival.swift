@@ -5,12 +5,14 @@ import Foundation
 /// cancels and time limits at random. Each kind runs in a process of its own, which must survive.
 ///
 /// `traps` tries the answers that are known to stop the process, and `waiting` measures what a transfer that waits costs: both
-/// fail when Foundation has been mended, so that Documentation and FoundationOnLinux are brought up to date.
+/// fail when Foundation has been mended, so that Documentation and FoundationOnLinux are brought up to date. `framings` shows how
+/// each kind of body is sent.
 @main
 struct TransferSurvival {
     static let usage = """
         usage: TransferSurvival [--count N] [--seed N] [KIND…]
                TransferSurvival traps
+               TransferSurvival framings
                TransferSurvival waiting [--seconds N]
         kinds: \(Kind.allCases.map(\.rawValue).joined(separator: ", "))
         """
@@ -44,6 +46,7 @@ struct TransferSurvival {
         switch words.first {
         case "traps": try Traps.tryAll()
         case "trap"?: try await Traps.run(words[1])
+        case "framings": try await Framings.checkAll()
         case "waiting" where words.count == 1: try await Waiting.measureAll(seconds)
         case "waiting"?: try await Waiting.run(words[1], at: URL(string: words[2])!, seconds)
         case "run"?:

@@ -14,12 +14,21 @@ import Synchronization
 /// let session = TransferSession(transport: AsyncHTTPClientTransport(client))
 /// ```
 ///
-/// The client stays yours: shut it down when nothing uses it any more.
+/// A client unpacks all bodies or none, so that transfers with `storesAsSent` take a client of their own, `asSent`. Both
+/// may have one event loop group, and make no connection before they are used.
+///
+/// The clients stay yours: shut them down when nothing uses them any more.
 public struct AsyncHTTPClientTransport: Transport {
     private let client: HTTPClient
+    private let clientAsSent: HTTPClient?
 
     /// Creates a transport that sends by `client`, which has the configuration below, or one made from it.
-    public init(_ client: HTTPClient) { self.client = client }
+    ///
+    /// - Parameter clientAsSent: Sends the requests whose body is stored as it was sent: with `configurationAsSent`. If it
+    ///   is nil, such a transfer fails when the answer is compressed.
+    public init(_ client: HTTPClient, asSent clientAsSent: HTTPClient? = nil) {
+        (self.client, self.clientAsSent) = (client, clientAsSent)
+    }
 
     /// What the library decides is turned off: redirects, time limits, second attempts. The body of an answer is unpacked.
     public static var configuration: HTTPClient.Configuration {
@@ -30,6 +39,16 @@ public struct AsyncHTTPClientTransport: Transport {
         return configuration
     }
 
+    /// The same, but the body of an answer is left as it was sent.
+    public static var configurationAsSent: HTTPClient.Configuration {
+        var configuration = configuration
+        configuration.decompression = .disabled
+        return configuration
+    }
+
+    /// Whether there is a client that leaves bodies as they were sent.
+    public var canDeliverAsSent: Bool { clientAsSent != nil }
+
     /// True: the client stops reading while the future of a piece is not completed.
     public var canPause: Bool { true }
 
@@ -38,6 +57,7 @@ public struct AsyncHTTPClientTransport: Transport {
         -> any TransportTask
     {
         let answer = AnswerDelegate(request.url!, exchange)
+        let client = exchange.wantsBodyAsSent ? clientAsSent ?? client : client
         do {
             let request = try HTTPClient.Request(
                 url: request.url!.absoluteString, method: HTTPMethod(rawValue: request.httpMethod ?? "GET"),

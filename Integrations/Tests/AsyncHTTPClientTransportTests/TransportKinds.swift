@@ -7,12 +7,18 @@ import NIOPosix
 enum TransportKind: CaseIterable {
     case asyncHTTPClient
 
+    var deliversAsSent: Bool { true }
+    var unpacks: Bool { true }
+
     /// One for all tests; it lives as long as the process.
     private static let session = TransferSession(
         transport: AsyncHTTPClientTransport(
-            HTTPClient(
-                eventLoopGroup: MultiThreadedEventLoopGroup.singleton,
-                configuration: AsyncHTTPClientTransport.configuration)))
+            client(AsyncHTTPClientTransport.configuration),
+            asSent: client(AsyncHTTPClientTransport.configurationAsSent)))
+
+    private static func client(_ configuration: HTTPClient.Configuration) -> HTTPClient {
+        HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
+    }
 
     func place() -> Place { .server(Self.session) }
 }

@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite("Asynchronous operations")
+@Suite("Asynchronous operations", .watchdog)
 struct AsyncOperationTests {
     let clock = ManualClock()
 

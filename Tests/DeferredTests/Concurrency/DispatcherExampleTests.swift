@@ -1,10 +1,11 @@
 import Deferred
 import DeferredTesting
 import Dispatch
+import TestSupport
 import Testing
 
 /// Dispatchers of a user's own.
-@Suite("Dispatchers of one's own")
+@Suite("Dispatchers of one's own", .watchdog)
 struct DispatcherExampleTests {
     /// An actor whose work runs isolated to it.
     actor Account: Dispatcher {

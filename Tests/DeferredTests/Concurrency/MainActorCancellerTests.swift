@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Cancellers, and bodies that receive a resolver, isolated to the main actor.
-@Suite("Cancellers on the main actor", .timeLimit(.minutes(5)))
+@Suite("Cancellers on the main actor", .watchdog)
 @MainActor struct MainActorCancellerTests {
     @MainActor final class Model {
         var runs = 0

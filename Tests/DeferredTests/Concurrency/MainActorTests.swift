@@ -1,8 +1,9 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
-@Suite("Callbacks on the main actor")
+@Suite("Callbacks on the main actor", .watchdog)
 struct MainActorTests {
     /// A typical view model.
     @MainActor final class Model {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Repeated work and workers whose closures are isolated to the main actor. `Tests/MainActorTests` has the other forms.
-@Suite("Work on the main actor", .timeLimit(.minutes(5)))
+@Suite("Work on the main actor", .watchdog)
 @MainActor struct MainActorWorkTests {
     @MainActor final class Model {
         var runs: [String] = []

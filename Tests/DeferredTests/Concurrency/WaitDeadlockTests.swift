@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("wait: deadlocks")
+@Suite("wait: deadlocks", .watchdog)
 struct WaitDeadlockTests {
     /// Returns whether a wait here is refused with the location of this call. It has a timeout, so that a
     /// wait that is not refused fails its test instead of hanging.

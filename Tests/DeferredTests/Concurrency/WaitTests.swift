@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("wait")
+@Suite("wait", .watchdog)
 struct WaitTests {
     @Test("waits for what another thread or queue completes, and not for what is settled")
     func otherThread() throws {

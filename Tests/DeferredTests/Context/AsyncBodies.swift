@@ -12,7 +12,7 @@ private enum Request {
 }
 
 /// Async bodies that wait see the values of the call that passed them, whoever lets them run.
-@Suite("Async bodies: task-local values")
+@Suite("Async bodies: task-local values", .watchdog)
 struct AsyncBodies {
     private func asTenant<R>(_ name: String, _ body: () throws -> R) rethrows -> R {
         try Request.$tenant.withValue(name, operation: body)

@@ -23,7 +23,7 @@ private enum Tracing {
     @TaskLocal static var metadata: [String: String] = [:]
 }
 
-@Suite("Task-local values that closures carry")
+@Suite("Task-local values that closures carry", .watchdog)
 struct CarriedValues {
     private typealias Probe = TaskLocalProbe
     private let carriedOnly = TaskLocalProbe.Sight(carried: "call", plain: "runner")

@@ -5,7 +5,7 @@ import Testing
 
 /// Requests that wait for their own value by way of Tasks, where no cycle can be seen: they stay pending, and the last
 /// cancel of a caller outside of them ends them.
-@Suite("DeferredCache: requests that wait for themselves in Tasks")
+@Suite("DeferredCache: requests that wait for themselves in Tasks", .watchdog)
 struct CacheCycleTests {
     let cache = DeferredCache<Int, Int>()
     /// Resolved when all requests of a cycle wait.
@@ -31,7 +31,7 @@ struct CacheCycleTests {
 
     @Test(
         "Q7: the cancel of the last caller from outside ends it, at once, and the keys are free",
-        .timeLimit(.minutes(5)), arguments: 1...3)
+        .watchdog, arguments: 1...3)
     func ring(count: Int) async throws {
         let asked = [askInRing(0, of: count), askInRing(0, of: count)]
         try await isClosed.value

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A cache retains a key only while it has a value or a request for it.
-@Suite("DeferredCache: keys are released")
+@Suite("DeferredCache: keys are released", .watchdog)
 struct CacheLifetimeTests {
     let clock = ManualClock()
     let tracker = LeakTracker()

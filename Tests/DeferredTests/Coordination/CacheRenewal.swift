@@ -5,7 +5,7 @@ import Testing
 @testable import Deferred
 
 /// A cache with a size, with values that are renewed, and with failures that are kept.
-@Suite("DeferredCache: maximumCount, refreshesAfter and failures")
+@Suite("DeferredCache: maximumCount, refreshesAfter and failures", .watchdog)
 struct CacheRenewal {
     typealias Server = DeferredCacheTests.Server
 

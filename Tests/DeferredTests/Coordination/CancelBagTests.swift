@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite("CancelBag, never and mapError")
+@Suite("CancelBag, never and mapError", .watchdog)
 struct CancelBagTests {
     let log = SharedLog<String>()
 

@@ -5,7 +5,7 @@ import Testing
 
 /// C7 where it needs the engine: a cancel of several marks all before any canceller runs, so that what the end of one
 /// allows finds that those who wait are about to leave.
-@Suite("C7: a cancel of several reaches those who wait")
+@Suite("C7: a cancel of several reaches those who wait", .watchdog)
 struct CancelOfSeveral {
     let log = SharedLog<String>()
     let resolvers = SharedLog<Deferred<Int>.Resolver>()

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Deferred
 
-@Suite("CancellableFIFO")
+@Suite("CancellableFIFO", .watchdog)
 struct CancellableFIFOTests {
     @Test("random appending, taking and removing behaves as an array does", arguments: 0..<20)
     func againstArray(seed: Int) {

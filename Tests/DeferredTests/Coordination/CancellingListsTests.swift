@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Jobs of a semaphore that a list cancels: the list is found however the jobs lead to it.
-@Suite struct CancellingListsTests {
+@Suite(.watchdog) struct CancellingListsTests {
     enum Way: CaseIterable {
         case direct, mapped, attachedLast, nestedBefore, nestedAfter, followedBefore, followedAfter, inLists
         case inLimitedLists, ofLimitedList, belowWaiting

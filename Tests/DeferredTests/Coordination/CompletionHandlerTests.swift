@@ -1,9 +1,10 @@
 import DeferredTesting
+import TestSupport
 import Testing
 
 @testable import Deferred
 
-@Suite("Completion handlers")
+@Suite("Completion handlers", .watchdog)
 struct CompletionHandlerTests {
     /// Returns a Deferred whose completion handler is called with these arguments.
     private func completed(_ value: Int?, _ error: (any Error)?) -> Deferred<Int> {

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("DeferredCache")
+@Suite("DeferredCache", .watchdog)
 struct DeferredCacheTests {
     let clock = ManualClock()
     let log = SharedLog<String>()
@@ -312,7 +312,7 @@ struct DeferredCacheTests {
         }
     }
 
-    @Test("a key's == and hash may use the cache: they run under no lock", .timeLimit(.minutes(5)))
+    @Test("a key's == and hash may use the cache: they run under no lock", .watchdog)
     func keysThatUseTheCache() throws {
         let cache = DeferredCache<Key, Int>(keepingFor: .seconds(10), timer: clock)
         let use: @Sendable () -> Void = { [weak cache] in _ = cache?.keptCount }

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("DeferredFilesystemLock")
+@Suite("DeferredFilesystemLock", .watchdog)
 final class DeferredFilesystemLockTests {
     let clock = ManualClock()
     let folder: URL

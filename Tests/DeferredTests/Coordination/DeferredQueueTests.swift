@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite("DeferredQueue")
+@Suite("DeferredQueue", .watchdog)
 struct DeferredQueueTests {
     let log = SharedLog<String>()
 
@@ -90,7 +90,7 @@ struct DeferredQueueTests {
 
     @Test(
         "F6, L6: a hundred thousand elements, there before or one by one, take no stack",
-        .timeLimit(.minutes(5)))
+        .watchdog)
     func manyElements() async throws {
         let queue = DeferredQueue<Int>()
         let sum = SpinLocked(0)

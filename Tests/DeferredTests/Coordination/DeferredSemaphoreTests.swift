@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("DeferredSemaphore and DeferredLock")
+@Suite("DeferredSemaphore and DeferredLock", .watchdog)
 struct DeferredSemaphoreTests {
     let log = SharedLog<String>()
 
@@ -172,7 +172,7 @@ struct DeferredSemaphoreTests {
 
     @Test(
         "F6: a hundred thousand waiting bodies that never wait themselves take no stack",
-        .timeLimit(.minutes(5)))
+        .watchdog)
     func longLine() async throws {
         let lock = DeferredLock()
         let gate = Deferred<Int>()

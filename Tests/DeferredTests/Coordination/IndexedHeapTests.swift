@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Deferred
 
-@Suite("IndexedHeap")
+@Suite("IndexedHeap", .watchdog)
 struct IndexedHeapTests {
     @Test("random inserting, taking and removing behaves as a sorted array does", arguments: 0..<20)
     func againstArray(seed: Int) {

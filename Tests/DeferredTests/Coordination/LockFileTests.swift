@@ -6,7 +6,7 @@ import Testing
 @testable import Deferred
 
 /// What a process leaves in a lock file, wherever it was killed, and what the next one makes of it.
-@Suite("LockFile")
+@Suite("LockFile", .watchdog)
 final class LockFileTests {
     let folder: URL
     let path: String

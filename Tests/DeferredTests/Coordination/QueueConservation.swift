@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// V2: an element that was taken out of a queue and received by nobody returns to the head.
-@Suite("DeferredQueue: rule V2")
+@Suite("DeferredQueue: rule V2", .watchdog)
 struct QueueConservation {
     /// How the consumer behind `get()` ends before it has received the element.
     enum WayOut: CaseIterable {

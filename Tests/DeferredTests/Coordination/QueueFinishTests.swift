@@ -4,7 +4,7 @@ import Testing
 
 @testable import Deferred
 
-@Suite("DeferredQueue: finish and workers")
+@Suite("DeferredQueue: finish and workers", .watchdog)
 struct QueueFinishTests {
     let queue = DeferredQueue<Int>()
     let log = SharedLog<String>()

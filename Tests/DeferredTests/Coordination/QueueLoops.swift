@@ -5,7 +5,7 @@ import Testing
 @testable import Deferred
 
 /// A queue as an `AsyncSequence`, and `removeAll()`.
-@Suite("DeferredQueue: loops and removeAll")
+@Suite("DeferredQueue: loops and removeAll", .watchdog)
 struct QueueLoops {
     struct Unsent: Error {}
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Deferred
 
-@Suite("DeferredQueue: rules Q1 to Q5")
+@Suite("DeferredQueue: rules Q1 to Q5", .watchdog)
 struct QueueRules {
     let log = SharedLog<String>()
 

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Deferred
 
-@Suite("RecencyList")
+@Suite("RecencyList", .watchdog)
 struct RecencyListTests {
     final class Object: Sendable {}
 

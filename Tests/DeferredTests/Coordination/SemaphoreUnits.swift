@@ -5,7 +5,7 @@ import Testing
 @testable import Deferred
 
 /// A semaphore whose limit changes, permits of several units, and those that wait and are rejected.
-@Suite("DeferredSemaphore: units and limits")
+@Suite("DeferredSemaphore: units and limits", .watchdog)
 struct SemaphoreUnits {
     let log = SharedLog<String>()
 

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Recording: when, how much and at what cost", .serialized)
+@Suite("Recording: when, how much and at what cost", .serialized, .watchdog)
 struct RecordingBoundsTests {
     @Test("Recording: only what happens between start and stop is noted")
     func bounds() {

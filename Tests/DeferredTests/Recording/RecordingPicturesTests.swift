@@ -2,9 +2,10 @@ import Deferred
 import DeferredTesting
 import DeferredTracing
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Recording: the trace and the graph", .serialized)
+@Suite("Recording: the trace and the graph", .serialized, .watchdog)
 struct RecordingPicturesTests {
     /// An error description with markup and control characters.
     private struct Hostile: Error, CustomStringConvertible {

@@ -2,9 +2,10 @@ import Deferred
 import DeferredTesting
 import DeferredTracing
 import Dispatch
+import TestSupport
 import Testing
 
-@Suite("Recording", .serialized)
+@Suite("Recording", .serialized, .watchdog)
 struct RecordingTests {
     /// A program, and its events in words.
     struct Program: Sendable, CustomTestStringConvertible {

@@ -1,9 +1,10 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 /// C5: a cancel that was answered has ended, wherever a later one comes from; from below what follows as well.
-@Suite("Answered cancels")
+@Suite("Answered cancels", .watchdog, .silentDiagnostics)
 struct AnsweredCancelTests {
     /// What answers a cancel, what that leads to, and the sources, which are kept from being abandoned.
     struct Source {

@@ -1,5 +1,6 @@
 import Deferred
 import DeferredTesting
+import TestSupport
 import Testing
 
 extension Rules {
@@ -116,7 +117,7 @@ extension Rules {
         }
     }
 
-    @Suite("Rules L1 to L4: every form") struct Forms {
+    @Suite("Rules L1 to L4: every form", .silentDiagnostics) struct Forms {
         /// Checks a form with each outcome of its source, attached before the completion and after it.
         private func check(_ form: Form, nests: Bool) async {
             let inputs: [Result<Int, any Error>] = [

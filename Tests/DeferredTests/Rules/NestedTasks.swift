@@ -24,7 +24,8 @@ extension Rules {
             }
             _ = await allWait.result
             let outermost = deferreds[depth]
-            SmallStack.run { check in
+            // What is nested in Tasks takes a stack that grows to a limit.
+            SmallStack.run(stackSize: 512 * 1024) { check in
                 outermost.cancel()
                 check(outermost.isSettled)
             }

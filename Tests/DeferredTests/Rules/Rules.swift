@@ -6,7 +6,7 @@ import Testing
 
 /// The rules of the contract, one suite per group. Each test is derived from the rule's text, and its name
 /// begins with the rule.
-enum Rules {
+@Suite(.watchdog) enum Rules {
     /// An error with a number.
     struct Boom: Error, Hashable {
         var id = 0

@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite("after")
+@Suite("after", .watchdog)
 struct AfterTests {
     let clock = ManualClock()
 

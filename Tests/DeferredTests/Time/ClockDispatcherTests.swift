@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite("Swift clocks as dispatchers")
+@Suite("Swift clocks as dispatchers", .watchdog)
 struct ClockDispatcherTests {
     let clock = ManualClock()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Deferred
 
-@Suite("Deadlines and total time")
+@Suite("Deadlines and total time", .watchdog)
 struct DeadlineTests {
     let clock = ManualClock()
     let log = SharedLog<String>()

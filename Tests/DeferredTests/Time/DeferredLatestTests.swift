@@ -4,7 +4,7 @@ import Testing
 
 @testable import Deferred
 
-@Suite("DeferredLatest")
+@Suite("DeferredLatest", .watchdog)
 struct DeferredLatestTests {
     let clock = ManualClock()
     let log = SharedLog<String>()

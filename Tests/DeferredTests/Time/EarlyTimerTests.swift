@@ -6,7 +6,7 @@ import Testing
 
 /// Work after a delay runs on the dispatcher, also if the timer expires before anything is attached to it: on
 /// a busy machine, or with a delay of zero.
-@Suite("Timers that expire early")
+@Suite("Timers that expire early", .watchdog)
 struct EarlyTimerTests {
     let dispatcher = EarlyDispatcher()
     let log = SharedLog<String>()

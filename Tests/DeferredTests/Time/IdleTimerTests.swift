@@ -1,9 +1,10 @@
 import DeferredTesting
+import TestSupport
 import Testing
 
 @testable import Deferred
 
-@Suite("IdleTimer")
+@Suite("IdleTimer", .watchdog)
 struct IdleTimerTests {
     let clock = ManualClock()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Deferred
 
 /// Timers that expire late, or a little early, as on a busy machine: no run is skipped, and none is made twice.
-@Suite("Timers that expire late")
+@Suite("Timers that expire late", .watchdog)
 struct LateTimerTests {
     let clock = ManualClock()
     let log = SharedLog<String>()

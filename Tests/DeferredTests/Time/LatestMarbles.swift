@@ -6,7 +6,7 @@ import Testing
 
 /// `DeferredLatest` as two lines of marbles: the calls, and the bodies that run. Each place is 50 ms. A letter is a call,
 /// and the body of that call; `!` flushes, and `x` cancels. The pause is 150 ms, and the longest wait 250 ms.
-@Suite("DeferredLatest: marbles")
+@Suite("DeferredLatest: marbles", .watchdog)
 struct LatestMarbles {
     let clock = ManualClock()
 
@@ -100,7 +100,7 @@ struct LatestMarbles {
     }
 }
 
-@Suite("DeferredLatest: longest wait, leading edge and flush")
+@Suite("DeferredLatest: longest wait, leading edge and flush", .watchdog)
 struct LatestWaits {
     let clock = ManualClock()
     let log = SharedLog<String>()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Deferred
 
-@Suite("DispatchQueue.deferred")
+@Suite("DispatchQueue.deferred", .watchdog)
 struct QueueDeferredTests {
     let queue = DispatchQueue(label: "QueueDeferredTests")
     let log = SharedLog<String>()

@@ -1,11 +1,12 @@
 import Deferred
 import Dispatch
+import TestSupport
 import Testing
 
-@Suite("Timers of dispatch queues")
+@Suite("Timers of dispatch queues", .watchdog)
 struct QueueTimerTests {
     @Test(
-        "work is released when it has run, and at once when it is cancelled", .timeLimit(.minutes(5)),
+        "work is released when it has run, and at once when it is cancelled", .watchdog,
         arguments: [true, false])
     func released(isCancelled: Bool) async throws {
         weak var watched: AnyObject?

@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite("repeating")
+@Suite("repeating", .watchdog)
 struct RepeatingTests {
     let clock = ManualClock()
     let log = SharedLog<String>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Deferred
 
-@Suite("repeating: counts and reset")
+@Suite("repeating: counts and reset", .watchdog)
 struct RepeatingWorkTests {
     let clock = ManualClock()
     let log = SharedLog<String>()

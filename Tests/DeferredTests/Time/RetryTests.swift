@@ -4,7 +4,7 @@ import Testing
 
 @testable import Deferred
 
-@Suite("retry")
+@Suite("retry", .watchdog)
 struct RetryTests {
     struct Fatal: Error {}
     let clock = ManualClock()

@@ -5,7 +5,7 @@ import Testing
 @testable import Deferred
 
 /// What takes time releases what it retains, whichever way it ends.
-@Suite("The lifetimes of what takes time")
+@Suite("The lifetimes of what takes time", .watchdog)
 struct TimeLifetimes {
     typealias Tracked = LeakTracker.Tracked
 

@@ -3,7 +3,7 @@ import DeferredTesting
 import TestSupport
 import Testing
 
-@Suite("timeout")
+@Suite("timeout", .watchdog)
 struct TimeoutTests {
     let clock = ManualClock()
 

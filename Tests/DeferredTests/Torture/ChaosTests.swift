@@ -9,7 +9,7 @@ import Testing
 /// The invariants in any order: no crash, no hang, no callback twice, and when all handles are released each
 /// callback has run exactly once and nothing is leaked. What the schedules of fewer operations do is compared with the
 /// contract in Tests/Interleaving.
-@Suite("Torture: chaos", .serialized, .ownThreads)
+@Suite("Torture: chaos", .serialized, .ownThreads, .watchdog)
 struct ChaosTests {
     /// Deferreds that all threads use, and the counts of their callbacks.
     private final class Ground: Sendable {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Endless recursions, which generated programs cannot have.
-@Suite("Torture: nesting", .serialized, .ownThreads)
+@Suite("Torture: nesting", .serialized, .ownThreads, .watchdog)
 struct NestingRaces {
     @Test("L6, C4: an endless asynchronous recursion is ended by a cancel, whichever step it meets")
     func cancelRecursion() {

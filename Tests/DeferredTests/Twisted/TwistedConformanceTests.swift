@@ -1,34 +1,51 @@
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("What Twisted does")
+@Suite("What Twisted does", .watchdog)
 struct TwistedConformanceTests {
     @Test(
-        "F1-U1: a scenario that is not marked as different does what Twisted does",
-        arguments: TwistedTraces.scenarios.filter { $0.differs == nil },
-        Making.allCases)
-    func sameAsTwisted(_ scenario: TwistedScenario, making: Making) throws {
-        let trace = try Replayer.replay(scenario.program, making: making)
-        #expect(trace == scenario.twisted)
+        "F1-U1: a scenario that is not marked as different does what Twisted does", arguments: Making.allCases
+    )
+    func sameAsTwisted(making: Making) throws {
+        var faults = Faults()
+        for scenario in TwistedTraces.scenarios where scenario.differs == nil {
+            let trace = try Replayer.replay(scenario.program, making: making)
+            faults.check(
+                trace == scenario.twisted, "\(scenario.testDescription): \(trace), not \(scenario.twisted)")
+        }
+        faults.report()
     }
 
     @Test(
         "F1-U1: a scenario marked as different does what is written under it, and not what Twisted does",
-        arguments: TwistedTraces.scenarios.filter { $0.differs != nil },
-        Making.allCases)
-    func partsFromTwisted(_ scenario: TwistedScenario, making: Making) throws {
-        let difference = try #require(scenario.differs)
-        let trace = try Replayer.replay(scenario.program, making: making)
-        #expect(trace == difference.deferred, "\(difference.because)")
-        #expect(trace != scenario.twisted, "no difference any more: take the mark away")
+        arguments: Making.allCases)
+    func partsFromTwisted(making: Making) throws {
+        var faults = Faults()
+        for scenario in TwistedTraces.scenarios {
+            guard let difference = scenario.differs else { continue }
+            let trace = try Replayer.replay(scenario.program, making: making)
+            faults.check(
+                trace == difference.deferred,
+                "\(scenario.testDescription): \(trace), not \(difference.deferred)")
+            faults.check(
+                trace != scenario.twisted,
+                "\(scenario.testDescription): no difference any more: take the mark away")
+        }
+        faults.report()
     }
 
     @Test(
         "L1-L4, C1-C4, P1: a random linear chain, written through its newest handle, runs as in Twisted",
-        arguments: TwistedTraces.randomPrograms, Making.allCases)
-    func randomProgram(_ program: RandomProgram, making: Making) throws {
-        let trace = try Replayer.replay(program.program, making: making)
-        #expect(trace == program.twisted, "\(program.program.joined(separator: "; "))")
+        arguments: Making.allCases)
+    func randomProgram(making: Making) throws {
+        var faults = Faults()
+        for program in TwistedTraces.randomPrograms {
+            let trace = try Replayer.replay(program.program, making: making)
+            let text = program.program.joined(separator: "; ")
+            faults.check(trace == program.twisted, "\(text): \(trace), not \(program.twisted)")
+        }
+        faults.report()
     }
 
     @Test("The recording is whole: made with the pinned Twisted, of every rule that Twisted has too")

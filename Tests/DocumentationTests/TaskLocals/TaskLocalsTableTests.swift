@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Checks the table of TaskLocals.md: that it has each public function that stores a closure, and that each row is true.
-@Suite struct TaskLocalsTableTests {
+@Suite(.watchdog) struct TaskLocalsTableTests {
     /// A function of a row, and what its closures see.
     struct Entry: Sendable, CustomTestStringConvertible {
         let function: String

@@ -9,7 +9,7 @@ enum Request {
     @TaskLocal static var name = "none"
 }
 
-@Suite struct TaskLocalsTests: Article {
+@Suite(.watchdog) struct TaskLocalsTests: Article {
     let eventLog = SharedLog<String>()
 
     @Test("Task-locals: a plain callback sees those of the code that completes the Deferred")

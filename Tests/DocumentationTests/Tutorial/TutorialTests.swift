@@ -2,9 +2,10 @@ import CompilerProcess
 import Deferred
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
-@Suite struct TutorialTests {
+@Suite(.watchdog(atOnce: .few)) struct TutorialTests {
     let server: LoopbackServer
 
     init() throws { server = try LoopbackServer() }

@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// The bars on a terminal.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct BarTests: ProgramSuite {
     let fetch = FetchProgram(serving: ["/small.txt": .text("small")])
     let gate = Gate()

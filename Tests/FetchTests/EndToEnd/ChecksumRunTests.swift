@@ -1,11 +1,12 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import fetch
 
 /// `--checksum` from the command line to the destination.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct ChecksumRunTests: ProgramSuite {
     let fetch = FetchProgram(serving: [
         "/f": .resource(100_000, etag: "\"v1\"", lastModified: "Sun, 06 Nov 1994 08:49:37 GMT")

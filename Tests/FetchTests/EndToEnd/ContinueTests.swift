@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// `--continue` with a file at the destination that another program left there, whole or not (D13).
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct ContinueTests: ProgramSuite {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let length = 100_000
@@ -178,7 +179,7 @@ struct NothingKeptTests: ProgramSuite {
 }
 
 /// `--continue` under another address: links that are signed for a time expire, and are signed again.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct NewAddressTests: ProgramSuite {
     let fetch = FetchProgram()
 

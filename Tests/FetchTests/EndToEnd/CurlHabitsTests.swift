@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// What people who know curl and wget expect.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct CurlHabitsTests: ProgramSuite {
     let fetch = FetchProgram(serving: ["/a.txt": .text("first\n")])
 

@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct DemoTests {
     let fetch = FetchProgram()
 

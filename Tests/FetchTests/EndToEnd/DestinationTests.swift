@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Files, pipes, devices and links at the destination, and special names.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct DestinationTests: ProgramSuite {
     let fetch = FetchProgram(serving: ["/a.txt": .text("first\n")])
 

@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// The program as users run it: URLs in, files and an exit status out.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct FetchingTests: ProgramSuite {
     let fetch = FetchProgram(serving: [
         "/a.txt": .text("first\n"), "/sub/a.txt": .text("second\n"), "/big.bin": .pattern(3_000_000),

@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Ctrl-C, pipes that are closed, and disks that are full.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct InterruptTests: ProgramSuite {
     let fetch = FetchProgram(serving: [
         "/stalls": .stalled(after: 100_000, of: 200_000), "/silent": .stalled,

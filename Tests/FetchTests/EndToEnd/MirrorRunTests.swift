@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// `--mirrors`: several addresses of one file, which continue each other.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct MirrorRunTests: ProgramSuite {
     let fetch = FetchProgram(serving: [
         "/one/f": .resource(100_000, etag: "\"1\"", breakingOffAfter: 30_000),

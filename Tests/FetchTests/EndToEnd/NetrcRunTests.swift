@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// `--netrc`, against servers that ask for a password.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct NetrcRunTests: ProgramSuite {
     // "me:s3cret"
     let fetch = FetchProgram(serving: [

@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// `--newer`, which people know as `wget -N` and `curl -z`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct NewerTests: ProgramSuite {
     private static let (old, new) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Mon, 07 Nov 1994 08:49:37 GMT")
     let fetch = FetchProgram()

@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// Answers that are marked with a coding (O14), and `--raw`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct RawTests: ProgramSuite {
     /// "hello" and a line break, 100 times.
     private static let packed: [UInt8] = [

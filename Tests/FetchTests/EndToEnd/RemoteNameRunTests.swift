@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// `--remote-name` on a server that names its files.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct RemoteNameRunTests: ProgramSuite {
     private static func named(_ name: String, _ text: String = "it\n") -> Answer {
         .text(text, headers: [("Content-Disposition", "attachment; filename=\"\(name)\"")])

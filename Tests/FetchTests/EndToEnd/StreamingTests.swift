@@ -1,9 +1,10 @@
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 /// `-o -`, which writes what arrives as it arrives.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct StreamingTests: ProgramSuite {
     let fetch = FetchProgram()
 

@@ -244,6 +244,15 @@ let caches: [Shape] =
             meter("completed") { _ = resolver.resolve(1) }
             precondition(callers.allSatisfy(\.isSettled))
         },
+        Shape("caches in caches, cancelled") { n, meter in
+            var last = Deferred<Int>.never().map { $0 }
+            for _ in 0..<n {
+                let request = last
+                last = DeferredCache<Int, Int>().value(for: 1) { request }
+            }
+            meter("cancelled") { last.cancel() }
+            last.quiet()
+        },
         Shape("keys of a cache, expired") { n, meter in
             let clock = ManualClock()
             let cache = DeferredCache<Int, Int>(keepingFor: .seconds(1), timer: clock)

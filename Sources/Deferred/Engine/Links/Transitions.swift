@@ -69,6 +69,9 @@ extension Link {
 
     var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
 
+    /// Whether this link is the root of a cancel that has neither taken effect nor been answered. Under the lock.
+    var isProtected: Bool { state.marks.contains(.protected) && isMarkOpen }
+
     /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.
     var isInterrupted: Bool { state.isInterrupted(markIsOpen: isMarkOpen) }
 

@@ -103,8 +103,9 @@ extension Link {
                 link.locked {
                     switch link.phase {
                     case .waiting:
-                        let isProtected = link.state.marks.contains(.protected) && link.isMarkOpen
-                        if link.payload.kind != .forward || isProtected { return link.upstream.retained() }
+                        if link.payload.kind != .forward || link.isProtected {
+                            return link.upstream.retained()
+                        }
                         found.append(link)
                     case .source
                     where link.state.marks.intersection([.cancelled, .cancellerRuns]) == .cancelled:

@@ -13,7 +13,10 @@ extension DrainLoop {
                 follower.replaceStepWithNoOp()
             }
         }
-        if state.cancelsFollowed { begin(followers.lazy.map { CancelRequest($0) }) }
+        guard state.cancelsFollowed else { return }
+        // One that is being cancelled is left to that cancel, which would be walked again to its end.
+        let others = followers.filter { follower in follower.locked { !follower.isProtected } }
+        begin(others.map { CancelRequest($0) })
     }
 
     /// Ends the follower of a shield that has ended. Its upstream keeps a consumer, so that a cancel by others does not

@@ -1,0 +1,1 @@
+../../../Benchmarks/Sources/TransferSurvival/Framings.swift
