@@ -67,6 +67,14 @@ let package = Package(
                 .product(name: "Multicast", package: "Deferred"),
             ]
         ),
+        // Passes elements and values to consumers that end early, in each way: none may be lost (V1, V2).
+        .executableTarget(
+            name: "Conservation",
+            dependencies: [
+                .product(name: "Deferred", package: "Deferred"),
+                .product(name: "DeferredTesting", package: "Deferred"),
+            ]
+        ),
         // Shared by the programs: a clock, a timer that alternates between jobs, tables.
         .target(name: "Comparing"),
         // Compares transfers with plain URLSession, and the fetcher with curl, wget and aria2c.

@@ -1,6 +1,8 @@
 import Deferred
+import DeferredOperations
 import DeferredTesting
 import Foundation
+import Multicast
 import Synchronization
 import TestSupport
 import Testing
@@ -39,7 +41,33 @@ import Testing
         "a list that is decided otherwise": { _ = DeferredList([.resolved(1), $0]).first() },
         "a nested Deferred": { source in Deferred.resolved(0).then { _ in source }.fail { _ in } },
         "the input of a list": { _ = DeferredList([$0], limit: 1) { $0 } },
+        "retry": { source in Deferred.retry { source }.fail { _ in } },
+        "run": { source in DeferredLock().run { source }.fail { _ in } },
+        "the operation of a data source": { source in
+            let queue = OperationQueue()
+            ConcurrentDataSource(awaiting: { source }).request(on: queue).fail { _ in }
+            await withCheckedContinuation { ended in queue.addBarrierBlock { ended.resume() } }
+        },
+        "collectDeferred of delegates, when all": { source in
+            let (delegates, asked) = delegates(1)
+            delegates.collectDeferred { _ in source }.fail { _ in }
+            withExtendedLifetime(asked) {}
+        },
+        "collectDeferred that fails": { source in
+            let (delegates, asked) = delegates(2)
+            delegates.collectDeferred { $0 === asked[0] ? source : .rejected(DeferredError.empty) }.fail {
+                _ in
+            }
+        },
     ]
+
+    private final class Asked: Sendable {}
+
+    private static func delegates(_ count: Int) -> (MulticastDelegate<Asked>, [Asked]) {
+        let (delegates, asked) = (MulticastDelegate<Asked>(), (0..<count).map { _ in Asked() })
+        for delegate in asked { delegates.add(delegate, on: nil) }
+        return (delegates, asked)
+    }
 
     /// What takes no value: it makes, ends, stops or completes a Deferred, or makes more of them.
     private static let others: Set<String> = [

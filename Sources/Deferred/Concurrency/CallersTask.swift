@@ -95,11 +95,12 @@ final class CallersTask: Sendable {
 
     /// Ends the call: creates the Task, unless it is there.
     private func endCall() {
-        let (mustStart, first) = storage.state.withLock { state -> (Bool, Operation?) in
+        let mustStart = storage.state.withLock { state in
             state.callingThread = nil
-            return (state.task == nil, state.operations.isEmpty ? nil : state.operations.removeFirst())
+            return state.task == nil
         }
-        if mustStart { storage.start(priority, first) }
+        // It takes what is there itself.
+        if mustStart { storage.start(priority, nil) }
     }
 
     /// Runs `operation` in the Task, and returns a Deferred with its outcome, whose cancel cancels the Task.

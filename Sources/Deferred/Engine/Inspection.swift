@@ -102,6 +102,9 @@ extension Link {
                     fallthrough
                 case .waiting, .dispatched:
                     isFound = isOnMainQueue && link.payload.destination?.isMainQueue ?? false
+                case .source where link.isDetached:
+                    // A cancel has detached it, and its step has returned a link to wait for: nothing else completes it.
+                    upstream = link.coldState?.following.first
                 case .source, .bypassed:
                     break
                 }

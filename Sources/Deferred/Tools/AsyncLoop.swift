@@ -11,13 +11,13 @@ package enum AsyncLoop {
     /// cancel cancels the step in progress, which is then the last.
     static func deferred(_ fileID: StaticString, _ line: UInt, _ step: @escaping Step) -> Deferred<Void> {
         let (deferred, resolver) = Deferred<Void>.withResolver(fileID: fileID, line: line)
-        run(completing: resolver, result: {}, step)
+        run(completing: resolver, result: { .resolved() }, step)
         return deferred
     }
 
-    /// Runs such a loop for the Deferred that `resolver` completes, and which is resolved with `result`.
+    /// Runs such a loop for the Deferred that `resolver` completes, and which has the outcome of `result` at the end.
     package static func run<Value>(
-        completing resolver: Deferred<Value>.Resolver, result: @escaping @Sendable () -> Value,
+        completing resolver: Deferred<Value>.Resolver, result: @escaping @Sendable () -> Deferred<Value>,
         _ step: @escaping Step
     ) {
         @Sendable func run() -> Deferred<Value> {
@@ -28,7 +28,7 @@ package enum AsyncLoop {
                 let rest = Deferred(following: { try step { resolver.isCancelled } })
                     .then { next -> Deferred<Value> in
                         switch next {
-                        case .end: return .resolved(result())
+                        case .end: return result()
                         case .abandoned:
                             resolver.disownFailure()
                             return .rejected(DeferredError.abandoned)

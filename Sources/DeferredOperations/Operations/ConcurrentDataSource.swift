@@ -67,7 +67,8 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
             throw DataSourceError.notOverridden("execute() of \(type(of: self))")
         }
         // A cancel is the link's, so that others who use the Deferred keep it (C3).
-        let link = try body().both { [self] (result: Result<Value, any Error>) in _ = finish(with: result) }
+        // It passes the outcome on: a value that nobody receives from the operation is given back (V1).
+        let link = try body().mapOutcome { [self] outcome in _ = decide(outcome) }
         pending.withLock { $0.link = link }
     }
 
@@ -94,4 +95,11 @@ open class ConcurrentDataSource<Value: Sendable>: RequestOperation<Value>, @unch
     }
 
     final override func stopWork() { stop() }
+
+    final override func releaseWork() {
+        _ = pending.withLock { pending in
+            defer { pending = (nil, nil) }
+            return pending
+        }
+    }
 }

@@ -47,6 +47,8 @@ open class DataSource<Value: Sendable>: RequestOperation<Value>, @unchecked Send
     }
 
     final override func work() { decide(Result { try load() }) }
+
+    final override func releaseWork() { _ = body.withLock { $0.take() } }
 }
 
 /// Makes an operation queue a dispatcher: `map(on: queue) { … }`.

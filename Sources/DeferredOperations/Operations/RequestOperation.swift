@@ -21,7 +21,10 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     private struct Lifecycle: ~Copyable {
         /// What has to happen before the operation is finished.
         var remaining: Remaining = [.start, .decision, .notification]
-        var outcome: Result<Value, any Error>?
+        /// Set once, when the outcome is decided; nil again when the operation has finished, which has no part in a value
+        /// that nobody has received (V1).
+        var outcome: PassedOutcome<Value>?
+        var isDecided = false
         /// Settles the Deferred; nil once a thread does so.
         var resolver: Deferred<Value>.Resolver?
         var requestedAt: Duration?
@@ -34,8 +37,9 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         var isStarted: Bool { !remaining.contains(.start) }
 
         /// Sets the outcome; false if there is one.
-        mutating func decide(_ outcome: Result<Value, any Error>) -> Bool {
-            guard self.outcome == nil else { return false }
+        mutating func decide(_ outcome: PassedOutcome<Value>) -> Bool {
+            guard !isDecided else { return false }
+            isDecided = true
             self.outcome = outcome
             return true
         }
@@ -107,10 +111,9 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
             let target = isSame ? queue.underlyingQueue ?? .global() : dispatcher
             let delivery = Delivery(target: target) { [weak self] in self?.end(.dispatching) }
             // The outcome that was decided, also where the link is cancelled while it waits for its dispatcher.
-            let deliver = { @Sendable [weak self] (result: Result<Value, any Error>) throws -> Value in
-                try (self?.lifecycle.withLock { $0.outcome } ?? result).get()
-            }
-            delivered = source.mapResult(on: delivery, deliver, fileID: fileID, line: line)
+            delivered = source.passingOn(
+                on: delivery, { [weak self] in self?.lifecycle.withLock { $0.outcome } },
+                fileID: fileID, line: line)
         }
         didRequest(delivered)
         // Cancelled before it was requested: the Deferred ends at once, and the operation is added for those that
@@ -136,7 +139,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     }
 
     /// Whether there is an outcome.
-    final var isDecided: Bool { lifecycle.withLock { $0.outcome != nil } }
+    final var isDecided: Bool { lifecycle.withLock { $0.isDecided } }
 
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
     final var requestedAt: Duration? { lifecycle.withLock { $0.requestedAt } }
@@ -150,6 +153,9 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// returned.
     func stopWork() {}
 
+    /// Releases the closure that does the work, which may never have begun. Called once, when the operation finishes.
+    func releaseWork() {}
+
     /// The host that the work is about, for a ``DataSourceManager`` to count.
     var host: String? { nil }
 
@@ -162,9 +168,12 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
 
     /// Decides the outcome; true if this call did.
     @discardableResult
-    final func decide(_ outcome: Result<Value, any Error>) -> Bool {
+    final func decide(_ result: Result<Value, any Error>) -> Bool { decide(PassedOutcome(result)) }
+
+    /// Decides the outcome, which is passed on: a value is not received (V1).
+    final func decide(_ outcome: PassedOutcome<Value>) -> Bool {
         guard lifecycle.withLock({ $0.decide(outcome) }) else { return false }
-        didDecide(outcome)
+        didDecide(outcome.result)
         end(.decision)
         return true
     }
@@ -177,7 +186,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     public final override func cancel() {
         let cancelled = Result<Value, any Error>.failure(CancellationError())
         let (isFirst, stopsNow) = lifecycle.withLock { lifecycle in
-            guard lifecycle.decide(cancelled) else { return (false, false) }
+            guard lifecycle.decide(PassedOutcome(cancelled)) else { return (false, false) }
             guard lifecycle.isStarted else { return (true, false) }
             lifecycle.remaining.insert(.stopping)
             return (true, !lifecycle.remaining.contains(.work))
@@ -206,7 +215,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     public final override func start() {
         willChangeValue(forKey: "isExecuting")
         let (isFirst, mustWork) = lifecycle.withLock { lifecycle in
-            let mustWork = lifecycle.outcome == nil
+            let mustWork = !lifecycle.isDecided
             let isFirst = lifecycle.remaining.remove(.start) != nil
             if isFirst, mustWork { lifecycle.remaining.insert(.work) }
             return (isFirst, mustWork)
@@ -226,21 +235,20 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// Notes that something has ended. Settles the Deferred once it has been requested and decided, and finishes the
     /// operation if nothing remains.
     private func end(_ ended: Remaining) {
-        // The values, which are the user's, are released without the lock.
-        let (outcome, resolver, isLast, values) = lifecycle.withLock { lifecycle in
+        let (resolver, isLast) = lifecycle.withLock { lifecycle in
             lifecycle.remaining.subtract(ended)
             let resolver = lifecycle.remaining.contains(.decision) ? nil : lifecycle.resolver.take()
             let isLast = lifecycle.remaining == .notification
             // No other thread continues after this; `isFinished` itself must change between the two notifications.
             if isLast { lifecycle.remaining = [] }
-            return (lifecycle.outcome, resolver, isLast, isLast ? lifecycle.values.take() : nil)
+            return (resolver, isLast)
         }
-        _ = consume values
-        if let outcome, let resolver {
-            resolver.complete(with: outcome)
+        if let resolver {
+            complete(resolver)
             return end(.settling)
         }
         guard isLast else { return }
+        releaseWhatIsKept()
         removeDependencies()
         willChangeValue(forKey: "isExecuting")
         willChangeValue(forKey: "isFinished")
@@ -248,6 +256,17 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
         lifecycle.withLock { $0.manager.take() }?.apply(.finished(self))
+    }
+
+    /// Completes the Deferred with the outcome. On return nothing here has that any more, but the lifecycle.
+    private func complete(_ resolver: Deferred<Value>.Resolver) {
+        if let outcome = lifecycle.withLock({ $0.outcome }) { resolver.complete(with: outcome) }
+    }
+
+    /// Releases, without the lock, what is the user's: the operation has no further use for it.
+    private func releaseWhatIsKept() {
+        releaseWork()
+        _ = lifecycle.withLock { ($0.outcome.take(), $0.values.take()) }
     }
 
     /// Runs `body` with the task-local values that the request's call had (X2).

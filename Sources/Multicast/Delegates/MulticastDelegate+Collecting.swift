@@ -43,7 +43,7 @@ extension MulticastDelegate {
         _ site: CallSite, _ body: @escaping @Sendable (Delegate) throws -> Reply<Answer>
     ) -> Deferred<[Answer]> {
         Question<Delegate, Answer?>.each(
-            of: self, nil, site, { _, delegate in try body(delegate).map(at: site) { .next($0) } }
+            of: self, nil, site, { _, delegate in try body(delegate).mapPassingOn(at: site) { .next($0) } }
         ) { answers in
             DeferredList(answers).values(fileID: site.fileID, line: site.line)
                 .answer(at: site) { try $0.get().compactMap { $0 } }

@@ -22,6 +22,9 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     private var rest: [Registration]
     /// Nil while a delegate is asked, so that a collection is changed in place.
     private var answer: Answer?
+    /// The promise that `answer` is from, if it is from one: received when `answer` is passed on to a delegate, or when
+    /// the result is (V1).
+    private var promised: PassedOutcome<MulticastStep<Answer>>?
 
     private init(
         _ registrations: [Registration], in registry: ListenerRegistry, _ initial: consuming Answer,
@@ -84,8 +87,16 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
 
     private func ask(completing resolver: Deferred<Answer>.Resolver) {
         AsyncLoop.run(
-            completing: resolver, result: { [self] in answer.take()! },
+            completing: resolver, result: { [self] in takeResult() },
             { [self] isCancelled in try proceed(isCancelled) })
+    }
+
+    private func takeResult() -> Deferred<Answer> {
+        let answer = answer.take()!
+        guard let promised = promised.take() else {
+            return .resolved(answer, fileID: site.fileID, line: site.line)
+        }
+        return promised.deferred({ _ in answer }, fileID: site.fileID, line: site.line)
     }
 
     /// Asks until a delegate has to be waited for, and returns the wait.
@@ -115,12 +126,15 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     private func put(to listener: Listener) throws -> Deferred<NextStep>? {
         guard let object = listener.recipient(in: registry) else { return nil }
         let delegate = MulticastDelegate<Delegate>.delegate(of: listener, object)
+        promised.take()?.receive()
         switch try body(answer.take()!, delegate) {
         case .now(let step): return note(step) == .end ? .resolved(.end) : nil
         case .later(let promise):
-            let wait = promise.mapResult(
-                { [self] step -> NextStep in
+            let wait = promise.mapOutcome(
+                { [self] outcome -> NextStep in
+                    let step = outcome.result
                     if case .failure(DeferredError.abandoned) = step { return .abandoned }
+                    if outcome.isReturnable { promised = outcome }
                     return note(try step.get())
                 }, fileID: site.fileID, line: site.line)
             if case .success(.continue) = wait.currentResult { return nil }
@@ -148,6 +162,17 @@ enum Reply<Answer: Sendable>: Sendable {
         switch self {
         case .now(let answer): .now(try transform(answer))
         case .later(let promise): .later(promise.map(transform, fileID: site.fileID, line: site.line))
+        }
+    }
+
+    /// As `map`, for a transform that passes a promised answer on, and does not receive it (V1).
+    func mapPassingOn<U: Sendable>(
+        at site: CallSite, _ transform: @escaping @Sendable (Answer) -> U
+    ) -> Reply<U> {
+        switch self {
+        case .now(let answer): .now(transform(answer))
+        case .later(let promise):
+            .later(promise.mapPassingOn(transform, fileID: site.fileID, line: site.line))
         }
     }
 }

@@ -251,6 +251,18 @@ extension Model {
         }
     }
 
+    /// Fails a node that closes a cycle (L5). One that was cancelled ends with the cancel, if both meet (C5): by a cancel
+    /// of what follows it (C3), which nothing has answered, since what the errback returned is not waited for.
+    func failAsCycle(_ node: Node, in loop: DrainLoop) {
+        let isBeingCancelled = nodes.contains { source in
+            source.isSource && source.isBeingCancelled && !source.isClaimed
+                && source.following.contains { follower in
+                    follower.isCancelledFollower && (follower.waits(for: node) || reaches(follower, node))
+                }
+        }
+        fail(node, isBeingCancelled ? .cancelled : .cycle, in: loop)
+    }
+
     /// Fails a node that nothing completes any more; a cancel that meets it counts (C5).
     func fail(_ node: Node, _ fault: Fault, in loop: DrainLoop) {
         let isCancelled =
@@ -351,6 +363,10 @@ extension Model {
         consumer.work = .nothing
         if upstream.outcome == nil {
             upstream.attached.removeAll { $0 === consumer }
+        } else if isHeldBack(by: upstream) {
+            // Z1: a finalizer waits for what is attached, and no longer for this.
+            upstream.attached.removeAll { $0 === consumer }
+            leaveIfNothingIsSuspended(upstream)
         }
     }
 

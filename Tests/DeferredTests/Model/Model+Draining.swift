@@ -358,7 +358,7 @@ extension Model {
     /// L4, L5.
     private func wait(_ node: Node, for inner: Node, in loop: DrainLoop) {
         if inner === node || reaches(inner, node) {
-            return fail(node, .cycle, in: loop)
+            return failAsCycle(node, in: loop)
         }
         if let outcome = inner.outcome, !inner.isDraining || mayBeIdle(inner), inner.pauses == 0 {
             // The callback's result counts, though it was cancelled while it ran.

@@ -276,6 +276,26 @@ extension Rules {
             queue.run()
         }
 
+        @Test(
+            "V1: a value that was received releases its closure, though a handle lives on",
+            arguments: [false, true])
+        func closures(isResolver: Bool) {
+            let tracker = LeakTracker()
+            func make() -> Deferred<Int> {
+                let tracked = tracker.begin()
+                let giveBack = { @Sendable (_: Int) in tracked.use() }
+                if !isResolver { return .resolved(1, onUndelivered: giveBack) }
+                let (deferred, resolver) = Deferred<Int>.withResolver()
+                resolver.resolve(1, onUndelivered: giveBack)
+                return deferred
+            }
+            let deferred = make()
+            #expect(tracker.alive == 1)
+            #expect(outcome(deferred) == "1")
+            #expect(tracker.alive == 0)
+            #expect(outcome(deferred) == "1")
+        }
+
         private final class Object: Sendable, Equatable {
             static func == (a: Object, b: Object) -> Bool { a === b }
         }
