@@ -2,12 +2,13 @@
 import DeferredTesting
 import Foundation
 import LoopbackServer
+import TestSupport
 import Testing
 
 @testable import DeferredOperations
 
 /// The cookies of Foundation's transport on Linux (RFC 6265).
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct CookieTests {
     /// Cookies that an address sets, a second one, and what a request then sends.
     struct Case: Sendable {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// V1: a value that passes through an operation is received or given back, once.
-@Suite(.ownThreads)
+@Suite(.ownThreads, .watchdog)
 struct PassedValueTests {
     /// The ways of a value through an operation.
     enum Way: CaseIterable {

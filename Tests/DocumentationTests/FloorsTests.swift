@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Reads off the sources that each floor uses only those below it: those of the engine are folders, those of transfers
 /// stand in Documentation/Transfers.md.
-@Suite struct FloorsTests {
+@Suite(.watchdog) struct FloorsTests {
     /// A file as text: what it declares, and what it mentions.
     private struct Source {
         let path: String

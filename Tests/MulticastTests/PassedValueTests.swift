@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// V1: an answer that a delegate promises is received or given back, once.
-@Suite struct PassedValueTests {
+@Suite(.watchdog) struct PassedValueTests {
     private final class Promising: Sendable {
         let answer: Deferred<Int>
         init(_ answer: Deferred<Int>) { self.answer = answer }

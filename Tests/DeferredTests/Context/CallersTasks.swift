@@ -5,7 +5,7 @@ import Testing
 @testable import Deferred
 
 /// The Task of an asynchronous body that is stored (X1).
-@Suite("CallersTask")
+@Suite("CallersTask", .watchdog)
 struct CallersTasks {
     @Test(
         "Q3, V2: an operation that is added before the call has ended is run, though another has begun in the call"

@@ -157,7 +157,7 @@ struct ContinueTests: ProgramSuite {
 }
 
 /// What `--continue` says where it keeps nothing.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.watchdog(atOnce: .few))
 struct NothingKeptTests: ProgramSuite {
     let fetch = FetchProgram()
 
