@@ -17,7 +17,7 @@ struct GeneratedTransferTests {
 
         mutating func events(
             for request: URLRequest, _ random: inout Seeded
-        ) -> [TransferStateMachine.Event] {
+        ) -> [TransferEvent] {
             if random.chance(8) { version = random.below(versions.count) }
             let body = versions[version]
             var headers = ["Accept-Ranges": "bytes"]
@@ -56,7 +56,7 @@ struct GeneratedTransferTests {
             case 14..<18 where isAnnounced && status != 204: data += Data([1, 2, 3])
             default: break
             }
-            var events: [TransferStateMachine.Event] = []
+            var events: [TransferEvent] = []
             if random.chance(5) { events.append(.head(.of(request.url!.absoluteString, 103))) }
             let head = HTTPURLResponse.of(request.url!.absoluteString, status, headers)
             // Of a redirect or a challenge, a client may deliver no body.
@@ -76,13 +76,13 @@ struct GeneratedTransferTests {
 
         /// Reports more than there is: a second head, or something after the end.
         private func misbehave(
-            _ events: inout [TransferStateMachine.Event], _ head: HTTPURLResponse, _ random: inout Seeded
+            _ events: inout [TransferEvent], _ head: HTTPURLResponse, _ random: inout Seeded
         ) {
             events += [
                 .bytes(Data([9])), .completed(nil), .head(head), .completed(CancellationError()), .sent(3),
             ]
             .shuffled(using: &random)
-            let others: [TransferStateMachine.Event] = [.head(head), .sent(7), .head(.of("http://x", 500))]
+            let others: [TransferEvent] = [.head(head), .sent(7), .head(.of("http://x", 500))]
             let first = events.firstIndex { if case .bytes = $0 { true } else { false } }
             if let first { events.insert(others[random.below(3)], at: first) }
         }
@@ -120,7 +120,7 @@ struct GeneratedTransferTests {
         var random: Seeded
         var server: Server
         var simulation: Simulation
-        var waiting: [TransferStateMachine.Event] = []
+        var waiting: [TransferEvent] = []
         var answered = 0
         var round = -1
         var isStopped = false

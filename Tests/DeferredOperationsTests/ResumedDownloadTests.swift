@@ -33,12 +33,12 @@ struct ResumedDownloadTests {
 
     /// A 206 with bytes of the pattern that announces `range` of `total` and sends `sent` bytes of it.
     private static func part(
-        _ range: ClosedRange<Int>, of total: Int = 1000, sending sent: Int? = nil
+        _ range: ClosedRange<Int>, of total: Int = 1000, sending sent: Int? = nil, tag: String? = "\"a\""
     ) -> Answer {
         let content = "bytes \(range.lowerBound)-\(range.upperBound)/\(total)"
         return .bytes(
             Pattern.bytes(sent ?? range.count, from: range.lowerBound), status: 206,
-            headers: [("Content-Range", content), ("ETag", "\"a\"")])
+            headers: [("Content-Range", content)] + (tag.map { [("ETag", $0)] } ?? []))
     }
 
     /// Sends all of the 1000 bytes, of a length that it has not announced, and breaks off after the last one.
@@ -75,6 +75,21 @@ struct ResumedDownloadTests {
         Case(
             "a 206 that contradicts what was sent before", then: [part(400...999, of: 2000)], ["bytes=400-"],
             .failure("malformedResponse", keepsPart: false)),
+        Case(
+            "a 206 without the tag, as of a server that ignores If-Range",
+            then: [part(400...999, tag: nil), whole],
+            ["bytes=400-", ""], .whole(1000, resumedAt: 0)),
+        Case(
+            "a 206 of something else", then: [part(400...999, tag: "\"b\""), other], ["bytes=400-", ""],
+            .whole(1000, resumedAt: 0)),
+        Case(
+            "a 206 without the date", .resource(1000, lastModified: date, breakingOffAfter: 400),
+            then: [part(400...999, tag: nil), whole], ["bytes=400-", ""], .whole(1000, resumedAt: 0)),
+        Case(
+            "a 206 with the date, and a tag that was not there before",
+            .resource(1000, lastModified: date, breakingOffAfter: 400),
+            then: [.resource(1000, etag: "\"new\"", lastModified: date)], ["bytes=400-"],
+            .whole(1000, resumedAt: 400)),
         Case(
             "a 416: it is complete", complete, then: [whole], ["bytes=1000-"], .whole(1000, resumedAt: 1000)),
         Case(

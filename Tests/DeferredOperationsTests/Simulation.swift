@@ -53,14 +53,14 @@ struct Simulation: ~Copyable {
         self.sink = sink
     }
 
-    var phase: Machine.Phases { machine.phase }
+    var phase: TransferPhases { machine.phase }
 
     /// Has the machine handle events, each of the round that is then the present one.
-    mutating func handle(_ events: Machine.Event...) {
+    mutating func handle(_ events: TransferEvent...) {
         for event in events { handle(event, of: machine.round) }
     }
 
-    mutating func handle(_ events: Machine.Event..., of round: Int?) {
+    mutating func handle(_ events: TransferEvent..., of round: Int?) {
         for event in events {
             let (hadEnded, previous) = (machine.hasEnded, machine.round)
             let actions = machine.handle(event, of: round)
@@ -75,7 +75,7 @@ struct Simulation: ~Copyable {
             }
             guard case .consulting(let question) = machine.state else { continue }
             if case .begin(let answer) = question { (delivered, announced) = (Data(), answer.announced) }
-            let reply: Machine.Reply
+            let reply: TransferReply
             do { reply = try sink.reply(to: question) } catch { reply = .failed(error) }
             handle(.sinkReplied(reply))
         }
@@ -168,7 +168,7 @@ final class ScriptedSink: TransferSink, @unchecked Sendable {
         self.mirrors = mirrors
     }
 
-    func reply(to question: TransferStateMachine.Question) -> TransferStateMachine.Reply {
+    func reply(to question: TransferQuestion) -> TransferReply {
         switch question {
         case .prepare: .request(request)
         case .begin: .body(before: before, total: nil)

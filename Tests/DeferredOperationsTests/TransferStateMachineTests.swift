@@ -6,7 +6,7 @@ import Testing
 
 /// The state machine of a transfer, driven by events alone.
 struct TransferStateMachineTests {
-    typealias Event = TransferStateMachine.Event
+    typealias Event = TransferEvent
 
     static let address = "http://example.org/it"
     var request: URLRequest { URLRequest(url: URL(string: Self.address)!) }
@@ -211,16 +211,21 @@ struct TransferStateMachineTests {
         return simulation
     }
 
-    @Test("Streams: a rest of another length than announced is an error, as is one of another resource")
+    @Test(
+        "Streams: a rest of another length than announced is an error, as is one of another resource, or without a tag"
+    )
     func otherRest() {
-        for (range, tag) in [("bytes 8-9/11", "\"a\""), ("bytes 7-9/10", "\"a\""), ("bytes 8-9/10", "\"b\"")]
-        {
+        for (range, tag) in [
+            ("bytes 8-9/11", "\"a\""), ("bytes 7-9/10", "\"a\""), ("bytes 8-9/10", "\"b\""),
+            ("bytes 8-9/10", nil),
+        ] {
             var simulation = paused([:])
             #expect(simulation.phase == .paused)
             simulation.handle(.room)
             #expect(simulation.sent.last?.value(forHTTPHeaderField: "Range") == "bytes=8-")
-            simulation.handle(head(206, ["Content-Range": range, "ETag": tag]))
-            #expect(words(&simulation).contains("not proper HTTP"), "\(range) \(tag)")
+            let headers = ["Content-Range": range].merging(tag.map { ["ETag": $0] } ?? [:]) { $1 }
+            simulation.handle(head(206, headers))
+            #expect(words(&simulation).contains("not proper HTTP"), "\(range) \(tag ?? "none")")
         }
     }
 

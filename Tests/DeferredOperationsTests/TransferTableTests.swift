@@ -7,7 +7,7 @@ import Testing
 struct TransferTableTests {
     typealias Machine = TransferStateMachine
 
-    static let phases: [(name: String, phase: Machine.Phases)] = [
+    static let phases: [(name: String, phase: TransferPhases)] = [
         ("preparing", .preparing), ("consulting", .consulting), ("requesting", .requesting),
         ("staging", .staging), ("flushing", .flushing), ("receiving", .receiving), ("sampling", .sampling),
         ("paused", .paused), ("asking", .asking), ("verifying", .verifying), ("ending", .ending),
@@ -15,9 +15,9 @@ struct TransferTableTests {
     ]
 
     /// One of each kind. A new kind of event makes this not compile.
-    static let events: [Machine.Event] = {
-        var events: [Machine.Event] = []
-        var next: Machine.Event? = .returned(.success(nil))
+    static let events: [TransferEvent] = {
+        var events: [TransferEvent] = []
+        var next: TransferEvent? = .returned(.success(nil))
         while let event = next {
             events.append(event)
             next =
@@ -42,7 +42,7 @@ struct TransferTableTests {
         return events
     }()
 
-    private func names(_ set: Machine.Phases) -> [String] {
+    private func names(_ set: TransferPhases) -> [String] {
         Self.phases.filter { set.contains($0.phase) }.map(\.name)
     }
 
@@ -53,7 +53,7 @@ struct TransferTableTests {
             for (to, _) in Self.phases where to != from {
                 let kinds = Self.events.filter { event in
                     if case .stop = event { return false }
-                    return names(Machine.targets(of: event, in: phase) ?? []).contains(to)
+                    return names(TransferPhases.targets(of: event, in: phase) ?? []).contains(to)
                 }
                 guard !kinds.isEmpty else { continue }
                 lines.append(
@@ -70,7 +70,7 @@ struct TransferTableTests {
             var cells: [(to: String, from: [String])] = []
             for (name, phase) in Self.phases {
                 let to: String
-                switch Machine.targets(of: event, in: phase) {
+                switch TransferPhases.targets(of: event, in: phase) {
                 case nil: to = "cannot happen"
                 case .some(let set) where set.isEmpty: to = "ignored"
                 case .some(let set):
@@ -115,10 +115,10 @@ struct TransferTableTests {
     func reachable() {
         for (name, phase) in Self.phases where phase != .preparing {
             let ways = Self.phases.flatMap { from in
-                Self.events.filter { Machine.targets(of: $0, in: from.phase)?.contains(phase) == true }
+                Self.events.filter { TransferPhases.targets(of: $0, in: from.phase)?.contains(phase) == true }
             }
             #expect(!ways.isEmpty, "\(name)")
-            #expect(phase == .consulting || Machine.targets(of: .stop, in: phase) == .over, "\(name)")
+            #expect(phase == .consulting || TransferPhases.targets(of: .stop, in: phase) == .over, "\(name)")
         }
     }
 }

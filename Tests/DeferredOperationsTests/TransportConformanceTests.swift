@@ -76,6 +76,23 @@ struct TransportConformanceTests {
         #expect(failure.body.text == "moved")
     }
 
+    @Test(
+        "O15: a Cookie header of the caller's is sent as it is, whatever was set before",
+        arguments: TransportKind.allCases)
+    func cookies(_ kind: TransportKind) async throws {
+        let place = kind.place()
+        place.serve { asked in
+            asked.line.hasSuffix("/it")
+                ? .init(status: 302, headers: ["Location": "/next", "Set-Cookie": "lb=7; Path=/"]) : .init()
+        }
+        for _ in 0..<2 {
+            _ = try await load(place) { request, _ in
+                request.setValue("session=1", forHTTPHeaderField: "Cookie")
+            }.value
+        }
+        #expect(place.asked().map { $0.header("Cookie") } == Array(repeating: "session=1", count: 4))
+    }
+
     @Test("O15: challenges", arguments: TransportKind.allCases)
     func challenges(_ kind: TransportKind) async throws {
         let place = kind.place()

@@ -27,20 +27,24 @@ struct Document {
     let path: String
     /// The code marked `swift`.
     private(set) var blocks: [Block] = []
+    /// The code that is marked as no language.
+    private(set) var quotations: [Block] = []
     /// The code in the second cell of each row of a table that ends in `Here`, names alone left out.
     private(set) var rows: [Block] = []
 
     init(_ path: String) throws {
         self.path = path
-        var block: (line: Int, lines: [Substring])?
+        var block: (line: Int, language: Substring, lines: [Substring])?
         var isTranslation = false
         let lines = try Package.text(of: path).split(separator: "\n", omittingEmptySubsequences: false)
         for (number, line) in zip(1..., lines) {
             switch (line, block) {
-            case ("```swift", _): block = (number + 1, [])
-            case ("```", let (line, lines)?):
-                blocks.append(Block(line: line, code: lines.joined(separator: "\n")))
+            case ("```", let (line, language, lines)?):
+                let code = Block(line: line, code: lines.joined(separator: "\n"))
+                if language == "swift" { blocks.append(code) }
+                if language.isEmpty { quotations.append(code) }
                 block = nil
+            case (_, nil) where line.hasPrefix("```"): block = (number + 1, line.dropFirst(3), [])
             case (_, .some): block?.lines.append(line)
             case (_, nil):
                 isTranslation = line.hasPrefix("|") && (isTranslation || line.hasSuffix("| Here |"))

@@ -7,7 +7,10 @@ import Testing
     /// The pages that are read as files.
     static let pages =
         ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Benchmarks/README.md"]
-        + Package.files(under: "Tests", named: "README.md").map(Package.path)
+        + ["Tests", "Integrations"].flatMap { folder in
+            Package.files(under: folder, named: "README.md").map(Package.path)
+                .filter { !$0.contains("/.build") }
+        }
         + Package.files(under: "Documentation", named: ".md").map(Package.path)
 
     /// A page by which another isolation is the default, and one whose code `NameClashesTests` compiles.
@@ -69,6 +72,38 @@ import Testing
             let target = folder.appending(path: String(match.output.1)).standardizedFileURL
             #expect(FileManager.default.fileExists(atPath: target.path), "\(page): \(match.output.1)")
         }
+    }
+
+    @Test(
+        "Documents: the code from Integrations is as it stands there, where it is compiled and run, white space aside",
+        arguments: [
+            ("InAServer", "# In a server"), ("InAnApp", "# In an app"), ("Porting", "## Combine"),
+            ("ThreadsAndDispatchers", "## A timer of your own"),
+        ])
+    func quotations(article: String, heading: String) throws {
+        let path = "Sources/Deferred/Deferred.docc/\(article).md"
+        let lines = try Package.text(of: path).split(separator: "\n", omittingEmptySubsequences: false)
+        let first = try #require(lines.firstIndex { $0 == heading })
+        let quotations = try Document(path).quotations.filter { $0.line > first }
+        #expect(!quotations.isEmpty)
+        let sources = try ["Integrations/Sources", "Integrations/Tests", "Integrations/Examples"]
+            .flatMap { folder in Package.files(under: folder, named: ".swift") }
+            .filter { !$0.path.contains("/.build") }
+            .map { try String(contentsOf: $0, encoding: .utf8).filter { !$0.isWhitespace } }
+        for quotation in quotations {
+            let code = quotation.code.filter { !$0.isWhitespace }
+            #expect(sources.contains { $0.contains(code) }, "\(article), line \(quotation.line)")
+        }
+    }
+
+    @Test(
+        "Documents: the examples of Integrations are short, the bridges that they link to aside",
+        arguments: ["HTTPService", "Screen"])
+    func shortIntegrations(name: String) throws {
+        let texts = try Package.files(under: "Integrations/Examples/\(name)/Sources", named: ".swift")
+            .filter { try $0.resourceValues(forKeys: [.isSymbolicLinkKey]).isSymbolicLink != true }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        #expect((1..<250).contains(texts.joined().count { $0.isNewline }))
     }
 
     @Test("Documents: the programs to read are short", arguments: ["linkcheck", "ingest", "search"])

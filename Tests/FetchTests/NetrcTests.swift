@@ -45,6 +45,26 @@ struct NetrcTests {
         #expect(try login(text, "h") == expected)
     }
 
+    @Test(
+        "--netrc: the warning says who else can read or write the file",
+        arguments: [
+            (0o100600, nil), (0o400, nil), (0o711, nil), (0o640, "its group can read"),
+            (0o620, "its group can write"), (0o660, "its group can read and write"),
+            (0o644, "everyone can read"), (0o602, "everyone can write"),
+            (0o666, "everyone can read and write"),
+            (0o664, "everyone can read, and its group can read and write"),
+            (0o624, "everyone can read, and its group can write"),
+        ] as [(UInt32, String?)])
+    func others(mode: UInt32, expected: String?) {
+        #expect(Netrc.others(with: mode_t(mode)) == expected)
+    }
+
+    @Test("--netrc: a file without an end is refused")
+    func endless() {
+        let error = #expect(throws: UsageError.self) { try Netrc.read("/dev/zero") }
+        #expect(error?.description.contains("more than 16 MiB") == true)
+    }
+
     @Test("--netrc: a name in the URL chooses the entry, and a redirect is not given what is for any host")
     func choice() throws {
         let text = "machine h login a password 1\nmachine h login b password 2\ndefault login c password 3"

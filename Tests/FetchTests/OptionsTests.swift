@@ -24,6 +24,31 @@ struct OptionsTests {
         #expect(try Options(parsing: [" http://h/a\t", "--", "\nb"]).urls == ["http://h/a", "b"])
     }
 
+    @Test("An option of curl or wget is answered with what it is here, which is an option")
+    func familiar() throws {
+        for (name, hint) in [
+            ("-L", "redirects are followed"), ("-C", "--continue"), ("-N", "--newer"), ("-u", "--netrc"),
+            ("--compressed", "Accept-Encoding: gzip"), ("-X", "GET"), ("-O", "-o FILE"), ("-P", "-d DIR"),
+        ] {
+            #expect(
+                problem([name, "u"]).contains("unknown option '\(name)'; ") && problem([name]).contains(hint))
+        }
+        // None of them is one of fetch's own.
+        for name in Option.groups.flatMap(\.options).flatMap(\.names) {
+            #expect(FamiliarOptions.hint(name) == nil, "\(name)")
+        }
+    }
+
+    @Test("-H 'Host:' is only possible with --raw, as the hint says")
+    func host() throws {
+        let refusal = problem(["-H", "hOsT:", "u"])
+        #expect(refusal.contains("-H 'Host:' is not possible"))
+        if refusal.contains("--raw") {
+            #expect(try Options(parsing: ["--raw", "-H", "Host:", "u"]).headers.count == 1)
+        }
+        #expect(try Options(parsing: ["-H", "Host: h", "-H", "X-Host:", "u"]).headers.count == 2)
+    }
+
     @Test("Every option is parsed")
     func values() throws {
         let options = try Options(parsing: [

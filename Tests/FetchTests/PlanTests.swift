@@ -69,6 +69,7 @@ struct PlanTests {
             ("http://a sha256=\(sum.dropLast())g", 1), ("http://a sha256:\(sum)", 1),
             ("http://a sha256 = \(sum)", 1), ("http://a \"sha256=\(sum)\"", 1), ("http://a \(sum)", 1),
             ("http://a sha256=\(sum) sha256=\(sum)", 1), ("http://a http://b sha256=\(sum)", 1),
+            ("http://a crc32=00000000", 1), ("http://a BLAKE3=00", 1), ("http://a sha512-256=00", 1),
         ] {
             let error = #expect(throws: InputList.InvalidChecksum.self) {
                 try InputList.parse(Array(text.utf8))

@@ -13,7 +13,7 @@ struct ReportTests {
         report.duration = .milliseconds(1500)
         report.attempts = 2
         let expected =
-            #"{"url":"http://h/\"a\"\u0001\n\u2028é","status":200,"bytes":5,"file":"d/a","seconds":1.500,"attempts":2}"#
+            #"{"url":"http://h/\"a\"\u0001\n\u2028é","status":200,"bytes":5,"file":"d/a","seconds":1.500,"attempts":2,"result":"fetched"}"#
         #expect(report.json == expected)
         let parsed = try #require(
             JSONSerialization.jsonObject(with: Data(report.json.utf8)) as? [String: Any])
@@ -21,7 +21,7 @@ struct ReportTests {
 
         let failed = Report(url: "u", end: .failed(reason: "404 Not Found"))
         let line =
-            #"{"url":"u","status":null,"bytes":0,"file":null,"seconds":0.000,"attempts":0,"error":"404 Not Found"}"#
+            #"{"url":"u","status":null,"bytes":0,"file":null,"seconds":0.000,"attempts":0,"result":"failed","error":"404 Not Found"}"#
         #expect(failed.json == line)
     }
 }

@@ -39,9 +39,8 @@ struct Option: Sendable {
     private static let output = Option(
         names: ["-o", "--output"], placeholder: "FILE",
         help:
-            "write one URL to FILE, or to standard output with '-'\n"
-            + "as it arrives (with --checksum, --first or --mirrors\nwhen it is whole); a pipe or a device is written to\n"
-            + "when it is whole, and stays; DIR/ means -d DIR"
+            "write the one URL to FILE; '-' is standard output, as it\n"
+            + "arrives (with --checksum, --first or --mirrors only once\nall of it has); 'DIR/' is the same as -d DIR"
     ) { value, options in
         options.output = value == "-" ? .standardOutput : .file(value)
     }
@@ -56,7 +55,7 @@ struct Option: Sendable {
     private static let remoteName = Option(
         names: ["--remote-name"],
         help:
-            "name the file as the server does (Content-Disposition),\nby its URL where the server does not; "
+            "name the file as the server does (Content-Disposition),\nor by its URL if the server does not; "
             + "the name is made\nsafe, and never leads to another folder"
     ) { _, options in
         options.usesRemoteName = true
@@ -64,22 +63,24 @@ struct Option: Sendable {
 
     private static let overwrite = existing(
         "--overwrite", .overwrite,
-        "replace a file that exists, once the new one is whole;\nof a symbolic link, the file that it leads to"
+        "replace a file that exists, once the new one is whole; a\nsymbolic link stays: the file it leads to is replaced"
     )
     private static let skipExisting = existing(
         "--skip-existing", .skip, "skip a URL whose file exists, without asking the server")
     private static let resume = existing(
         "--continue", .resume,
-        "keep what a broken transfer has received, and resume\n"
-            + "it; a file that exists is done if it is as long as the\n"
-            + "server's, and resumed if it is shorter and not older")
+        "keep what a broken transfer has received (FILE.part) and\n"
+            + "resume it the next time, if the server sends a strong\nETag or a Last-Modified, by which the rest is known to\n"
+            + "fit; a FILE that exists is done if it is as long as the\nserver's, and resumed if it is shorter and not older"
+    )
 
     private static let newer = existing(
         "--newer", .newer,
-        "fetch only what is newer than the file that exists, and\ngive it the server's date, as -R does")
+        "fetch a URL only if its file does not exist, or is older\nthan the server's, or of another length; the file gets\n"
+            + "the server's date, as with -R")
 
     private static let remoteTime = Option(
-        names: ["-R", "--remote-time"], help: "give a new file the date that the server sends"
+        names: ["-R", "--remote-time"], help: "give a new file the server's date (Last-Modified)"
     ) { _, options in
         options.keepsServerTime = true
     }
@@ -98,8 +99,8 @@ struct Option: Sendable {
     private static let input = Option(
         names: ["--input"], placeholder: "FILE",
         help:
-            "read URLs from FILE, or from standard input with '-',\none a line, each with a checksum if you like:\n"
-            + "URL sha256=HEX; blank lines and # comments are skipped"
+            "read URLs from FILE, or from standard input with '-':\none per line, with or without a checksum after it, as\n"
+            + "'URL sha256=HEX'; blank lines and # comments are skipped"
     ) { value, options in
         options.input = value
     }
@@ -115,7 +116,7 @@ struct Option: Sendable {
 
     private static let netrc = Option(
         names: ["--netrc"], placeholder: "FILE", isValueOptional: true,
-        help: "send the name and the password that FILE (~/.netrc) has\nfor the host of a URL"
+        help: "send the name and the password that FILE has for a URL's\nhost; without FILE, ~/.netrc"
     ) { value, options throws(UsageError) in
         guard value != "-" else {
             throw UsageError(problem: "'-' is not valid for --netrc", hint: "it takes a file")
@@ -125,7 +126,8 @@ struct Option: Sendable {
 
     private static let raw = Option(
         names: ["--raw"],
-        help: "store the bytes as they are sent, also if they are\nmarked as compressed"
+        help:
+            "store the bytes as they are sent, also if the server\nmarks them as compressed (Content-Encoding)"
     ) { _, options throws(UsageError) in
         guard TransferSession.canStoreAsSent else {
             throw UsageError(
@@ -138,7 +140,8 @@ struct Option: Sendable {
     private static let first = Option(
         names: ["--first"],
         help:
-            "the URLs are mirrors of one file: fetch from several at\nonce; the first to finish wins, the rest are cancelled"
+            "the URLs are mirrors of one file, named by the first:\nfetch from several at once (-j); the one that is whole\n"
+            + "first becomes the file, the rest are cancelled"
     ) { _, options in
         options.takesFirst = true
     }
@@ -146,7 +149,8 @@ struct Option: Sendable {
     private static let mirrors = Option(
         names: ["--mirrors"],
         help:
-            "the URLs are mirrors of one file: where one breaks off,\nthe next continues"
+            "the URLs are mirrors of one file, named by the first and\nasked one after another: the next continues where one\n"
+            + "breaks off"
     ) { _, options in
         options.triesMirrors = true
     }
@@ -154,7 +158,8 @@ struct Option: Sendable {
     private static let checksum = Option(
         names: ["--checksum"], placeholder: "sha256=HEX",
         help:
-            "the SHA-256 that the file must have: checked before it\nis moved into place; of one URL, or of mirrors"
+            "the SHA-256 that the file must have: with another one it\nis an error, and there is no file; "
+            + "for one URL, or for\nmirrors of one file"
     ) { value, options throws(UsageError) in
         guard let checksum = Checksum(parsing: value) else {
             throw UsageError(
@@ -172,26 +177,26 @@ struct Option: Sendable {
 
     private static let limitRate = Option(
         names: ["--limit-rate"], placeholder: "RATE",
-        help: "at most RATE bytes a second in all: 500k, 1.5M"
+        help: "at most RATE bytes a second, all transfers together:\n800, 500k, 1.5M (k is 1000)"
     ) { value, options throws(UsageError) in
         options.bytesPerSecond = try byteCount(value, "--limit-rate", "bytes a second")
     }
 
     private static let maximumSize = Option(
         names: ["--max-filesize"], placeholder: "SIZE",
-        help: "fail where a file has more than SIZE bytes: 500k, 1.5M"
+        help: "fail if a file has more than SIZE bytes: 500k, 1.5M"
     ) { value, options throws(UsageError) in
         options.maximumByteCount = try byteCount(value, "--max-filesize", "bytes")
     }
 
     private static let timeout = Option(
-        names: ["--timeout"], placeholder: "SECONDS", help: "longest silence of a transfer (60)"
+        names: ["--timeout"], placeholder: "SECONDS", help: "fail if a server sends nothing for so long (60)"
     ) { value, options throws(UsageError) in
         options.timeout = try seconds(value, "--timeout")
     }
 
     private static let maximumTime = Option(
-        names: ["--max-time"], placeholder: "SECONDS", help: "limit for a whole transfer, retries included"
+        names: ["--max-time"], placeholder: "SECONDS", help: "limit for each URL, retries included (none)"
     ) { value, options throws(UsageError) in
         options.maximumTime = try seconds(value, "--max-time")
     }
@@ -199,7 +204,8 @@ struct Option: Sendable {
     private static let retry = Option(
         names: ["--retry"], placeholder: "N",
         help:
-            "more attempts, after longer and longer pauses, where\nthe error may pass: 5xx, 408, 429, no connection, or a\nbroken or silent one (0)"
+            "up to N more attempts (0) after an error that may pass:\nno connection, a broken or silent one, 408, 429, 5xx;\n"
+            + "with pauses that grow, or as long as the server says"
     ) { value, options throws(UsageError) in
         options.retries = try wholeNumber(value, "--retry", in: 0...1000)
     }
@@ -211,7 +217,10 @@ struct Option: Sendable {
     }
 
     private static let json = Option(
-        names: ["--json"], help: "print a JSON object for each URL on standard output"
+        names: ["--json"],
+        help:
+            "print a line of JSON for each URL on standard output:\nurl, status, bytes, file, seconds, attempts, result\n"
+            + "(fetched, skipped, failed or cancelled), error"
     ) { _, options in
         options.writesJSON = true
     }
@@ -224,7 +233,8 @@ struct Option: Sendable {
 
     private static let waterfall = Option(
         names: ["--waterfall"], placeholder: "FILE.svg",
-        help: "draw a picture of when each transfer waited and ran"
+        help:
+            "draw a picture of when each transfer waited and ran;\na FILE that exists is replaced only with --overwrite"
     ) { value, options throws(UsageError) in
         options.waterfall = try fileName(value, "--waterfall")
     }

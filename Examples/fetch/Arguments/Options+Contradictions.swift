@@ -1,3 +1,5 @@
+import DeferredOperations
+
 /// Options that contradict each other.
 extension Options {
     /// Throws if options contradict each other, as far as that is known before `--input` has been read.
@@ -34,6 +36,12 @@ extension Options {
                     "--remote-name and \(Self.name(of: existing))",
                     "which file that is, only the answer will say")
             }
+        }
+        if !storesAsSent, headers.contains(where: { $0.name.lowercased() == "host" && $0.value == nil }) {
+            throw UsageError(
+                problem: "-H 'Host:' is not possible: Foundation always sends that header",
+                hint: TransferSession.canStoreAsSent
+                    ? "with --raw, it is left out" : "-H 'Host: NAME' changes it")
         }
         if output == .standardOutput {
             if writesJSON { throw .contradiction("--json and -o -", "both want standard output") }

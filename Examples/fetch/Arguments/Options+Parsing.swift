@@ -101,6 +101,7 @@ extension UsageError {
     fileprivate static func unknown(_ name: String) -> UsageError {
         // What was meant as a URL may have a password.
         let problem = "unknown option '\(WebAddress.shown(name))'"
+        if let hint = FamiliarOptions.hint(name) { return UsageError(problem: problem, hint: hint) }
         let known = Option.groups.flatMap(\.options).flatMap(\.names)
         let closest = known.map { (name: $0, distance: editDistance($0, name)) }.min {
             $0.distance < $1.distance

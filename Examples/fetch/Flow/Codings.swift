@@ -47,7 +47,7 @@ struct CodingIsNone: Error {
 }
 
 extension TransferSession {
-    /// Whether ``storingAsSent(bytesPerSecond:)`` returns one.
+    /// Whether ``storingAsSent(bytesPerSecond:cookiesOf:)`` returns one.
     static var canStoreAsSent: Bool {
         #if canImport(FoundationNetworking)
         CurlTransport.isPossible
@@ -56,10 +56,14 @@ extension TransferSession {
         #endif
     }
 
-    /// A session that stores what is sent, for `--raw`; nil where that is not possible.
-    static func storingAsSent(bytesPerSecond: Int64?) -> TransferSession? {
+    /// A session that stores what is sent, for `--raw`, with the cookies of another session; nil where that is not
+    /// possible.
+    static func storingAsSent(
+        bytesPerSecond: Int64?, cookiesOf session: TransferSession
+    ) -> TransferSession? {
         #if canImport(FoundationNetworking)
-        CurlTransport().map { TransferSession(transport: $0, bytesPerSecond: bytesPerSecond) }
+        CurlTransport(cookies: (session.transport as? FoundationTransport)?.cookies)
+            .map { TransferSession(transport: $0, bytesPerSecond: bytesPerSecond) }
         #else
         nil
         #endif

@@ -48,8 +48,7 @@ struct RemoteFile: Equatable, Sendable {
     init(_ response: HTTPURLResponse, storesAsSent: Bool = false) {
         let date = response.value(forHTTPHeaderField: "Last-Modified")
         modified = date.flatMap(ServerDate.parse)
-        let tag = response.value(forHTTPHeaderField: "ETag").flatMap { $0.hasPrefix("\"") ? $0 : nil }
-        validator = tag ?? date
+        validator = response.rangeValidator
         // The length of a compressed body is not the length of the file.
         guard storesAsSent || response.contentCodings.isEmpty else { return }
         byteCount = response.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
@@ -95,11 +94,15 @@ struct Continuation: Sendable {
     private let local: LocalFile
     private let limits: TransferOptions
     private let session: TransferSession
+    private let watch: @Sendable (@escaping @Sendable () -> TransferMetrics) -> Void
 
+    /// - Parameter watch: Receives what knows the status of each answer.
     init(
         _ requests: [URLRequest], _ place: URL, _ local: LocalFile, _ limits: TransferOptions,
-        _ session: TransferSession
+        _ session: TransferSession,
+        watch: @escaping @Sendable (@escaping @Sendable () -> TransferMetrics) -> Void = { _ in }
     ) {
+        self.watch = watch
         self.requests = requests
         self.place = place
         self.local = local
@@ -141,7 +144,9 @@ struct Continuation: Sendable {
         var limits = limits
         limits.onProgress = nil
         let others = requests.dropFirst()
-        return URLDataSource(head, options: limits, session: session).request(on: queue)
+        let source = URLDataSource(head, options: limits, session: session)
+        watch { source.metrics }
+        return source.request(on: queue)
             .map { [storesAsSent = limits.storesAsSent] answer in
                 let remote = RemoteFile(answer.response, storesAsSent: storesAsSent)
                 return (request, remote, answer.response.statusCode)

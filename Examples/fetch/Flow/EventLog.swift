@@ -1,6 +1,10 @@
 import DeferredOperations
 import Foundation
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 /// Records what happens to the downloads, and passes it on: to the bars and lines on standard error, to
 /// `--json`, to the waterfall and to the summary.
 ///
@@ -13,23 +17,31 @@ final class EventLog: @unchecked Sendable {
         var running: [Int: Running] = [:]
         var ended: Set<Int> = []
         var cancelReason: String?
+        /// Whether it has been said that nothing is kept for `--continue`.
+        var hasSaidNotKept = false
     }
 
     /// A download that has begun and not ended.
     private struct Running {
         let begun: Duration
         var attempts = 0
-        var received: Int64 = 0
-        /// Counts what the present attempt has received: reports of progress may be a little behind.
-        var count: (@Sendable () -> Int64)?
-        /// The status of the last answer whose body was wanted.
-        var status: Int?
+        /// What the present attempt has received, and the status of its last answer: reports of progress may be a little
+        /// behind.
+        var metrics: (@Sendable () -> TransferMetrics)?
+        /// Whether there was an answer whose body was wanted.
+        var hasAnswer = false
+        /// Why nothing of that is kept for `--continue`.
+        var reasonNotToKeep: String?
     }
 
     private let display: Display
     private let keepsTimeline: Bool
     private let writesJSON: Bool
     private let usesRemoteName: Bool
+    private let continues: Bool
+    private let storesAsSent: Bool
+    /// Whether `--raw` is possible, and was not given.
+    private let hasRawHint: Bool
     /// In the demo, downloads fail on purpose.
     private let isDemo: Bool
     /// Why the fetcher itself cancels downloads.
@@ -43,12 +55,15 @@ final class EventLog: @unchecked Sendable {
         keepsTimeline = options.waterfall != nil || options.action == .demo
         writesJSON = options.writesJSON
         usesRemoteName = options.usesRemoteName
+        continues = options.existing == .resume
+        storesAsSent = options.storesAsSent
+        hasRawHint = !storesAsSent && TransferSession.canStoreAsSent
         isDemo = options.action == .demo
         ownCancelReason =
             options.takesFirst
             ? "cancelled: another mirror was first"
             : options.failsFast ? "cancelled: another URL failed" : "cancelled"
-        state = State(progress: ProgressState(continues: options.existing == .resume))
+        state = State(progress: ProgressState(continues: continues))
         if case .bars(let style) = display.manner {
             display.show { [weak self] columns, rows in
                 guard let self else { return [] }
@@ -92,14 +107,29 @@ final class EventLog: @unchecked Sendable {
         }
     }
 
-    /// Enters what counts the bytes of the present attempt.
-    func count(_ download: Download, _ count: @escaping @Sendable () -> Int64) {
-        lock.withLock { state.running[download.index]?.count = count }
+    /// Enters what counts the bytes of the present attempt, and knows the status of its last answer.
+    func watch(_ download: Download, _ metrics: @escaping @Sendable () -> TransferMetrics) {
+        lock.withLock { state.running[download.index]?.metrics = metrics }
     }
 
-    /// Enters that an answer with that status, whose body is wanted, has begun.
-    func answer(_ download: Download, status: Int) {
-        lock.withLock { state.running[download.index]?.status = status }
+    /// Enters that an answer, whose body is wanted, has begun.
+    func answer(_ download: Download, _ response: HTTPURLResponse) {
+        let reason = continues ? response.reasonNotToContinue(storesAsSent: storesAsSent) : nil
+        lock.withLock {
+            state.running[download.index]?.hasAnswer = true
+            state.running[download.index]?.reasonNotToKeep = reason
+        }
+    }
+
+    /// Says once under `--continue` why nothing is kept of what a download has received.
+    private func sayIfNotKept(_ download: Download, _ running: Running?) {
+        guard let reason = running?.reasonNotToKeep, (running?.metrics?().received ?? 0) > 0,
+            lock.withLock({
+                defer { state.hasSaidNotKept = true }
+                return !state.hasSaidNotKept
+            })
+        else { return }
+        display.complain("fetch: \(download.text.printable): nothing is kept for --continue, as \(reason)")
     }
 
     /// Enters that `received` bytes of a download are there.
@@ -107,7 +137,6 @@ final class EventLog: @unchecked Sendable {
         let now = elapsed
         lock.withLock {
             guard state.running[download.index] != nil else { return }
-            state.running[download.index]?.received = received
             state.progress.receive(download.index, received, of: expected, at: now)
             enter(.receiving, download, now)
         }
@@ -121,8 +150,8 @@ final class EventLog: @unchecked Sendable {
     /// Enters that an attempt failed with a transient error, and that the next one starts after `delay`.
     func pause(_ download: Download, _ error: any Error, delay: Duration, triesLeft: Int) {
         let now = elapsed
-        let status = lock.withLock { state.running[download.index]?.status }
-        let reason = self.reason(error, download, hasAnswer: status != nil)
+        let running = lock.withLock { state.running[download.index] }
+        let reason = self.reason(error, download, hasAnswer: running?.hasAnswer == true)
         lock.withLock {
             state.progress.pause(download.index, reason: reason, until: now + delay)
             enter(.pausing, download, now)
@@ -130,6 +159,7 @@ final class EventLog: @unchecked Sendable {
         let tries = triesLeft == 1 ? "the last try" : "\(triesLeft) tries left"
         let line = "\(reason); again in \(Amount.wait(delay)), \(tries)"
         display.say(isDemo ? "   \(download.name): \(line)" : "\(download.text.printable): \(line)")
+        sayIfNotKept(download, running)
     }
 
     /// Enters that attempt number `attempt` starts.
@@ -137,9 +167,9 @@ final class EventLog: @unchecked Sendable {
         let now = elapsed
         lock.withLock {
             state.running[download.index]?.attempts = attempt
-            state.running[download.index]?.received = 0
-            state.running[download.index]?.count = nil
-            state.running[download.index]?.status = nil
+            state.running[download.index]?.metrics = nil
+            state.running[download.index]?.hasAnswer = false
+            state.running[download.index]?.reasonNotToKeep = nil
             state.progress.ask(download.index)
             enter(.asking, download, now)
         }
@@ -148,15 +178,15 @@ final class EventLog: @unchecked Sendable {
     /// Enters the outcome of a download. Only its first outcome counts.
     func end(_ download: Download, _ result: Result<Fetched, any Error>) {
         let now = elapsed
-        let report = lock.withLock { () -> Report? in
-            guard state.ended.insert(download.index).inserted else { return nil }
+        let (report, running) = lock.withLock { () -> (Report?, Running?) in
+            guard state.ended.insert(download.index).inserted else { return (nil, nil) }
             let running = state.running.removeValue(forKey: download.index)
             let report = self.report(on: download, result, running, now)
             state.progress.end(download.index, report.timelineEnd, received: (try? result.get())?.received)
             if keepsTimeline {
                 state.timeline.end(download.index, report.timelineEnd, note: report.note, at: now)
             }
-            return report
+            return (report, running)
         }
         guard let report else { return }
         switch report.end {
@@ -168,6 +198,7 @@ final class EventLog: @unchecked Sendable {
             display.complain("fetch: \(download.text.isEmpty ? "''" : download.text.printable): \(reason)")
         case .cancelled: break
         }
+        if report.error != nil { sayIfNotKept(download, running) }
         if writesJSON { display.output(report.json) }
     }
 
@@ -193,9 +224,19 @@ final class EventLog: @unchecked Sendable {
 
     private func reason(_ error: any Error, _ download: Download, hasAnswer: Bool) -> String {
         let text = ErrorText.inWords(error, about: download.text, addressCount: 1 + download.mirrors.count)
-        guard case DataSourceError.timedOut(_, .silence) = error, !hasAnswer else { return text }
+        guard case DataSourceError.timedOut(_, .silence) = error, !hasAnswer else {
+            return text + hint(error)
+        }
         // Something may have been heard: of a redirect, Foundation reports nothing before its body has ended.
         return text.replacing("nothing heard for", with: "no usable answer for")
+    }
+
+    /// Names `--raw` where Foundation does not understand a head that libcurl takes.
+    private func hint(_ error: any Error) -> String {
+        guard hasRawHint, case DataSourceError.malformedResponse(_, let reason) = error,
+            ["Failed writing header", "a body without a head"].contains(reason)
+        else { return "" }
+        return "; --raw may accept it"
     }
 
     private func report(
@@ -203,7 +244,8 @@ final class EventLog: @unchecked Sendable {
     ) -> Report {
         var report = Report(url: download.text, end: .fetched)
         report.attempts = running?.attempts ?? 0
-        report.byteCount = running?.count?() ?? running?.received ?? 0
+        let metrics = running?.metrics?()
+        report.byteCount = metrics?.received ?? 0
         if let running { report.duration = now - running.begun }
         switch result {
         case .success(let fetched):
@@ -214,11 +256,12 @@ final class EventLog: @unchecked Sendable {
             if fetched.wasThere, fetched.status == nil { report.attempts = 0 }
         case .failure(let error) where error is CancellationError:
             report.end = .cancelled(reason: state.cancelReason ?? ownCancelReason)
+            report.status = metrics?.status
         case .failure(let error):
-            let reason = self.reason(error, download, hasAnswer: running?.status != nil)
+            let reason = self.reason(error, download, hasAnswer: running?.hasAnswer == true)
             report.end = .failed(
                 reason: report.attempts > 1 ? "\(reason) (\(report.attempts) tries)" : reason)
-            report.status = ErrorText.status(in: error) ?? running?.status
+            report.status = ErrorText.status(in: error) ?? metrics?.status
         }
         return report
     }

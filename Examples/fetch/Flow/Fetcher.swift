@@ -32,7 +32,7 @@ struct Fetcher: Sendable {
         brokenOutput = options.output == .standardOutput ? OutputDescriptor.standardOutput.whenBroken() : nil
         queue.maxConcurrentOperationCount = options.jobs
         session = options.bytesPerSecond.map { TransferSession(bytesPerSecond: $0) } ?? .shared
-        sessionAsSent = .storingAsSent(bytesPerSecond: options.bytesPerSecond)
+        sessionAsSent = .storingAsSent(bytesPerSecond: options.bytesPerSecond, cookiesOf: session)
         names = RemoteNames(options)
     }
 
@@ -115,13 +115,13 @@ struct Fetcher: Sendable {
         }
         let check = codingCheck(output.request, limits)
         limits.validateResponse = { response in
-            log.answer(download, status: response.statusCode)
+            log.answer(download, response)
             try check(response)
             try output.begin(response)
         }
         let source = OutputSource(
             output, options: limits, session: asSent ? sessionAsSent ?? session : session)
-        log.count(download) { source.metrics.received }
+        log.watch(download) { source.metrics }
         return source.request(on: queue).map { _ in Fetched(streamed: output.written, status: output.status) }
     }
 
@@ -133,8 +133,10 @@ struct Fetcher: Sendable {
                     return transfer(request, to: place, existing: options.existing.whenDownloading, download)
                 }
                 let requests = [request] + download.mirrors.map { mirror in request.forMirror(mirror) }
-                return Continuation(requests, place, local, limits(download), session(limits(download)))
-                    .next(on: queue)
+                let continuation = Continuation(
+                    requests, place, local, limits(download), session(limits(download)),
+                    watch: { log.watch(download, $0) })
+                return continuation.next(on: queue)
                     .then { next -> Deferred<StagedFile> in
                         switch next {
                         case .keep(let file): .resolved(file)
@@ -165,7 +167,7 @@ struct Fetcher: Sendable {
         let newer = options.existing == .newer ? LocalFile(place).map { NewerCheck(place, $0) } : nil
         limits.ifModifiedSince = newer?.local.modified
         limits.validateResponse = { response in
-            log.answer(download, status: response.statusCode)
+            log.answer(download, response)
             try newer?.check(response)
             try check(response)
             lengthCheck?.receive(response)
@@ -182,7 +184,7 @@ struct Fetcher: Sendable {
         resumption.continuesOtherAddress = true
         let source = DownloadDataSource(
             request, to: place, options: limits, download: resumption, session: session(limits))
-        log.count(download) { source.metrics.received }
+        log.watch(download) { source.metrics }
         return source.request(on: queue).map { StagedFile($0) }
     }
 

@@ -22,13 +22,14 @@ struct Report: Sendable {
     var attempts = 0
 
     /// The report as one line of JSON. The keys are always the same, in the same order, except that `error`
-    /// is left out where there is none.
+    /// is left out where there is none. `result` is `skipped` where a file that was there before stays as it is.
     var json: String {
         let members: [(String, String?)] = [
             ("url", Self.quoted(url)), ("status", status.map(String.init) ?? "null"),
             ("bytes", String(byteCount)),
             ("file", file.map(Self.quoted) ?? "null"),
             ("seconds", String(format: "%.3f", duration / .seconds(1))), ("attempts", String(attempts)),
+            ("result", Self.quoted(timelineEnd.rawValue)),
             ("error", error.map(Self.quoted)),
         ]
         return "{"

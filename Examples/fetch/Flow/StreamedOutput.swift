@@ -53,20 +53,16 @@ final class StreamedOutput: @unchecked Sendable {
 
     /// Takes the head of the answer that is written from now on.
     func begin(_ response: HTTPURLResponse) throws {
-        let tag = response.value(forHTTPHeaderField: "ETag") ?? ""
-        let isStrong = !tag.isEmpty && !tag.hasPrefix("W/")
-        let validator = isStrong ? tag : response.value(forHTTPHeaderField: "Last-Modified")
         let length = response.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
         let isPlain = response.contentCodings.isEmpty && base.value(forHTTPHeaderField: "Range") == nil
-        let hasRanges = response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none"
         try lock.withLock {
             guard state.written > 0 else {
                 state.total = isPlain ? length : nil
-                state.validator = isPlain && hasRanges ? validator : nil
+                state.validator = isPlain && !response.hasNoRanges ? response.rangeValidator : nil
                 return state.status = response.statusCode
             }
             let isRest =
-                response.statusCode == 206 && (validator == nil || validator == state.validator)
+                response.statusCode == 206 && response.confirms(state.validator)
                 && (state.total == nil || length == nil || state.total == state.written + (length ?? 0))
             guard isRest else { throw Changed(written: state.written) }
         }

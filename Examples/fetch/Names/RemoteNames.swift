@@ -13,6 +13,8 @@ final class RemoteNames: @unchecked Sendable {
     private let existing: Options.Existing
     /// Whether all are of one file.
     private let areMirrors: Bool
+    /// Where the picture and the trace will be.
+    private let sidePlaces: Set<String>
     private let lock = NSLock()
     private var names = UniqueNames()
     /// The name that was wanted for a download, and the path that it has.
@@ -22,9 +24,11 @@ final class RemoteNames: @unchecked Sendable {
         folder = options.directory
         existing = options.existing
         areMirrors = options.takesFirst
+        sidePlaces = options.sidePlaces
     }
 
-    /// Decides the path of a download by the answer. A name that another download of this run has gets a number.
+    /// Decides the path of a download by the answer. A name that another download of this run has, or its
+    /// picture or trace, gets a number.
     ///
     /// - Throws: What `existing` demands if there is a file: ``Kept``, or `DataSourceError.destinationExists`; and
     ///   `DataSourceError.cannotWrite` if there is anything else.
@@ -34,7 +38,10 @@ final class RemoteNames: @unchecked Sendable {
         let wanted = sent ?? (try? download.url.get()).map { FileName.of($0) } ?? "index.html"
         let path = lock.withLock { () -> String in
             if let given = given[download.index], given.wanted == wanted { return given.path }
-            let path = (areMirrors ? wanted : names.make(wanted)).inFolder(folder)
+            var path = (areMirrors ? wanted : names.make(wanted)).inFolder(folder)
+            while !sidePlaces.isEmpty, sidePlaces.contains(Options.place(path)) {
+                path = names.make(wanted).inFolder(folder)
+            }
             given[download.index] = (wanted, path)
             return path
         }

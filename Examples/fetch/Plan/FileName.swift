@@ -12,11 +12,12 @@ enum FileName {
     /// Returns the name that a server has sent, made safe; nil if nothing is left of it.
     ///
     /// Of a path, the last component counts (RFC 6266, 4.3). A name that begins with a dot would be a hidden file, such
-    /// as one that a shell reads at its start.
+    /// as one that a shell reads at its start; one that begins with a dash looks like an option to a program that is
+    /// given it.
     static func ofServer(_ text: String) -> String? {
         let last = text.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? ""
         let trimmed = last.trimmingCharacters(in: .whitespacesAndNewlines)
-        return safe(trimmed.hasPrefix(".") ? "_" + trimmed.dropFirst() : trimmed)
+        return safe(trimmed.hasPrefix(".") || trimmed.hasPrefix("-") ? "_" + trimmed.dropFirst() : trimmed)
     }
 
     private static func safe(_ name: String) -> String? {

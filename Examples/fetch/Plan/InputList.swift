@@ -24,24 +24,29 @@ enum InputList {
         }
     }
 
-    static func contents(_ path: String) throws -> Data {
-        if path == "-" { return try contents(of: STDIN_FILENO) }
+    /// Reads a file, pipe or device, or standard input, to the end.
+    ///
+    /// - Throws: Also if that has more than `limit` bytes: it may have no end.
+    static func contents(_ path: String, limit: Int = 1 << 30) throws -> Data {
+        if path == "-" { return try contents(of: STDIN_FILENO, limit) }
         var descriptor: CInt
         // Opening a pipe waits for its writer, and a signal may interrupt that.
         repeat { descriptor = open(path, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
         guard descriptor >= 0 else { throw Unreadable(code: errno) }
         defer { close(descriptor) }
-        return try contents(of: descriptor)
+        return try contents(of: descriptor, limit)
     }
 
     /// Reads to the end. (`FileHandle` does not report why a read failed, and `Data` reads no pipes.)
-    private static func contents(of descriptor: CInt) throws -> Data {
+    private static func contents(of descriptor: CInt, _ limit: Int) throws -> Data {
         var data = Data()
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = Foundation.read(descriptor, &buffer, buffer.count)
             switch count {
-            case 1...: data += buffer[..<count]
+            case 1...:
+                data += buffer[..<count]
+                if data.count > limit { throw TooLong(limit: limit) }
             case 0: return data
             default: if errno != EINTR { throw Unreadable(code: errno) }
             }
@@ -50,6 +55,11 @@ enum InputList {
 
     private struct NotUTF8: Error, CustomStringConvertible {
         let description = "it is not UTF-8"
+    }
+
+    private struct TooLong: Error, CustomStringConvertible {
+        let limit: Int
+        var description: String { "it has more than \(limit >> 20) MiB" }
     }
 
     private struct Unreadable: Error, CustomStringConvertible {
@@ -64,7 +74,11 @@ enum InputList {
 
     /// The names that a checksum may have in such lists. What follows a blank and begins with another one is a part of
     /// the URL.
-    private static let kinds: Set = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"]
+    private static let kinds: Set = [
+        "adler32", "b2", "b3", "blake2b", "blake2s", "blake3", "checksum", "crc32", "crc32c", "md5",
+        "ripemd160", "sha1",
+        "sha224", "sha256", "sha384", "sha512", "sha512256", "sha3256", "sha3384", "sha3512", "xxh64",
+    ]
 
     /// Returns the lines with a URL, with any line endings. Skips blank lines and `#` comments.
     static func parse(_ bytes: some Collection<UInt8>) throws(InvalidChecksum) -> [Line] {

@@ -132,25 +132,38 @@ struct Netrc: Equatable, Sendable {
 extension Netrc {
     /// Reads the file at `path`; `.netrc` in the home folder if that is empty.
     ///
-    /// - Returns: Also a warning if others can read the file: it may be a secret that a container mounts with a mode
+    /// - Returns: Also a warning if others can read or write the file: it may be a secret that a container mounts with a mode
     ///   of its own, so that it is used nevertheless, as by curl and wget.
     static func read(_ path: String) throws(UsageError) -> (Netrc, warning: String?) {
         let environment = ProcessInfo.processInfo.environment
         let path = path.isEmpty ? "\(environment["HOME"] ?? NSHomeDirectory())/.netrc" : path
         do {
-            guard let text = String(validating: try InputList.contents(path), as: UTF8.self) else {
+            guard let text = String(validating: try InputList.contents(path, limit: 1 << 24), as: UTF8.self)
+            else {
                 throw Malformed(line: 1, reason: "the file is not UTF-8")
             }
             let netrc = try Netrc(parsing: text)
             var status = stat()
-            let isOpen = stat(path, &status) == 0 && status.st_mode & 0o077 != 0 && !netrc.isEmpty
-            return (
-                netrc, isOpen ? "others may read '\(path)', which has passwords; chmod 600 '\(path)'" : nil
-            )
+            guard !netrc.isEmpty, stat(path, &status) == 0, let others = others(with: status.st_mode)
+            else { return (netrc, nil) }
+            return (netrc, "\(others) '\(path)', which has passwords; chmod 600 '\(path)'")
         } catch {
             throw UsageError(
                 problem: "cannot read '\(path)' for --netrc: \(ErrorText.inWords(error))",
                 hint: "it has lines such as 'machine example.org login me password secret'")
         }
+    }
+
+    /// Returns who else can read or write a file of that mode, in words; nil for nobody.
+    static func others(with mode: mode_t) -> String? {
+        func words(_ bits: mode_t) -> String? {
+            ["write", "read", "read and write"].dropFirst(Int(bits >> 1) - 1).first
+        }
+        let (group, everyone) = (mode >> 3 & 6, mode & 6)
+        let parts = [
+            everyone == 0 ? nil : words(everyone).map { "everyone can \($0)" },
+            group & ~everyone == 0 ? nil : words(group).map { "its group can \($0)" },
+        ].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: ", and ")
     }
 }

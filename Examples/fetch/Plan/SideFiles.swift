@@ -24,6 +24,11 @@ extension Options {
 
     /// Throws if one of them would replace a file without `--overwrite`, or replace a download.
     func checkSideFiles(besides downloads: [Download] = []) throws(UsageError) {
+        for case .stream(let path) in downloads.map(\.destination) where writesJSON {
+            if OutputDescriptor.isStandardOutput(path) {
+                throw .contradiction("--json and -o \(path)", "both want standard output")
+            }
+        }
         guard !sideFiles.isEmpty else { return }
         var wanted: [String: String] = [:]
         for download in downloads {
@@ -31,6 +36,10 @@ extension Options {
             wanted[Self.place(path)] = output == .named ? download.text.printable : "-o"
         }
         for (option, path) in sideFiles {
+            if writesJSON || output == .standardOutput, OutputDescriptor.isStandardOutput(path) {
+                throw .contradiction(
+                    "\(writesJSON ? "--json" : "-o -") and \(option)", "both want standard output")
+            }
             if let other = wanted.updateValue(option, forKey: Self.place(path)) {
                 throw .contradiction("\(other) and \(option)", "both want \(path)")
             }
@@ -58,8 +67,11 @@ extension Options {
         return FileKind(folder) == .folder || created.hasPrefix(Self.place(folder) + "/")
     }
 
+    /// The places of those files, which no download may have.
+    var sidePlaces: Set<String> { Set(sideFiles.map { Self.place($0.path) }) }
+
     /// Returns the same path for all paths to one file.
-    private static func place(_ path: String) -> String {
+    static func place(_ path: String) -> String {
         let file = URL.file(path).standardizedFileURL
         return file.deletingLastPathComponent().resolvingSymlinksInPath()
             .appendingPathComponent(file.lastPathComponent).resolvingSymlinksInPath().path

@@ -11,6 +11,8 @@ final class CurlTransport: Transport {
     let canDeliverAsSent = true
 
     private let library: CurlLibrary
+    /// Those of Foundation's requests, so that a request that is made again this way has the same.
+    private let cookies: CookieJar?
     /// Handles without a request, each with the connections that it has kept. There is one transport in the process,
     /// as long as that runs, so that they are not closed.
     private let idle = Mutex<[IdleHandle]>([])
@@ -28,15 +30,17 @@ final class CurlTransport: Transport {
     static var isPossible: Bool { CurlLibrary.loaded != nil }
 
     /// Nil where libcurl cannot be called.
-    init?() {
+    init?(cookies: CookieJar?) {
         guard let library = CurlLibrary.loaded else { return nil }
         self.library = library
+        self.cookies = cookies
     }
 
     func send(
         _ request: URLRequest, _ body: TransportBody, for exchange: TransportExchange
     ) -> any TransportTask {
-        let answer = CurlAnswer(request, exchange)
+        let answer = CurlAnswer(request, exchange) { [cookies] in cookies?.keep($0, to: request) }
+        let request = cookies?.adding(to: request) ?? request
         Thread.detachNewThread { [self] in perform(request, answer) }
         return answer
     }
@@ -119,14 +123,20 @@ final class CurlAnswer: TransportTask, @unchecked Sendable {
         @convention(c) (UnsafeMutableRawPointer?, Int64, Int64, Int64, Int64) -> CInt
 
     private let url: URL?
+    /// Called with the head, before that is reported.
+    private let onHead: @Sendable (HTTPURLResponse) -> Void
     /// Nil after the end, and after a cancel.
     private let exchange: Mutex<TransportExchange?>
     private var status = 0
     private var headers: [(name: String, value: String)] = []
     private var hasHead = false
 
-    init(_ request: URLRequest, _ exchange: TransportExchange) {
+    init(
+        _ request: URLRequest, _ exchange: TransportExchange,
+        onHead: @escaping @Sendable (HTTPURLResponse) -> Void
+    ) {
         url = request.url
+        self.onHead = onHead
         self.exchange = Mutex(exchange)
     }
 
@@ -197,7 +207,9 @@ final class CurlAnswer: TransportTask, @unchecked Sendable {
         // After an informational answer, another follows.
         hasHead = status >= 200
         (status, headers) = (hasHead ? status : 0, [])
-        if let response { exchange.withLock { $0 }?.receive(.head(response)) }
+        guard let response else { return }
+        if hasHead { onHead(response) }
+        exchange.withLock { $0 }?.receive(.head(response))
     }
 
     fileprivate func end(_ code: CInt, _ text: String) {

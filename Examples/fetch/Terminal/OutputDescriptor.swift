@@ -43,6 +43,15 @@ struct OutputDescriptor: Sendable {
         throw CancellationError()
     }
 
+    /// Whether `path` leads to what standard output is, such as `/dev/stdout`. `/dev/null` may be both.
+    static func isStandardOutput(_ path: String) -> Bool {
+        var (own, other, null) = (stat(), stat(), stat())
+        guard fstat(STDOUT_FILENO, &own) == 0, stat(path, &other) == 0, own.st_dev == other.st_dev,
+            own.st_ino == other.st_ino
+        else { return false }
+        return stat("/dev/null", &null) != 0 || null.st_ino != own.st_ino || null.st_dev != own.st_dev
+    }
+
     func close() { Foundation.close(descriptor) }
 
     /// Returns a Deferred that is resolved when the descriptor has no reader any more, or cannot be written

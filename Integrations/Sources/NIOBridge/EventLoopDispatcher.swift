@@ -21,6 +21,9 @@ public struct EventLoopDispatcher: DelayedDispatcher {
         Timer(task: eventLoop.scheduleTask(in: TimeAmount(max(delay, .zero)), work))
     }
 
+    /// The time of the event loop's clock, which a test may advance.
+    public var elapsed: Duration { .nanoseconds(eventLoop.now.uptimeNanoseconds) }
+
     private struct Timer: DelayedWork {
         let task: Scheduled<Void>
         func cancel() { task.cancel() }

@@ -1,8 +1,10 @@
 import Deferred
+import DeferredTesting
 import NIOBridge
 import NIOCore
 import NIOEmbedded
 import NIOPosix
+import Synchronization
 import Testing
 
 @Suite struct NIOBridgeTests {
@@ -64,6 +66,19 @@ import Testing
         late.cancel()
         embedded.advanceTime(by: .seconds(9))
         #expect(throws: CancellationError.self) { try late.currentResult?.get() }
+    }
+
+    @Test("NIO: work at intervals goes by the event loop's clock")
+    func intervals() throws {
+        let embedded = loop
+        let runs = Mutex(0)
+        let work = RepeatingWork(every: .seconds(10), timer: .eventLoop(embedded)) {
+            runs.withLock { $0 += 1 }
+        }
+        for _ in 0..<6 { embedded.advanceTime(by: .seconds(5)) }
+        // At 0, 10, 20 and 30 seconds.
+        #expect(runs.withLock { $0 } == 4)
+        work.cancel()
     }
 
     @Test("NIO: a callback runs on the event loop that it names")

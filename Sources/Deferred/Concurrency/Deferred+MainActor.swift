@@ -15,11 +15,12 @@
 /// ```
 ///
 /// The closures run on the main actor's executor, in the order submitted, and never before the attaching call
-/// returns. Otherwise these forms behave as those with a ``Dispatcher``; what follows runs on the main actor
-/// too, unless it names a dispatcher.
+/// returns, also if it is made on the main actor and the Deferred is settled. To show at once what is there, read
+/// ``Deferred/currentResult``. Otherwise these forms behave as those with a ``Dispatcher``; what follows runs on the
+/// main actor too, unless it names a dispatcher.
 extension Deferred {
-    /// Attaches `callback` and returns a Deferred with the value that it returns. Runs on the main actor;
-    /// otherwise behaves as the form with a ``Dispatcher``.
+    /// Attaches `callback` and returns a Deferred with the value that it returns. Runs on the main actor,
+    /// never within this call; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func map<U: Sendable>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
@@ -29,8 +30,8 @@ extension Deferred {
     }
 
     /// Attaches `callback` for the value and `errback` for the error, and returns a Deferred with the value
-    /// that the one that runs returns. Runs on the main actor; otherwise behaves as the form with a
-    /// ``Dispatcher``.
+    /// that the one that runs returns. Runs on the main actor, never within this call; otherwise behaves as
+    /// the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func map<U: Sendable>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> U,
@@ -40,8 +41,8 @@ extension Deferred {
         map(on: .mainActor, onMainActor(callback), recover: onMainActor(errback), fileID: fileID, line: line)
     }
 
-    /// Attaches `callback`, which returns a Deferred, and returns a Deferred with that one's outcome. Runs
-    /// on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// Attaches `callback`, which returns a Deferred, and returns a Deferred with that one's outcome. Runs on
+    /// the main actor, never within this call; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func then<R: DeferredConvertible>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
@@ -51,8 +52,8 @@ extension Deferred {
     }
 
     /// Attaches `callback` for the value and `errback` for the error, which return Deferreds, and returns a
-    /// Deferred with the outcome of the one that is returned. Runs on the main actor; otherwise behaves as
-    /// the form with a ``Dispatcher``.
+    /// Deferred with the outcome of the one that is returned. Runs on the main actor, never within this call;
+    /// otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func then<R: DeferredConvertible>(
         on _: MainActor.Type, _ callback: @escaping @MainActor @Sendable (Value) throws -> R,
@@ -63,7 +64,7 @@ extension Deferred {
     }
 
     /// Attaches `callback`, which returns nothing, and returns a Deferred that is resolved when it has run.
-    /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// Runs on the main actor, never within this call; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     @discardableResult
     public func done(
@@ -74,8 +75,8 @@ extension Deferred {
     }
 
     /// Attaches `callback` for the value and `errback` for the error, which return nothing, and returns a
-    /// Deferred that is resolved when one of them has run. Runs on the main actor; otherwise behaves as the
-    /// form with a ``Dispatcher``.
+    /// Deferred that is resolved when one of them has run. Runs on the main actor, never within this call;
+    /// otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     @discardableResult
     public func done(
@@ -86,8 +87,8 @@ extension Deferred {
         done(on: .mainActor, onMainActor(callback), fail: onMainActor(errback), fileID: fileID, line: line)
     }
 
-    /// Attaches `errback` and returns a Deferred with the value that it returns in place of the failure.
-    /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// Attaches `errback` and returns a Deferred with the value that it returns in place of the failure. Runs
+    /// on the main actor, never within this call; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func recover(
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> Value,
@@ -96,8 +97,9 @@ extension Deferred {
         recover(on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
-    /// Attaches `errback`, which returns a Deferred, and returns a Deferred with that one's outcome in
-    /// place of the failure. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// Attaches `errback`, which returns a Deferred, and returns a Deferred with that one's outcome in place
+    /// of the failure. Runs on the main actor, never within this call; otherwise behaves as the form with a
+    /// ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func orElse<R: DeferredConvertible>(
         on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (any Error) throws -> R,
@@ -107,8 +109,8 @@ extension Deferred {
     }
 
     /// Attaches `errback`, which returns nothing, and returns a Deferred that is resolved when this one is,
-    /// or when `errback` has run. Runs on the main actor; otherwise behaves as the form with a
-    /// ``Dispatcher``.
+    /// or when `errback` has run. Runs on the main actor, never within this call; otherwise behaves as the
+    /// form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     @discardableResult
     public func fail(
@@ -118,9 +120,10 @@ extension Deferred {
         fail(on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
-    /// Attaches `errback`, which returns nothing, for all errors but a cancellation, and returns a Deferred that is
-    /// resolved when this one is, or when `errback` has run. A `CancellationError` passes on unchanged. Runs on the
-    /// main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// Attaches `errback`, which returns nothing, for all errors but a cancellation, and returns a Deferred
+    /// that is resolved when this one is, or when `errback` has run. A `CancellationError` passes on
+    /// unchanged. Runs on the main actor, never within this call; otherwise behaves as the form with a
+    /// ``Dispatcher``.
     @_alwaysEmitIntoClient
     @discardableResult
     public func fail(
@@ -132,7 +135,8 @@ extension Deferred {
     }
 
     /// Attaches `errback` for errors of one type and returns a Deferred with the value that it returns in
-    /// place of the failure. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// place of the failure. Runs on the main actor, never within this call; otherwise behaves as the form
+    /// with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func recover<E: Error>(
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> Value,
@@ -141,9 +145,9 @@ extension Deferred {
         recover(type, on: .mainActor, onMainActor(errback), fileID: fileID, line: line)
     }
 
-    /// Attaches `errback`, which returns a Deferred, for errors of one type and returns a Deferred with
-    /// that one's outcome in place of the failure. Runs on the main actor; otherwise behaves as the form
-    /// with a ``Dispatcher``.
+    /// Attaches `errback`, which returns a Deferred, for errors of one type and returns a Deferred with that
+    /// one's outcome in place of the failure. Runs on the main actor, never within this call; otherwise
+    /// behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func orElse<R: DeferredConvertible, E: Error>(
         _ type: E.Type, on _: MainActor.Type, _ errback: @escaping @MainActor @Sendable (E) throws -> R,
@@ -153,8 +157,8 @@ extension Deferred {
     }
 
     /// Attaches `errback`, which returns nothing, for errors of one type and returns a Deferred that is
-    /// resolved when this one is, or when `errback` has run. Runs on the main actor; otherwise behaves as
-    /// the form with a ``Dispatcher``.
+    /// resolved when this one is, or when `errback` has run. Runs on the main actor, never within this call;
+    /// otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     @discardableResult
     public func fail<E: Error>(
@@ -165,7 +169,8 @@ extension Deferred {
     }
 
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with the value that it
-    /// returns. Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// returns. Runs on the main actor, never within this call; otherwise behaves as the form with a
+    /// ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func mapResult<U: Sendable>(
         on _: MainActor.Type,
@@ -175,9 +180,9 @@ extension Deferred {
         mapResult(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// Attaches `callback`, which receives either outcome and returns a Deferred, and returns a Deferred
-    /// with that one's outcome. Runs on the main actor; otherwise behaves as the form with a
-    /// ``Dispatcher``.
+    /// Attaches `callback`, which receives either outcome and returns a Deferred, and returns a Deferred with
+    /// that one's outcome. Runs on the main actor, never within this call; otherwise behaves as the form with
+    /// a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func thenResult<R: DeferredConvertible>(
         on _: MainActor.Type,
@@ -187,9 +192,9 @@ extension Deferred {
         thenResult(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// Attaches `callback`, which receives either outcome and returns nothing, and returns a Deferred that
-    /// is resolved when it has run. Runs on the main actor; otherwise behaves as the form with a
-    /// ``Dispatcher``.
+    /// Attaches `callback`, which receives either outcome and returns nothing, and returns a Deferred that is
+    /// resolved when it has run. Runs on the main actor, never within this call; otherwise behaves as the
+    /// form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     @discardableResult
     public func both(
@@ -201,7 +206,7 @@ extension Deferred {
     }
 
     /// Attaches `callback`, which receives either outcome, and returns a Deferred with that same outcome.
-    /// Runs on the main actor; otherwise behaves as the form with a ``Dispatcher``.
+    /// Runs on the main actor, never within this call; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     @discardableResult
     public func always(
@@ -212,8 +217,8 @@ extension Deferred {
         always(on: .mainActor, onMainActor(callback), fileID: fileID, line: line)
     }
 
-    /// Attaches `transform` and returns a Deferred that fails with the error that it returns. Runs on the main actor;
-    /// otherwise behaves as the form with a ``Dispatcher``.
+    /// Attaches `transform` and returns a Deferred that fails with the error that it returns. Runs on the
+    /// main actor, never within this call; otherwise behaves as the form with a ``Dispatcher``.
     @_alwaysEmitIntoClient
     public func mapError(
         on _: MainActor.Type, _ transform: @escaping @MainActor @Sendable (any Error) -> any Error,

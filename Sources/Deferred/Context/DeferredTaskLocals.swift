@@ -102,8 +102,8 @@ package class CarriedValues: @unchecked Sendable {
     }
 
     /// As `run`, for a body that returns an outcome.
-    final func run(step body: () -> Link.Payload) -> Link.Payload {
-        var outcome = Link.Payload.none
+    final func run(step body: () -> Payload) -> Payload {
+        var outcome = Payload.none
         bind { outcome = body() }
         return outcome
     }

@@ -44,7 +44,7 @@ final class QueueStorage: Sendable {
     }
 
     @usableFromInline
-    func put(_ element: consuming Link.Payload) throws {
+    func put(_ element: consuming Payload) throws {
         let element = QueueElement(element)
         perform(try state.withLock { state throws in try state.put(element) })
     }
@@ -81,7 +81,7 @@ final class QueueStorage: Sendable {
 
     /// Adds an element when there is room, and returns a link that is resolved then.
     @usableFromInline
-    func send(_ element: consuming Link.Payload, _ fileID: StaticString, _ line: UInt) -> Link {
+    func send(_ element: consuming Payload, _ fileID: StaticString, _ line: UInt) -> Link {
         let element = QueueElement(element)
         element.ticket = state.withLock { $0.elements.reserve() }
         let link = Link(.source, .none, DeferredDiagnostic.Location(.resolver, fileID, line))
@@ -207,7 +207,7 @@ final class QueueElement: ReturnableValue, @unchecked Sendable {
     @exclusivity(unchecked) private var isWorkers = false
 
     /// The outcome that takes the element to a call that waited for it, or to a worker's.
-    fileprivate func onItsWay(to storage: QueueStorage, isWorkers: Bool) -> Link.Payload {
+    fileprivate func onItsWay(to storage: QueueStorage, isWorkers: Bool) -> Payload {
         self.storage = storage
         self.isWorkers = isWorkers
         return .returnable(self)

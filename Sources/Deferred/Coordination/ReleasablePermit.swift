@@ -25,7 +25,7 @@ extension Deferred where Value: ReleasablePermit {
             }, fileID: fileID, line: line)
         // On the loop that notifies this caller, also where the body's Deferred was settled already (no recursion).
         let end: @Sendable (inout DrainLoop) -> Void = { held.withLock { $0.take() }?.release(in: &$0) }
-        let release = Link.Payload.hook { loop, link in
+        let release = Payload.hook { loop, link in
             // If a list may now cancel those that wait for it, the list comes first: none of them starts only to be
             // cancelled (C7).
             let isAwaited = held.withLock { $0 }?.isAwaited == true

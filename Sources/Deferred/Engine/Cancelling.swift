@@ -261,14 +261,14 @@ extension DrainLoop {
         case .protectRoot:
             return leave(&request, in: source, word)
         case .fail:
-            let list = coldState?.list
+            let list = coldState?.listObserver
             // If it cannot be detached, another thread is about to settle it.
             if let list, !list.acceptCancel() { return leave(&request, in: source, word) }
             request.end()
             finish(source, word, .failure(CancellationError()), isAnswered: true)
             if let list { cancelInputs(of: list) }
             return true
-        case .runCanceller, .stay, .cancelFollowed:
+        case .claimCanceller, .stay, .cancelFollowed:
             break
         }
         if !isRoot { coldState?.requests.append(request) }
@@ -277,7 +277,7 @@ extension DrainLoop {
         } else {
             let isWaiting = coldState?.isWaiting
             source.unlock(word)
-            guard action == .runCanceller else { return true }
+            guard action == .claimCanceller else { return true }
             let waits = isWaiting?() ?? false
             if waits { jobs.claimedWaiting.append(source) } else { jobs.claimed.append(source) }
         }
@@ -340,57 +340,4 @@ extension DrainLoop {
         default: finish(source, newWord, .failure(CancellationError()), isAnswered: true)
         }
     }
-}
-
-extension Link {
-    /// Cancels this link, and runs what follows.
-    func cancel() { Link.cancel(CollectionOfOne(self)) }
-
-    /// Cancels several links as one (C7), and runs what follows.
-    static func cancel(_ links: some Collection<Link>) {
-        let recorded = Recording.isOn ? links.map { Recording.begin(.cancelling, of: $0) } : []
-        defer { for subject in recorded.reversed() { Recording.end(subject) } }
-        NestedWork.finishWaiting()
-        DrainLoop.with { $0.begin(links.lazy.map { CancelRequest($0) }) }
-    }
-
-    var isMarkOpen: Bool { coldState?.cancelMark?.isOpen ?? false }
-
-    /// Whether this link is to receive `CancellationError` in place of an outcome. Under the lock.
-    var isInterrupted: Bool { state.isInterrupted(markIsOpen: isMarkOpen) }
-
-    /// Whether a cancel that came before is what will end this waiting link, as far as can be known: it has yet
-    /// to take effect further up, or its error has yet to arrive.
-    var isBeingCancelled: Bool { isBeingCancelled(apartFrom: nil) }
-
-    /// As `isBeingCancelled`, as far as `excluded` has no part in that.
-    func isBeingCancelled(apartFrom excluded: Link?) -> Bool {
-        finds { link, isFound in
-            if link === excluded { return nil }
-            return link.locked {
-                let hasRequests = link.coldState?.requests.contains { $0.root !== link && $0.isOpen } ?? false
-                isFound =
-                    switch link.phase {
-                    case .waiting, .dispatched: link.isInterrupted || link.isDetached
-                    case .running: hasRequests || link.isDetached
-                    case .source: hasRequests || link.state.marks.contains(.cancelled)
-                    // What a pause suspends does not have it yet.
-                    case .settled: link.payload.isCancellation && !link.isSuspended
-                    case .detached: true
-                    case .bypassed: false
-                    }
-                return link.phase == .waiting ? link.upstream.retained() : nil
-            }
-        }
-    }
-
-    /// A failure with `error`, or with `CancellationError` if this link was cancelled (C5). Under the lock.
-    func failure(_ error: DeferredError) -> Payload {
-        let hasRequests = coldState.map { !$0.requests.isEmpty } ?? false
-        let wasCancelled = isInterrupted || hasRequests || state.marks.contains(.cancelled)
-        return .failure(wasCancelled ? CancellationError() : error)
-    }
-
-    /// Whether this source follows others. Under the lock.
-    var isFollowing: Bool { coldState.map { !$0.following.isEmpty } ?? false }
 }

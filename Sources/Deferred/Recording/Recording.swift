@@ -149,7 +149,7 @@ extension Recording {
 
     /// `link` is about to be settled. Called under its lock.
     @inline(never)
-    static func settled(_ link: Link, _ outcome: borrowing Link.Payload) {
+    static func settled(_ link: Link, _ outcome: borrowing Payload) {
         let result: Outcome =
             switch outcome.error {
             case nil: .value
@@ -175,8 +175,8 @@ extension Recording {
     /// Runs a step and records its start and end, unless the outcome bypasses it.
     @inline(never)
     static func run(
-        _ step: consuming Link.Payload, of link: Link, _ outcome: borrowing Link.Payload
-    ) -> Link.Payload {
+        _ step: consuming Payload, of link: Link, _ outcome: borrowing Payload
+    ) -> Payload {
         let runs = link.made.origin.runs(onFailure: outcome.isFailure)
         let subject = runs ? beginRecorded(.callback, of: link) : nil
         let answer = step.run(outcome)

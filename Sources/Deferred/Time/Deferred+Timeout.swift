@@ -102,7 +102,7 @@ extension Deferred {
 
     private func limited(
         _ delay: Duration, _ timer: any DelayedDispatcher, _ fileID: StaticString, _ line: UInt,
-        _ expired: @escaping @Sendable (_ input: borrowing Link.Payload) -> Link.Payload
+        _ expired: @escaping @Sendable (_ input: borrowing Payload) -> Payload
     ) -> Deferred<Value> {
         let call = DelayedCall()
         // What is settled now is in time, also if a pause delays its consumers.

@@ -17,7 +17,7 @@ package struct PassedOutcome<Value: Sendable>: Sendable {
     package init(_ result: Result<Value, any Error>) { content = .result(result) }
 
     @inlinable
-    init(_ outcome: borrowing Link.Payload) {
+    init(_ outcome: borrowing Payload) {
         if outcome.kind == .returnable {
             content = .returnable(outcome.content(as: ReturnableValue.self))
         } else {
@@ -36,7 +36,7 @@ package struct PassedOutcome<Value: Sendable>: Sendable {
 
     /// The outcome as that of a link.
     @inlinable
-    var payload: Link.Payload {
+    var payload: Payload {
         switch content {
         case .result(let result): .init(result)
         case .returnable(let returnable): .returnable(returnable)
@@ -112,12 +112,12 @@ extension Deferred.Resolver {
     }
 }
 
-extension Link.Payload {
+extension Payload {
     /// The outcome with a transformed value. If nobody receives that, the value is given back.
     @inlinable
     borrowing func mappedPassingOn<Value: Sendable, U: Sendable>(
         _ transform: (Value) throws -> U
-    ) -> Link.Payload {
+    ) -> Payload {
         if isFailure { return copy() }
         guard kind == .returnable else { return .catching { try transform(value()) } }
         let returnable = content(as: ReturnableValue.self)
@@ -136,7 +136,7 @@ final class DerivedValue: ReturnableValue, @unchecked Sendable {
     private let original: ReturnableValue
 
     @usableFromInline
-    init(_ value: consuming Link.Payload, of original: ReturnableValue) {
+    init(_ value: consuming Payload, of original: ReturnableValue) {
         self.original = original
         super.init(value)
     }

@@ -45,8 +45,8 @@ struct ErrorVoidClosure: StoredClosure {
 /// A closure that is a step itself.
 @usableFromInline
 struct StoredStep: StoredClosure {
-    @usableFromInline let closure: Link.Step
+    @usableFromInline let closure: Payload.Step
 
     @inlinable
-    init(_ closure: @escaping Link.Step) { self.closure = closure }
+    init(_ closure: @escaping Payload.Step) { self.closure = closure }
 }

@@ -49,7 +49,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
         mirrors = options.mirrors[...]
     }
 
-    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+    func reply(to question: TransferQuestion) throws -> TransferReply {
         switch question {
         case .prepare: return .request(try prepare())
         case .begin(let answer): return try begin(answer)
@@ -85,7 +85,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     // MARK: The body
 
-    private func begin(_ answer: TransferStateMachine.Answer) throws -> TransferStateMachine.Reply {
+    private func begin(_ answer: TransferAnswer) throws -> TransferReply {
         guard let part else { return .body(before: 0, total: answer.announced) }
         isAnswered = true
         if answer.response.statusCode == 206, record != nil, part.byteCount > 0 {
@@ -128,7 +128,7 @@ final class FileSink: TransferSink, @unchecked Sendable {
 
     // MARK: The end
 
-    fileprivate func verification() throws -> TransferStateMachine.Reply {
+    fileprivate func verification() throws -> TransferReply {
         guard let part else { return .complete }
         try checkLength(part.byteCount, isMore: false)
         guard let verify = options.verify else { return .complete }
@@ -215,25 +215,26 @@ extension FileSink {
 
     /// Checks that a 206 continues the part file.
     ///
-    /// - Returns: Nil if it does; another request if a mirror has something else than the server before it.
-    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if the server itself contradicts what it sent before;
-    ///   the part file is not worth keeping then.
+    /// - Returns: Nil if it does; a request for the whole if the server does not confirm the validator, or if a mirror has
+    ///   something else than the server before it.
+    /// - Throws: ``DataSourceError/malformedResponse(_:reason:)`` if the server itself contradicts what it sent before,
+    ///   and sends the same validator; the part file is not worth keeping then.
     fileprivate func requestUnlessContinuing(
-        _ answer: TransferStateMachine.Answer
+        _ answer: TransferAnswer
     ) throws(DataSourceError) -> URLRequest? {
         guard let record else { return nil }
         var new = ResumeRecord(answer, to: base)
-        let tag = ResumeRecord.validator(of: answer.response)
+        let isConfirmed = record.isConfirmed(by: answer.response)
         let dates = [new.lastModified, record.lastModified].compactMap { $0 }
         let isSame =
             hasMoved
-            ? tag == record.validator && new.total == record.total
+            ? isConfirmed && new.total == record.total
             : isSameAddress
-                ? (tag == nil || tag == record.validator)
-                    && (new.total == record.total || new.total == nil || record.total == nil)
+                ? isConfirmed && (new.total == record.total || new.total == nil || record.total == nil)
                 : new.total == record.total && (dates.count < 2 || dates[0] == dates[1])
         guard new.offset == position, isSame else {
-            if isSameAddress, !hasMoved {
+            // Without the validator that it was asked by, it may be a part of anything: the whole is requested.
+            if isSameAddress, !hasMoved, isConfirmed {
                 throw .malformedResponse(base.errorURL, reason: "a part that was not asked for")
             }
             try emptyPart()
@@ -260,12 +261,13 @@ extension FileSink {
 
     /// Replies to a 416, which may say that the part file is already complete. Otherwise asks for the whole, unless
     /// that was the answer to the caller's own range.
-    fileprivate func reply(toUnsatisfiable response: HTTPURLResponse) throws -> TransferStateMachine.Reply {
+    fileprivate func reply(toUnsatisfiable response: HTTPURLResponse) throws -> TransferReply {
         guard let part, let record, part.byteCount > 0 else { return .nothing }
         let total = response.value(forHTTPHeaderField: "Content-Range").flatMap { ContentRange($0) }?.total
         let tag = ResumeRecord.validator(of: response)
         isAnswered =
-            total == position && !hasMoved && (!isSameAddress || tag == nil || tag == record.validator)
+            total == position && !hasMoved
+            && (!isSameAddress || tag == nil || record.isConfirmed(by: response))
             && (record.total == nil || record.total == total)
         if isAnswered { return try verification() }
         try emptyPart()

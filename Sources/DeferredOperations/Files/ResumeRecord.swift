@@ -25,7 +25,7 @@ struct ResumeRecord: Codable, Equatable {
     }
 
     /// Creates a record of an answer to a request.
-    init(_ answer: TransferStateMachine.Answer, to request: URLRequest) {
+    init(_ answer: TransferAnswer, to request: URLRequest) {
         self.init(for: request, validator: nil)
         let (response, part) = (answer.response, answer.part)
         let isPart = response.statusCode == 206
@@ -50,6 +50,15 @@ struct ResumeRecord: Codable, Equatable {
         validator?.hasPrefix("\"") == true && total != nil
             && URL(string: url)?.path == request.errorURL.path
             && range == request.value(forHTTPHeaderField: "Range")
+    }
+
+    /// Whether an answer has the validator of the part file.
+    ///
+    /// A 206 that answers `If-Range` must have the `ETag` that a 200 would have (RFC 9110, 15.3.7), and servers send
+    /// `Last-Modified`, too. One that has neither may come from a server that ignores `If-Range`.
+    func isConfirmed(by response: HTTPURLResponse) -> Bool {
+        validator != nil
+            && ["ETag", "Last-Modified"].contains { response.value(forHTTPHeaderField: $0) == validator }
     }
 
     /// Returns a strong entity tag or the date; a weak tag does not identify bytes.

@@ -155,7 +155,7 @@ final class StreamSink: TransferSink, @unchecked Sendable {
         self.onHead = onHead
     }
 
-    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+    func reply(to question: TransferQuestion) throws -> TransferReply {
         switch question {
         case .prepare: .request(request)
         case .begin(let answer): try begin(answer)
@@ -164,7 +164,7 @@ final class StreamSink: TransferSink, @unchecked Sendable {
         }
     }
 
-    private func begin(_ answer: TransferStateMachine.Answer) throws -> TransferStateMachine.Reply {
+    private func begin(_ answer: TransferAnswer) throws -> TransferReply {
         let (response, part) = (answer.response, answer.part)
         let tag = ResumeRecord.validator(of: response)
         guard byteCount > 0 else {
@@ -178,11 +178,17 @@ final class StreamSink: TransferSink, @unchecked Sendable {
             return .body(before: 0, total: total)
         }
         // The rest of a body, after a pause.
+        let headers = ["ETag", "Last-Modified"].map { response.value(forHTTPHeaderField: $0) }
         guard response.statusCode == 206, part?.bytes?.lowerBound == byteCount, part?.total == total,
-            tag == nil || tag == validator
+            headers.contains(validator)
         else {
+            // A 206 without the validator may come from a server that ignores `If-Range`.
+            let isUnconfirmed = response.statusCode == 206 && headers == [nil, nil]
             throw DataSourceError.malformedResponse(
-                request.errorURL, reason: "the resource has changed while it was being read")
+                request.errorURL,
+                reason: isUnconfirmed
+                    ? "the rest of the body has neither an ETag nor a Last-Modified"
+                    : "the resource has changed while it was being read")
         }
         return .body(before: byteCount, total: total)
     }

@@ -11,7 +11,7 @@ internal import Foundation
 /// lock; its threads, which report events, neither wait nor run callbacks.
 ///
 /// Sound as `@unchecked Sendable`: `storage` changes in `deinit` only.
-final class Transfer: @unchecked Sendable {
+final class Transfer: TransportListener, @unchecked Sendable {
     typealias Machine = TransferStateMachine
     typealias Outcome = Result<HTTPURLResponse, any Error>
 
@@ -72,7 +72,14 @@ final class Transfer: @unchecked Sendable {
         queue.async { rest.release() }
     }
 
-    var metrics: TransferMetrics { core.withLock { $0.metrics } }
+    var metrics: TransferMetrics {
+        core.withLock { core in
+            var metrics = core.metrics
+            metrics.received = core.machine.received
+            metrics.status = core.machine.answer?.response.statusCode
+            return metrics
+        }
+    }
 
     private var hasEnded: Bool { core.withLock { $0.machine.hasEnded } }
 
@@ -132,7 +139,7 @@ final class Transfer: @unchecked Sendable {
     /// Ends the transfer: with the outcome that is decided by `concluded`, or by `stop`, in which case its
     /// completion is not called. When this returns after a stop, nothing more is written, and what was
     /// written has been removed, the file at its destination included if this transfer had put it there.
-    func end(by event: Machine.Event) {
+    func end(by event: TransferEvent) {
         // Taken out under the lock, and cancelled, closed, called and released without it: timers and closures are the
         // user's.
         let (timers, _, form, outcome, completion, onProgress, last) = core.withLock { core in
@@ -153,12 +160,23 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Events and actions
 
-    func handle(_ event: Machine.Event, of round: Int? = nil) {
+    func handle(_ event: TransferEvent, of round: Int? = nil) {
         core.withLock { run(event, of: round, &$0) }
     }
 
+    func receive(_ event: TransportEvent, of round: Int) {
+        switch event {
+        case .head(let response): receive(response, of: round)
+        case .bytes(let data): receive(data, of: round)
+        case .sent(let byteCount): handle(.sent(byteCount), of: round)
+        case .metrics(let metrics): inRound(round) { $0.metrics.add(metrics) }
+        case .redirect(let response), .challenge(let response): end(.answered(response), of: round)
+        case .end(let error): end(.completed(error), of: round)
+        }
+    }
+
     /// Receives the head of an answer.
-    func receive(_ response: HTTPURLResponse, of round: Int) {
+    private func receive(_ response: HTTPURLResponse, of round: Int) {
         inRound(round) { core in
             if core.machine.phase == .requesting { noteHead(&core) }
             run(.head(response), &core)
@@ -171,7 +189,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// Receives the next piece of the body, and returns when the session's limit allows another one.
-    func receive(_ data: Data, of round: Int) {
+    private func receive(_ data: Data, of round: Int) {
         guard let pacer = session.pacer else { return take(data, of: round) }
         pacer.pace(data.count, while: { isCurrent(round) }) { take(data, of: round) }
     }
@@ -181,18 +199,13 @@ final class Transfer: @unchecked Sendable {
         let sink = inRound(round) { core in
             if core.metrics.firstByteAt == nil { core.metrics.firstByteAt = TransferMetrics.now }
             run(.bytes(data), &core)
-            core.metrics.received = core.machine.received
             return core.sink
         }
         sink?.deliver()
     }
 
-    func receive(_ metrics: TransportMetrics, of round: Int) {
-        inRound(round) { $0.metrics.add(metrics) }
-    }
-
     /// Receives the end of an exchange: a body stream that has failed is the cause of whatever that is.
-    func end(_ event: Machine.Event, of round: Int) {
+    private func end(_ event: TransferEvent, of round: Int) {
         guard let (stream, url) = inRound(round, { ($0.sentStreams.last, $0.machine.url) }) else { return }
         // A stream may be of a class of the user's, so it is read without the lock.
         if let fault = stream?.fault(to: url) { return handle(.completed(fault), of: round) }
@@ -202,7 +215,6 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Ends an exchange that the transport has released.
     func abandon(_ round: Int) {
         inRound(round) { core in
             let lost = DataSourceError.connectionLost(
@@ -213,7 +225,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Has the machine handle an event, drops what belongs to an earlier round, performs the actions, and asks the sink
     /// if the machine consults it. An action that has the machine handle another event is the last one.
-    private func run(_ event: Machine.Event, of round: Int? = nil, _ core: inout Core) {
+    private func run(_ event: TransferEvent, of round: Int? = nil, _ core: inout Core) {
         let previous = core.machine.round
         let actions = core.machine.handle(event, of: round)
         if core.machine.round != previous {
@@ -225,7 +237,7 @@ final class Transfer: @unchecked Sendable {
             do { try perform(action, &core) } catch { run(.failed(error), &core) }
         }
         guard case .consulting(let question) = core.machine.state else { return }
-        let reply: Machine.Reply
+        let reply: TransferReply
         do { reply = try core.sink.reply(to: question) } catch { reply = .failed(error) }
         run(.sinkReplied(reply), &core)
     }
@@ -238,7 +250,7 @@ final class Transfer: @unchecked Sendable {
             if try core.sink.receive(data) { run(.full, &core) }
         case .stage(let data): try core.stage.append(data)
         case .send(let request): send(request, core.machine.round)
-        case .openBody(let request): openBody(of: request, &core)
+        case .openBody(let request): addBody(to: request, &core)
         case .flush: queue.async { [self, round = core.machine.round] in flush(round) }
         case .suspend: if let task = core.task { session.control.async { task.pause() } }
         case .resume: if let task = core.task { session.control.async { task.resume() } }
@@ -298,11 +310,11 @@ final class Transfer: @unchecked Sendable {
 
     /// Makes, opens and checks a body that is a stream or a file, and sends the request. On the transfer's queue: a
     /// stream may be of a class of the user's, and a file may have gone since the first request.
-    private func openBody(of request: URLRequest, _ core: inout Core) {
-        let (round, addBody) = (core.machine.round, bodyMaker(core))
+    private func addBody(to request: URLRequest, _ core: inout Core) {
+        let (round, makeBody) = (core.machine.round, bodyMaker(core))
         queue.async { [self] in
             do {
-                let request = try asRequested { try addBody(request) }
+                let request = try asRequested { try makeBody(request) }
                 let sentBefore = self.core.withLock { $0.sentStreams }
                 try request.openBodyStream(unlessIn: sentBefore)
                 send(request, round)
@@ -350,18 +362,17 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Makes another stream for the present request, because the transport repeats it by itself: the server has closed
-    /// a connection that was kept from an earlier request. What cannot be made again ends the transfer: Foundation does
-    /// not end the task then.
+    // The transport repeats a request by itself if the server has closed a connection that was kept from an earlier one.
+    // What cannot be made again ends the transfer: Foundation does not end the task then.
     func makeBodyStream(of round: Int, _ use: @escaping @Sendable (InputStream?) -> Void) {
         let made = inRound(round) { core in
             let options = core.machine.options
             let isMade = options.makeBodyStream != nil || options.uploadFile != nil || core.form != nil
             return (isMade ? bodyMaker(core) : nil, core.machine.request, core.machine.url)
         }
-        guard let (addBody, request, url) = made else { return use(nil) }
+        guard let (makeBody, request, url) = made else { return use(nil) }
         queue.async { [self] in
-            let stream = (try? asRequested { try addBody?(request) })?.httpBodyStream
+            let stream = (try? asRequested { try makeBody?(request) })?.httpBodyStream
             if let stream { inRound(round) { $0.sentStreams.append(stream) } }
             let lost = DataSourceError.connectionLost(
                 url, reason: "closed without an answer, and kept before")
@@ -370,10 +381,8 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// Whether a coding is to be left on the body.
     var storesAsSent: Bool { core.withLock { $0.machine.options.storesAsSent } }
 
-    /// Whether the body of a redirect is wanted: it will not be followed, or perhaps not.
     func wantsBody(of response: HTTPURLResponse) -> Bool {
         core.withLock { $0.machine.wantsBody(of: response) }
     }

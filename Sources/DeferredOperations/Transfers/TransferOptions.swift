@@ -316,8 +316,10 @@ public struct TransferMetrics: Sendable {
     /// How many requests were sent: one, and one more for every redirect and every answered challenge.
     public var requestCount: Int
     /// How many bytes of the body were received, after decompression; without those that a resumed download had
-    /// already.
+    /// already. Of a failure with a status, also those of the body of that answer that were received.
     public var received: Int64
+    /// The status of the answer to the last request; nil while there is none.
+    package var status: Int?
 
     /// When the connection of the (last) request was there; nil if the transport does not know it, as Foundation on
     /// Linux.

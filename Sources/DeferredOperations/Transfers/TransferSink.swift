@@ -1,47 +1,45 @@
 internal import Foundation
 
-/// What a machine asks the sink of the transfer, and what the sink replies.
-extension TransferStateMachine {
-    /// What the sink is asked.
-    indirect enum Question {
-        /// For the first request.
-        case prepare
-        case begin(Answer)
-        /// What is missing, after an answer that was complete in itself, or after a pause.
-        case completed
-        /// A 416.
-        case unsatisfiable(HTTPURLResponse, orElse: DataSourceError)
-        case failed(any Error, FailureCause)
-    }
+/// What a transfer asks its sink.
+indirect enum TransferQuestion {
+    /// For the first request.
+    case prepare
+    case begin(TransferAnswer)
+    /// What is missing, after an answer that was complete in itself, or after a pause.
+    case completed
+    /// A 416.
+    case unsatisfiable(HTTPURLResponse, orElse: DataSourceError)
+    case failed(any Error, FailureCause)
+}
 
-    /// What the sink replies.
-    indirect enum Reply {
-        /// Receives the body. `before` bytes of the whole were received earlier; `total` is the expected length.
-        case body(before: Int64, total: Int64?)
-        case request(URLRequest)
-        /// The whole is to be checked, without a lock.
-        case verify(@Sendable () throws -> Void)
-        case complete
-        case nothing
-        case failed(any Error)
-    }
+/// What a sink replies.
+indirect enum TransferReply {
+    /// Receives the body. `before` bytes of the whole were received earlier; `total` is the expected length.
+    case body(before: Int64, total: Int64?)
+    case request(URLRequest)
+    /// The whole is to be checked, without a lock.
+    case verify(@Sendable () throws -> Void)
+    case complete
+    case nothing
+    case failed(any Error)
+}
 
-    /// The answer to the present request.
-    struct Answer {
-        let response: HTTPURLResponse
-        /// Which part of the resource the body is, if it is a 206 with one range.
-        var part: ContentRange?
-        /// Whether the transport removes a coding from the body: lengths and ranges are not those of what it delivers.
-        var isDecoded = false
-        /// How long the body is to be, if that is known.
-        var announced: Int64?
-        var received: Int64 = 0
-        /// Whether the body was kept apart, and how its task has ended meanwhile: `.some(nil)` without an error.
-        var isStaged = false
-        var end: (any Error)??
-        /// The first bytes of a body that is not wanted.
-        var sample = Data()
-    }
+/// The answer to the present request.
+struct TransferAnswer {
+    let response: HTTPURLResponse
+    /// Which part of the resource the body is, if it is a 206 with one range.
+    var part: ContentRange?
+    /// Whether the transport removes a coding from the body: lengths and ranges are not those of what it delivers.
+    var isDecoded = false
+    /// How long the body is to be, if that is known.
+    var announced: Int64?
+    var received: Int64 = 0
+    /// Whether the body was kept apart, and how its task has ended meanwhile: `.some(nil)` without an error.
+    var isStaged = false
+    var end: (any Error)??
+    /// The first bytes of a body that is not wanted, and how many have been received.
+    var sample = Data()
+    var sampledByteCount: Int64 = 0
 }
 
 /// What has failed.
@@ -57,7 +55,7 @@ enum FailureCause {
 /// Where a transfer puts the body. All calls but the last two come one at a time, under the transfer's lock.
 protocol TransferSink: AnyObject, Sendable {
     /// Replies to a question of the transfer's. What it throws ends the transfer, or has another mirror asked.
-    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply
+    func reply(to question: TransferQuestion) throws -> TransferReply
 
     /// Takes the next piece of the body. Returns whether there is no room for more: the transfer pauses until its
     /// machine handles `room`.
@@ -97,7 +95,7 @@ final class MemorySink: TransferSink, @unchecked Sendable {
 
     init(_ request: URLRequest) { self.request = request }
 
-    func reply(to question: TransferStateMachine.Question) throws -> TransferStateMachine.Reply {
+    func reply(to question: TransferQuestion) throws -> TransferReply {
         switch question {
         case .prepare: return .request(request)
         case .begin(let answer):

@@ -5,7 +5,7 @@ internal import Foundation
 /// sink receives.
 ///
 /// A value without locks, timers, tasks or files: ``Transfer`` passes it events, one at a time, and performs
-/// the actions that each returns, in order. ``targets(of:in:)`` has an entry for each state and event;
+/// the actions that each returns, in order. ``TransferPhases/targets(of:in:)`` has an entry for each state and event;
 /// Documentation/Transfers.md has the diagram, which is generated from it.
 ///
 /// - A *round* is one task, or one call of a closure of the user's. Whatever replaces it begins another
@@ -34,13 +34,14 @@ struct TransferStateMachine: ~Copyable {
         case discard
     }
 
-    private(set) var state = State.plain(.preparing)
+    private(set) var state = TransferState.plain(.preparing)
     /// Increased by what replaces a task, or a call of a closure.
     private(set) var round = 0
     private(set) var request: URLRequest
-    private(set) var answer: Answer?
+    private(set) var answer: TransferAnswer?
     private(set) var progress = TransferProgress()
-    /// How many bytes of bodies have been received, over all requests.
+    /// How many bytes of bodies have been received, over all requests: of those that were wanted, and of the one whose
+    /// status is the failure.
     private(set) var received: Int64 = 0
     let options: TransferOptions
     /// How long a silence is allowed; nil for any.
@@ -73,7 +74,7 @@ struct TransferStateMachine: ~Copyable {
             ?? (interval.isFinite && interval < 1e9 ? .seconds(interval > 0 ? interval : 60) : nil)
     }
 
-    var phase: Phases { state.phase }
+    var phase: TransferPhases { state.phase }
 
     /// Whether the outcome is decided.
     var hasEnded: Bool { phase.isSubset(of: .ended) }
@@ -84,22 +85,22 @@ struct TransferStateMachine: ~Copyable {
     /// Takes an event, and returns what is to be done, in this order.
     ///
     /// - Parameter round: Of what the event is about; nil for an event of the whole transfer.
-    mutating func handle(_ event: Event, of round: Int? = nil) -> [Action] {
+    mutating func handle(_ event: TransferEvent, of round: Int? = nil) -> [Action] {
         if let round, round != self.round { return [] }
         let phase = phase
-        guard let targets = Self.targets(of: event, in: phase) else {
+        guard let targets = TransferPhases.targets(of: event, in: phase) else {
             assertionFailure("\(event) in \(state)")
             return []
         }
         if targets.isEmpty { return [] }
-        do { try step(event) } catch { fail(error) }
+        do { try advance(by: event) } catch { fail(error) }
         assert(targets.contains(self.phase), "\(event) in \(phase) led to \(state)")
         defer { actions = [] }
         return actions
     }
 
     /// Takes an event. What this throws is a failure of the transfer.
-    private mutating func step(_ event: Event) throws {
+    private mutating func advance(by event: TransferEvent) throws {
         switch event {
         case .returned(let result): try use(result)
         case .failed(let error): throw error
@@ -159,6 +160,8 @@ struct TransferStateMachine: ~Copyable {
     }
 
     private mutating func fail(_ error: any Error, _ cause: FailureCause = .transfer) {
+        // The body of an answer that is followed, a redirect's or a challenge's, does not count.
+        if case DataSourceError.status = error { received += answer?.sampledByteCount ?? 0 }
         round += 1
         state = .consulting(.failed(error, cause))
     }
@@ -179,7 +182,7 @@ struct TransferStateMachine: ~Copyable {
         end(.success(answer.response))
     }
 
-    private mutating func use(_ reply: Reply, to question: Question) throws {
+    private mutating func use(_ reply: TransferReply, to question: TransferQuestion) throws {
         switch (question, reply) {
         case (.prepare, .failed(let error)): end(.failure(error))
         case (.failed(let error, _), .nothing), (.failed(let error, _), .failed): end(.failure(error))
@@ -226,7 +229,7 @@ struct TransferStateMachine: ~Copyable {
         wasHeard = true
         // An informational answer: the real one follows.
         if 100..<200 ~= response.statusCode { return }
-        var answer = Answer(response: response.from(request.url))
+        var answer = TransferAnswer(response: response.from(request.url))
         defer { self.answer = answer }
         guard isAccepted(response.statusCode), response.statusCode != 304 else {
             return state = .plain(.sampling)
@@ -282,7 +285,7 @@ struct TransferStateMachine: ~Copyable {
 
     private mutating func endTask(_ error: (any Error)?) throws {
         wasHeard = true
-        let failure: (any Error)? = error.map { self.failure(for: $0) } ?? shortfall
+        let failure: (any Error)? = error.map { TransportFailure(url, answer).translated($0) } ?? shortfall
         switch phase {
         // The first one counts.
         case .staging, .flushing: if answer?.end == nil { answer?.end = .some(error) }
@@ -325,12 +328,13 @@ struct TransferStateMachine: ~Copyable {
     /// Keeps the first bytes of the body.
     private mutating func sample(_ data: Data) throws {
         guard var answer else { return }
+        answer.sampledByteCount += Int64(data.count)
         answer.sample.append(data.prefix(max(0, options.errorByteCount - answer.sample.count)))
         self.answer = answer
         if answer.sample.count >= options.errorByteCount { try endSample(answer) }
     }
 
-    private mutating func endSample(_ answer: Answer) throws {
+    private mutating func endSample(_ answer: TransferAnswer) throws {
         let response = answer.response
         if isAccepted(response.statusCode) { return state = .consulting(.completed) }
         let failure = DataSourceError.status(.init(response, url: url, body: answer.sample))
@@ -353,7 +357,7 @@ struct TransferStateMachine: ~Copyable {
     }
 
     private mutating func ask(
-        _ decision: Decision, orElse failure: DataSourceError,
+        _ decision: TransferDecision, orElse failure: DataSourceError,
         _ question: @escaping @Sendable () throws -> Deferred<URLRequest?>
     ) {
         round += 1
@@ -375,7 +379,10 @@ struct TransferStateMachine: ~Copyable {
             }
             try next.checkedAddress()
             try next.checkFraming(options)
-            if decision == .redirect { try follow(next) } else { send(next) }
+            switch decision {
+            case .redirect: try follow(next)
+            case .credentials: send(next)
+            }
         default: try succeed()
         }
     }

@@ -36,7 +36,7 @@ final class FoundationDelegate: NSObject, URLSessionDataDelegate {
         // The whole answer has been read, so this is taken as the end of the task. The handler is not called:
         // with a task that is being cancelled at the same time, swift-corelibs-foundation ends the process
         // for it.
-        removeAnswer(to: task)?.exchange.receive(.redirect(response))
+        removeAnswer(to: task)?.endWithoutBody(.redirect(response), response)
         DispatchQueue.global().async { task.cancel() }
         #else
         completionHandler(nil)
@@ -86,7 +86,7 @@ final class FoundationDelegate: NSObject, URLSessionDataDelegate {
         // it may not be called from here.
         let answer = removeAnswer(to: task)
         if let response = task.response as? HTTPURLResponse {
-            answer?.exchange.receive(.challenge(response))
+            answer?.endWithoutBody(.challenge(response), response)
         } else {
             answer?.exchange.receive(.end(nil))
         }
@@ -124,8 +124,20 @@ final class FoundationAnswer: @unchecked Sendable {
     /// Whether a head has been reported; no other one is then, since each task has one answer.
     private var hasHead = false
 
-    init(_ exchange: TransportExchange, to request: URLRequest) {
-        (self.exchange, self.request) = (exchange, request)
+    /// Called with the head, before that is reported.
+    private let onHead: @Sendable (HTTPURLResponse) -> Void
+
+    init(
+        _ exchange: TransportExchange, to request: URLRequest,
+        onHead: @escaping @Sendable (HTTPURLResponse) -> Void = { _ in }
+    ) {
+        (self.exchange, self.request, self.onHead) = (exchange, request, onHead)
+    }
+
+    /// Reports an answer whose body Foundation does not deliver.
+    func endWithoutBody(_ event: TransportEvent, _ response: HTTPURLResponse) {
+        onHead(response)
+        exchange.receive(event)
     }
 
     /// - Parameter isProxied: Whether the first head may be that of a proxy's answer to CONNECT.
@@ -135,6 +147,7 @@ final class FoundationAnswer: @unchecked Sendable {
         heldHead = nil
         // After an informational answer, another follows.
         hasHead = response.statusCode >= 200
+        if hasHead { onHead(response) }
         exchange.receive(.head(response))
     }
 
@@ -151,5 +164,20 @@ final class FoundationAnswer: @unchecked Sendable {
         }
         if let response { receive(response) }
         exchange.receive(.end(nil))
+    }
+}
+
+extension DataSourceError {
+    /// Returns the failure of a request if the process has no file descriptors left, where libcurl says that it cannot
+    /// connect or find the host; nil if it has some.
+    ///
+    /// A connection needs several at once, for the resolver and for the socket, and those that it got have been closed
+    /// by now: so several are opened here.
+    static func descriptorShortage(_ url: URL) -> DataSourceError? {
+        let descriptors = (0..<4).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        let fault = errno
+        for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
+        guard descriptors.contains(where: { $0 < 0 }), fault == EMFILE || fault == ENFILE else { return nil }
+        return .cannotConnect(url, reason: "too many open files: this process may have no more")
     }
 }

@@ -17,6 +17,10 @@ public final class FoundationTransport: Transport {
     let control = DispatchQueue(label: "DeferredOperations.FoundationTransport")
     private let delegate: FoundationDelegate
     private let session: URLSession
+    #if canImport(FoundationNetworking)
+    /// The cookies of its requests, for another transport that is to have the same.
+    package let cookies: CookieJar
+    #endif
 
     /// Creates a transport that keeps no cache and no credentials, and cookies only in memory.
     public convenience init() {
@@ -31,6 +35,8 @@ public final class FoundationTransport: Transport {
     ///
     /// The timeouts and the number of connections to a host are replaced: ``TransferOptions`` and the operation queue
     /// decide about those.
+    ///
+    /// A request with a `Cookie` header of its own is sent with that, and no stored cookie takes its place.
     public init(configuration: URLSessionConfiguration) {
         let configuration = configuration.copy() as? URLSessionConfiguration ?? configuration
         configuration.timeoutIntervalForRequest = Self.timeout
@@ -38,6 +44,9 @@ public final class FoundationTransport: Transport {
         configuration.httpMaximumConnectionsPerHost = 10_000
         // So that a cancel from another queue, by a transport that wraps this one, is made on this one.
         control.setSpecific(key: FoundationTask.control, value: ObjectIdentifier(control))
+        #if canImport(FoundationNetworking)
+        cookies = CookieJar(of: configuration)
+        #endif
         delegate = FoundationDelegate(control)
         let queue = DelegateQueue()
         queue.maxConcurrentOperationCount = 1
@@ -69,8 +78,14 @@ public final class FoundationTransport: Transport {
     public func send(
         _ request: URLRequest, _ body: TransportBody, for exchange: TransportExchange
     ) -> any TransportTask {
+        #if canImport(FoundationNetworking)
+        let task = task(for: cookies.adding(to: request), body)
+        let answer = FoundationAnswer(exchange, to: request) { [cookies] in cookies.keep($0, to: request) }
+        #else
         let task = task(for: request, body)
-        delegate.add(task, for: FoundationAnswer(exchange, to: request))
+        let answer = FoundationAnswer(exchange, to: request)
+        #endif
+        delegate.add(task, for: answer)
         task.resume()
         return FoundationTask(task: task, queue: control)
     }
@@ -79,6 +94,10 @@ public final class FoundationTransport: Transport {
         var request = request
         request.timeoutInterval = Self.timeout
         request.url = request.url?.asSent
+        #if !canImport(FoundationNetworking)
+        // Otherwise the cookies that were stored would take the place of the caller's.
+        if request.value(forHTTPHeaderField: "Cookie") != nil { request.httpShouldHandleCookies = false }
+        #endif
         switch body {
         case .none: break
         case .data(let data): request.httpBody = data

@@ -88,36 +88,3 @@ final class BodyStream: InputStream {
         return -1
     }
 }
-
-/// A regular file that is open for reading, until this object is released.
-final class UploadFile: Sendable {
-    let path: String
-    let byteCount: Int64
-    private let descriptor: CInt
-
-    /// Opens the file of that name, which `checkUpload` has accepted.
-    init?(_ path: String) {
-        self.path = path
-        // What was a regular file may have been replaced by a pipe, which would block the call, hence O_NONBLOCK.
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        byteCount = descriptor < 0 ? 0 : Int64(PartFile.status(of: descriptor).st_size)
-        if descriptor < 0 { return nil }
-    }
-
-    /// Uses another descriptor of a file that has been written.
-    init?(_ file: PartFile) {
-        path = file.path
-        byteCount = file.byteCount
-        descriptor = file.duplicatedDescriptor()
-        if descriptor < 0 { return nil }
-    }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
-
-    /// Reads at most `limit` bytes: 0 at the end, a negative number if it fails.
-    func read(at position: Int64, into buffer: UnsafeMutablePointer<UInt8>, _ limit: Int) -> Int {
-        var count = -1
-        repeat { count = pread(descriptor, buffer, limit, off_t(position)) } while count < 0 && errno == EINTR
-        return count
-    }
-}

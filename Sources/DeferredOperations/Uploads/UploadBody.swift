@@ -111,35 +111,3 @@ extension URLRequest {
         setValue(nil, forHTTPHeaderField: "Content-Length")
     }
 }
-
-extension URL {
-    /// Checks that this is a regular file that can be sent. A device or a pipe may have no end, and a pipe
-    /// without a writer blocks the thread that opens it.
-    ///
-    /// - Parameters:
-    ///   - request: The address that it is to be sent to, for the error.
-    ///   - isPart: Whether it is read before its length is sent. That of a file of a system such as `/proc` is given
-    ///     as 0, and the body would be empty.
-    /// - Throws: ``DataSourceError/invalidRequest(_:reason:)``, which names the file.
-    func checkUpload(to request: URL, isPart: Bool = false) throws(DataSourceError) {
-        func failure(_ reason: String) -> DataSourceError {
-            .invalidRequest(request, reason: "\(path) cannot be read for the upload: \(reason)")
-        }
-        guard isFileURL else { throw failure("it is not a file URL") }
-        if let fault = FileSystem.faultOfFile(path) { throw failure(fault) }
-        guard let file = fopen(path, "r") else { throw failure(FileSystem.lastFault) }
-        defer { fclose(file) }
-        let isEmpty = getc(file) == EOF && ferror(file) == 0
-        if !isPart, !isEmpty, FileSystem.status(path)?.st_size == 0 { throw failure("it has no length") }
-    }
-
-    /// Opens this file as a body, after the same checks.
-    func openUpload(to request: URL) throws(DataSourceError) -> UploadFile {
-        try checkUpload(to: request)
-        guard let file = UploadFile(path) else {
-            let reason = "\(path) cannot be read for the upload: \(FileSystem.lastFault)"
-            throw .invalidRequest(request, reason: reason)
-        }
-        return file
-    }
-}

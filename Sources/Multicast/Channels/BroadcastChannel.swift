@@ -49,7 +49,9 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///   - priority: Listeners of higher priority are called earlier.
     ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
     ///   - once: Whether the first message that `body` is called with, which may be the retained one, removes the
-    ///     listener. Of messages that wait on a dispatcher, it is the one whose work runs first; a post counts each.
+    ///     listener. A message that is not delivered to it (posted by its owner, or after its removal) does not count.
+    ///     Of messages that wait on a dispatcher, it is the one whose work runs first; what ``post(_:from:retained:)``
+    ///     returns counts the listener for each of them.
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen(
@@ -70,7 +72,9 @@ public struct BroadcastChannel<Message: Sendable>: Sendable {
     ///   - priority: Listeners of higher priority are called earlier.
     ///   - dispatcher: Where `body` runs; nil for at once, on the thread that posts.
     ///   - once: Whether the first message that `body` is called with, which may be the retained one, removes the
-    ///     listener. Of messages that wait on a dispatcher, it is the one whose work runs first; a post counts each.
+    ///     listener. A message that is not delivered to it (posted by its owner, or after its removal) does not count.
+    ///     Of messages that wait on a dispatcher, it is the one whose work runs first; what ``post(_:from:retained:)``
+    ///     returns counts the listener for each of them.
     /// - Returns: A token that removes this one listener. It may be ignored.
     @discardableResult
     public func listen<Owner: AnyObject & Sendable>(

@@ -1,15 +1,5 @@
 public import Deferred
 
-/// A delegate's answer in ``MulticastDelegate/reduce(over:_:fileID:line:)``.
-public enum MulticastStep<Result> {
-    /// The result so far; the next delegate is asked.
-    case next(Result)
-    /// The final result; no other delegate is asked.
-    case stop(Result)
-}
-
-extension MulticastStep: Sendable where Result: Sendable {}
-
 /// Questions that are put to one delegate after the other, each on its own dispatcher.
 ///
 /// No thread waits for an answer. The delegates are those of the moment of the call, in the order added; one

@@ -11,18 +11,16 @@ import Dispatch
 struct DispatcherReference: Dispatcher {
     fileprivate weak var object: (any Dispatcher & AnyObject)?
 
+    /// Refers to that dispatcher; nil where it is to be retained: there is no weak reference to a dispatcher that is a
+    /// value. A `DispatchQueue` runs its work even when it has no other reference, and off Darwin the object is one of
+    /// several wrappers.
+    init?(_ dispatcher: any Dispatcher) {
+        guard type(of: dispatcher) is AnyClass, !(dispatcher is DispatchQueue) else { return nil }
+        object = dispatcher as? any Dispatcher & AnyObject
+    }
+
     /// Submits work; if the dispatcher has been released, releases it.
     func dispatch(_ work: @escaping @Sendable () -> Void) { object?.dispatch(work) }
-}
-
-extension Registration {
-    /// This registration with a weak reference to its dispatcher, or as it is: there is no weak reference to a
-    /// dispatcher that is a value. A `DispatchQueue` is retained: it runs its work even when it has no other reference,
-    /// and off Darwin the object is one of several wrappers.
-    var referringWeakly: Registration {
-        guard let own = dispatcher, type(of: own) is AnyClass, !(own is DispatchQueue) else { return self }
-        return Registration(listener, on: DispatcherReference(object: own as? any Dispatcher & AnyObject))
-    }
 }
 
 /// Returns whether two dispatchers are the same: objects by identity, values by `==`.

@@ -110,4 +110,10 @@ final class Registration: Sendable {
         dispatcher.dispatch { [listener, weak registry] in listener.deliver(from: registry, body) }
         return true
     }
+
+    /// This registration with a weak reference to its dispatcher, or as it is where that is to be retained.
+    var referringWeakly: Registration {
+        guard let reference = dispatcher.flatMap({ DispatcherReference($0) }) else { return self }
+        return Registration(listener, on: reference)
+    }
 }

@@ -113,9 +113,3 @@ final class ListenerRegistry: Sendable {
         return false
     }
 }
-
-/// The location of a caller, for diagnostics and for messages that stop the program.
-struct CallSite: Sendable {
-    let fileID: StaticString
-    let line: UInt
-}

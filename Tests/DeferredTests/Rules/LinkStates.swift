@@ -77,12 +77,12 @@ extension Rules {
                             mayStay: mayStay)
                     }
                     let action = cancel()
-                    let stays = [.runCanceller, .stay, .cancelFollowed].contains(action)
+                    let stays = [.claimCanceller, .stay, .cancelFollowed].contains(action)
                     #expect(!stays || mayStay)
                     #expect(action != .protectRoot || !mayStay)
                     #expect(state.marks.contains(.cancelled) || action == .protectRoot)
                     if action == .protectRoot { #expect(state == LinkState(.source, marks)) }
-                    if action == .runCanceller { #expect(cancel() == .stay) }
+                    if action == .claimCanceller { #expect(cancel() == .stay) }
                     if marks.contains(.shielded) { #expect(action != .cancelFollowed) }
                 }
             }
@@ -100,7 +100,7 @@ extension Rules {
             case .detach: "a cancel, if something else consumes what the link waits for (`endWalk`)"
             case .follow: "`follow`; from `running` a detached link that waits for a nested one"
             case .abandon: "the release of the last reference that could complete it (`NestedWork`)"
-            case .settle: "`settle` (from `complete` and `finish`), `settleAtEnd`"
+            case .settle: "`storeOutcome` (from `complete` and `finish`), `settleAtEnd`"
             }
         }
 

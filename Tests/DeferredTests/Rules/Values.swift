@@ -171,15 +171,15 @@ extension Rules {
         func values() {
             func fits(_ size: Int, _ alignment: Int, _ bits: Int) -> Bool {
                 bits == 32
-                    ? Link.Payload.fits(size: size, alignment: alignment, inWordsOf: UInt32.self)
-                    : Link.Payload.fits(size: size, alignment: alignment, inWordsOf: UInt64.self)
+                    ? Payload.fits(size: size, alignment: alignment, inWordsOf: UInt32.self)
+                    : Payload.fits(size: size, alignment: alignment, inWordsOf: UInt64.self)
             }
             #expect(fits(12, 4, 32) && !fits(13, 4, 32) && !fits(24, 4, 32))
             #expect(fits(24, 8, 64) && !fits(25, 8, 64))
             // Less would be misaligned.
             #expect(!fits(8, 8, 32) && !fits(16, 16, 64))
             #expect(
-                Link.Payload.fitsInWords(Int.self) && !Link.Payload.fitsInWords((Int, Int, Int, Int).self))
+                Payload.fitsInWords(Int.self) && !Payload.fitsInWords((Int, Int, Int, Int).self))
         }
     }
 }

@@ -2,7 +2,12 @@ import Deferred
 import DeferredTesting
 
 struct EventLoop: Sendable {
+    struct Task: Sendable {
+        func cancel() {}
+    }
+    var now: Duration { .zero }
     func execute(_ work: @escaping @Sendable () -> Void) {}
+    func schedule(in delay: Duration, _ work: @escaping @Sendable () -> Void) -> Task { Task() }
 }
 
 private let (page, file, queue) = (Deferred<String>(), "/file", ManualDispatcher())

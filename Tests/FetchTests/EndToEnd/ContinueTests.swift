@@ -42,7 +42,7 @@ struct ContinueTests: ProgramSuite {
             },
             Case("a longer file is an error", "HEAD") {
                 ($0.left, $0.modified, $0.after) = (length + 1, 1000, length + 1)
-                ($0.status, $0.code) = (1, nil)
+                $0.status = 1
                 $0.words =
                     "the file has 100001 bytes, the server's only 100000; choose --overwrite to replace it"
             },
@@ -72,7 +72,7 @@ struct ContinueTests: ProgramSuite {
             },
             Case("an empty file of the server is shorter than another", "HEAD") {
                 ($0.head, $0.after) = (.resource(0, etag: "\"v1\"", lastModified: date), 30_000)
-                ($0.status, $0.code) = (1, nil)
+                $0.status = 1
             },
             Case("with a Range header of the user's, the file is not compared", "GET bytes=0-99") {
                 ($0.options, $0.left, $0.after, $0.code) = (["-H", "Range: bytes=0-99"], 100, 100, 206)
@@ -152,6 +152,28 @@ struct ContinueTests: ProgramSuite {
         #expect(fetch.isPattern("sub/target", Self.length) && fetch.files("sub") == ["target"])
         #expect(
             try FileManager.default.destinationOfSymbolicLink(atPath: fetch.file("f").path) == "sub/target")
+    }
+}
+
+/// What `--continue` says where it keeps nothing.
+@Suite(.timeLimit(.minutes(5)))
+struct NothingKeptTests: ProgramSuite {
+    let fetch = FetchProgram()
+
+    @Test("--continue says once why nothing is kept, and not where something is, or is complete")
+    func said() async throws {
+        for name in ["a", "b"] { server.route("/\(name)", .truncated(after: 400, of: 1000)) }
+        server.route("/kept", .resource(1000, etag: "\"1\"", breakingOffAfter: 400))
+        server.route("/whole", .text("whole"))
+        let outcome = try await fetch.run(
+            ["--continue", "-j", "1"] + urls("/whole", "/kept", "/a", "/b"), status: 1,
+            leaving: ["kept.part", "kept.part.from", "whole"])
+        let words =
+            "nothing is kept for --continue, as the server sends neither a strong ETag nor a Last-Modified"
+        #expect(
+            outcome.errorLines.filter { $0.contains("nothing is kept") } == ["fetch: \(url("/a")): \(words)"])
+        let without = try await fetch.run(url("/a"), status: 1)
+        #expect(!without.errors.contains("kept"))
     }
 }
 

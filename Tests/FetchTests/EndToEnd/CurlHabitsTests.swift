@@ -109,6 +109,54 @@ struct CurlHabitsTests: ProgramSuite {
         }
     }
 
+    @Test("--json: status, bytes and result, whatever the reason of a failure")
+    func failures() async throws {
+        server.route("/large", .pattern(3000))
+        server.route("/page", .text(String(repeating: "x", count: 3000), status: 404))
+        server.route("/ftp", .redirect(to: "ftp://h/"))
+        server.route("/loop", .redirect(to: "/loop"))
+        server.route("/part", .text("x", status: 206, headers: [("Content-Range", "bytes 0-0/9")]))
+        let paths: [(String, Int, Int)] = [
+            ("/large", 200, 0), ("/page", 404, 3000), ("/ftp", 302, 0), ("/loop", 302, 0), ("/part", 206, 0),
+        ]
+        let outcome = try await fetch.run(
+            ["--json", "--max-filesize", "2k"] + paths.map { url($0.0) }, status: 1, leaving: [])
+        for (path, status, bytes) in paths {
+            let object = outcome.objects[url(path)]
+            #expect(
+                object?.status == status && object?.bytes == bytes && object?.result == "failed", "\(path)")
+        }
+        // Cancelled, and known by then.
+        server.route("/slow", .stalled(after: 1000, of: 2000))
+        let running = try fetch.start(["--raw", "--json", url("/slow")])
+        await server.waitForRequests(underWay: 1)
+        running.send(SIGINT)
+        let object = await running.outcome.objects[url("/slow")]
+        #expect(object?.result == "cancelled" && [200, nil].contains(object?.status))
+        // LongerThanServer: what HEAD says.
+        try fetch.write(String(repeating: "x", count: 4000), to: "large")
+        let longer = try await fetch.run("--json", "--continue", url("/large"), status: 1)
+        #expect(longer.objects[url("/large")]?.status == 200)
+        let skipped = try await fetch.run("--json", "--skip-existing", url("/large"), status: 0)
+        #expect(skipped.objects[url("/large")]?.result == "skipped")
+    }
+
+    @Test("What is on standard output has it for itself, and a picture never replaces what is fetched")
+    func outputs() async throws {
+        for arguments in [
+            ["--json", "--waterfall", "/dev/stdout"], ["-o", "-", "--trace", "/dev/stdout"],
+            ["--json", "-o", "/dev/stdout"],
+        ] {
+            try await fetch.run(arguments + [url("/a.txt")], status: 2, saying: "both want standard output")
+        }
+        #expect(server.requests.isEmpty)
+        server.route("/f", .text("it", headers: [("Content-Disposition", "attachment; filename=w.svg")]))
+        try await fetch.run(
+            "--remote-name", "--overwrite", "--waterfall", "w.svg", url("/f"), status: 0,
+            leaving: ["w.svg", "w.svg.1"])
+        #expect(fetch.text("w.svg.1") == "it" && fetch.text("w.svg")?.hasPrefix("<svg") == true)
+    }
+
     @Test("A current folder that has been deleted is named as that, unless nothing is to be in it")
     func deletedFolder() async throws {
         let deletion = "mkdir gone && cd gone && rmdir ../gone"

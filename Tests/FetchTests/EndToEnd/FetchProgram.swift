@@ -26,6 +26,7 @@ final class FetchProgram: Sendable {
             let file: String?
             let seconds: Double
             let attempts: Int
+            let result: String
             let error: String?
         }
 

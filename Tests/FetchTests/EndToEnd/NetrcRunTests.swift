@@ -46,11 +46,11 @@ struct NetrcRunTests: ProgramSuite {
     }
 
     @Test(
-        "--netrc: a file that others may read is used, with a warning; one that cannot be read is exit code 2"
+        "--netrc: a file that others can read is used, with a warning; one that cannot be read is exit code 2"
     )
     func permissions() async throws {
         try write("machine 127.0.0.1 login me password s3cret\n", mode: 0o644)
-        let outcome = try await run("--netrc", "-q", url("/f"), status: 0, saying: "others may read")
+        let outcome = try await run("--netrc", "-q", url("/f"), status: 0, saying: "everyone can read")
         #expect(outcome.errorLines.count == 1 && outcome.errors.contains("chmod 600"))
         try write("machine 127.0.0.1 login me\ns3cret", mode: 0o600)
         _ = try await run("--netrc", url("/f"), status: 2, saying: "line 2: not one of machine")

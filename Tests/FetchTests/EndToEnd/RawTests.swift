@@ -56,6 +56,39 @@ struct RawTests: ProgramSuite {
         #expect((rest != nil) == !["aws-chunked, gzip", "compress"].contains(coding))
     }
 
+    @Test("A head that Foundation refuses is accepted with --raw, as the hint says")
+    func heads() async throws {
+        for (path, head) in [
+            ("/lf", "HTTP/1.1 200 OK\nContent-Length: 5\n\n"),
+            ("/crcr", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\r\n"),
+            ("/space", "HTTP/1.1 200 OK\r\nX-A : b\r\nContent-Length: 5\r\n\r\n"),
+        ] { server.route(path, Answer { try $0.send(head + "hello") }) }
+        let urls = urls("/lf", "/crcr", "/space")
+        let refusal = try await fetch.run(urls, status: 1, leaving: [])
+        #expect(
+            refusal.errorLines.filter { $0.hasSuffix("; --raw may accept it") }.count == 3,
+            "\(refusal.errors)")
+        try await fetch.run(["--raw"] + urls, status: 0, leaving: ["crcr", "lf", "space"])
+    }
+
+    @Test("--raw, and a request that is made again that way, have the cookies of the others, and those of -H")
+    func cookies() async throws {
+        server.route("/set", .text("", status: 302, headers: [("Location", "/aws"), ("Set-Cookie", "s=1")]))
+        server.route("/aws", .text("it", headers: [("Content-Encoding", "aws-chunked")]))
+        for (options, sent) in [
+            ([], [nil, "s=1", "s=1"]), (["--raw"], [nil, "s=1"]),
+            (["-H", "Cookie: a=1"], ["a=1", "a=1", "a=1"]),
+        ] as [([String], [String?])] {
+            let before = server.requests.count
+            try await fetch.run(["--overwrite"] + options + [url("/set")], status: 0)
+            // The request for /set is made again, too: the first answer's cookie is known by then.
+            let asked = server.requests.dropFirst(before).filter { $0.path == "/aws" }.map {
+                $0[header: "Cookie"]
+            }
+            #expect(asked == Array(sent.dropFirst()), "\(options)")
+        }
+    }
+
     @Test("--raw resumes, follows redirects, retries, checks and limits as without it")
     func transport() async throws {
         server.route("/moved", .redirect(to: "/broken"))

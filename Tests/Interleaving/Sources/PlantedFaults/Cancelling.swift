@@ -69,8 +69,8 @@ extension PlantedFault {
                 "let canceller = il_is_planted(34) ? coldState.canceller : coldState.canceller.take()\n        else"
             ),
             change(
-                "guard action == .runCanceller else { return true }",
-                "guard action == .runCanceller || il_is_planted(34) else { return true }")),
+                "guard action == .claimCanceller else { return true }",
+                "guard action == .claimCanceller || il_is_planted(34) else { return true }")),
         PlantedFault(
             35, "a consumer that only observes keeps a Deferred from being cancelled",
             foundBy: "limits",

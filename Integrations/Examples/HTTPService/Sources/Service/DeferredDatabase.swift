@@ -1,0 +1,1 @@
+../../../../Sources/GRDBBridge/DeferredDatabase.swift

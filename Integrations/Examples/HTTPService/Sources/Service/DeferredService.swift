@@ -1,0 +1,1 @@
+../../../../Sources/HummingbirdBridge/DeferredService.swift

@@ -1,0 +1,1 @@
+../../../../Sources/NIOBridge/EventLoopDispatcher.swift

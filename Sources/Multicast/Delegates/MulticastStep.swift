@@ -1,0 +1,9 @@
+/// A delegate's answer in ``MulticastDelegate/reduce(over:_:fileID:line:)``.
+public enum MulticastStep<Result> {
+    /// The result so far; the next delegate is asked.
+    case next(Result)
+    /// The final result; no other delegate is asked.
+    case stop(Result)
+}
+
+extension MulticastStep: Sendable where Result: Sendable {}
