@@ -49,7 +49,8 @@ let package = Package(
         .target(name: "search", dependencies: ["Deferred"], path: "Examples/search", exclude: ["Tests"]),
 
         // Shared by test targets: threads for tests that block, a log, a counter of live objects.
-        .target(name: "TestSupport", dependencies: ["Deferred", "DeferredTesting"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["Deferred", "DeferredTesting"], path: "Tests/TestSupport"),
         // Runs the toolchain's compiler, for tests of what it accepts and refuses.
         .target(name: "CompilerProcess", path: "Tests/CompilerProcess"),
         .testTarget(
