@@ -24,8 +24,7 @@ extension Rules {
             }
             _ = await allWait.result
             let outermost = deferreds[depth]
-            // What is nested in Tasks takes a stack that grows to a limit.
-            SmallStack.run(stackSize: 512 * 1024) { check in
+            SmallStack.run { check in
                 outermost.cancel()
                 check(outermost.isSettled)
             }
