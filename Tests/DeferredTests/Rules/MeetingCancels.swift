@@ -47,6 +47,20 @@ extension Rules {
             }
         }
 
+        @Test("Z1, P1: a pause that holds no callback back keeps no finalizer, where a cancel has reached them all")
+        func cancelledBehindPause() {
+            let ran = Box(0)
+            let source = Deferred<Int>()
+            let consumer = source.map { $0 }
+            source.pause()
+            source.finally { _ in ran.change { $0 += 1 } }
+            DeferredList([source, consumer]).cancel()
+            #expect(outcome(consumer) == "cancelled")
+            #expect(ran.value == 1)
+            source.unpause()
+            #expect(ran.value == 1)
+        }
+
         @Test("wait: refused for a detached link whose errback returned what is notified after this callback")
         func waitForDetached() {
             let source = Deferred<Int>()

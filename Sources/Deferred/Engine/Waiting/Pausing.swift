@@ -96,7 +96,8 @@ extension DrainLoop {
         }
         var interrupted = ConsumerQueue(takenFrom: 0)
         if link.mayHaveInterruptedConsumers { interrupted = Link.removeInterrupted(from: &word) }
-        coldState.retainedScope = scope
+        // If none is left that waits for the end of the pause, finalizers do not wait for it either (Z1).
+        coldState.retainedScope = word & ~Word.flags == 0 ? nil : scope
         coldState.suspendedJobs?.jobs.append(contentsOf: later)
         if wasPassedOn { link.state.handle() }
         link.unlock(word)
