@@ -47,7 +47,7 @@ extension Rules {
             }
         }
 
-        @Test("Z1, P1: a pause that holds no callback back keeps no finalizer, where a cancel has reached them all")
+        @Test("Z1, P1: a pause whose callbacks a cancel has all reached keeps no finalizer")
         func cancelledBehindPause() {
             let ran = Box(0)
             let source = Deferred<Int>()
