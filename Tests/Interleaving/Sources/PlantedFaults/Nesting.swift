@@ -59,8 +59,8 @@ extension PlantedFault {
         PlantedFault(
             43, "a finalizer does not wait for the end of a pause", foundBy: "pausedFinalizers",
             change(
-                "        coldState.retainedScope = scope\n",
-                "        coldState.retainedScope = il_is_planted(43) ? nil : scope\n")),
+                "coldState.retainedScope = word & ~Word.flags == 0 ?",
+                "coldState.retainedScope = il_is_planted(43) || word & ~Word.flags == 0 ?")),
         PlantedFault(
             88, "a link is bypassed to which a cancel that comes up has a reference",
             foundBy: "bypass-twice-cancel",
