@@ -61,11 +61,18 @@ struct ResumeRecord: Codable, Equatable {
             && ["ETag", "Last-Modified"].contains { response.value(forHTTPHeaderField: $0) == validator }
     }
 
-    /// Returns a strong entity tag or the date; a weak tag does not identify bytes.
+    /// Returns a strong entity tag or the date; a weak tag does not identify bytes, nor does a date in the second in
+    /// which the server has answered: it may change once more in that second (RFC 9110, 8.8.2.2).
     static func validator(of response: HTTPURLResponse) -> String? {
         let tag = response.value(forHTTPHeaderField: "ETag") ?? ""
-        let isStrong = !tag.isEmpty && !tag.hasPrefix("W/")
-        return isStrong ? tag : response.value(forHTTPHeaderField: "Last-Modified")
+        if !tag.isEmpty, !tag.hasPrefix("W/") { return tag }
+        guard let modified = response.value(forHTTPHeaderField: "Last-Modified") else { return nil }
+        let (formatter, answered) = (HTTPDate.formatter, response.value(forHTTPHeaderField: "Date"))
+        guard let last = formatter.date(from: modified), let now = answered.flatMap(formatter.date(from:))
+        else {
+            return modified
+        }
+        return now.timeIntervalSince(last) >= 1 ? modified : nil
     }
 }
 
