@@ -99,21 +99,6 @@ struct ResumedDownloadTests {
     ]
 
     @Test(
-        "O5: a date in the second of the answer identifies no bytes, as the file may change once more in it")
-    func dateOfTheSecond() {
-        let date = "Sat, 01 Jan 2022 00:00:00 GMT"
-        for (answered, isStrong) in [
-            (nil, true), (date, false), ("Sat, 01 Jan 2022 00:00:01 GMT", true),
-            ("Fri, 31 Dec 2021 23:00:00 GMT", false),
-        ] {
-            var headers = ["Last-Modified": date]
-            headers["Date"] = answered
-            let validator = ResumeRecord.validator(of: .of("http://x", 200, headers))
-            #expect(validator == (isStrong ? date : nil), "\(answered ?? "none")")
-        }
-    }
-
-    @Test(
         "O5: a part file is continued, kept, replaced or removed, as the next answers are", arguments: cases)
     func continued(_ row: Case) async throws {
         let asked = Observations<Void>()

@@ -212,6 +212,21 @@ struct TransferStateMachineTests {
     }
 
     @Test(
+        "O5: a date in the second of the answer identifies no bytes, as the file may change once more in it")
+    func dateOfTheSecond() {
+        let date = "Sat, 01 Jan 2022 00:00:00 GMT"
+        for (answered, isStrong) in [
+            (nil, true), (date, false), ("Sat, 01 Jan 2022 00:00:01 GMT", true),
+            ("Fri, 31 Dec 2021 23:00:00 GMT", false),
+        ] {
+            var headers = ["Last-Modified": date]
+            headers["Date"] = answered
+            let validator = ResumeRecord.validator(of: .of("http://x", 200, headers))
+            #expect(validator == (isStrong ? date : nil), "\(answered ?? "none")")
+        }
+    }
+
+    @Test(
         "Streams: a rest of another length than announced is an error, as is one of another resource, or without a tag"
     )
     func otherRest() {
