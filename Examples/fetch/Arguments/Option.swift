@@ -70,9 +70,9 @@ struct Option: Sendable {
     private static let resume = existing(
         "--continue", .resume,
         "keep what a broken transfer has received (FILE.part) and\n"
-            + "resume it the next time, if the server sends a strong\nETag, or a Last-Modified earlier than its answer, by which\n"
-            + "the rest is known to fit; a FILE that exists is done if it\nis as long as the server's, and resumed if it is shorter\n"
-            + "and not older"
+            + "resume it the next time, if the server sends a strong\nETag, or a Last-Modified earlier than its answer, by\nwhich "
+            + "the rest is known to fit; a FILE that exists is\ndone if it is as long as the server's, and resumed if it\n"
+            + "is shorter and not older"
     )
 
     private static let newer = existing(
@@ -128,8 +128,8 @@ struct Option: Sendable {
     private static let raw = Option(
         names: ["--raw"],
         help:
-            "store the bytes as they are sent, also if the server\nmarks them as compressed (Content-Encoding); where they are\n"
-            + "unpacked instead, it is not noticed if they are cut short"
+            "store the bytes as they are sent, also if the server\nmarks them as compressed (Content-Encoding); where they\nare "
+            + "unpacked instead, it is not noticed if they are cut\nshort"
     ) { _, options throws(UsageError) in
         guard TransferSession.canStoreAsSent else {
             throw UsageError(
@@ -152,7 +152,7 @@ struct Option: Sendable {
         names: ["--mirrors"],
         help:
             "the URLs are mirrors of one file, named by the first and\nasked one after another: the next continues where one\n"
-            + "breaks off, if length and date are the same; --checksum\nmakes sure that the file is"
+            + "breaks off, if length and date are the same; --checksum\nmakes sure"
     ) { _, options in
         options.triesMirrors = true
     }
