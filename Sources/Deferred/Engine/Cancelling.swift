@@ -60,8 +60,6 @@ extension DrainLoop {
         var (steps, returns) = (0, 0)
         /// Whether the root has to be notified if the request is answered.
         var needsAnswer = false
-        /// Whether what `link` waits for is paused, and has a handle that could unpause it.
-        var isHeldBack = false
         /// The word of `link`, if it is already locked.
         var locked: UInt?
         while true {
@@ -100,12 +98,7 @@ extension DrainLoop {
                     link = request.root
                     continue
                 }
-                let removal = upstream.removeConsumer(link, always: isCyclic, detachesFromPaused: isHeldBack)
-                if case .heldBack = removal {
-                    isHeldBack = !link.unpausesUpstreamWithoutHandle(consume upstream)
-                    continue
-                }
-                isHeldBack = false
+                let removal = upstream.removeConsumer(link, always: isCyclic)
                 if case .onlyConsumer(let upstreamWord) = removal {
                     locked = upstreamWord
                     link = upstream
@@ -129,8 +122,18 @@ extension DrainLoop {
         after steps: Int
     ) -> Bool {
         switch removal {
-        case .onlyConsumer, .heldBack, .bypassed:
+        case .onlyConsumer, .bypassed:
             return false
+        case .heldBack:
+            // Without a handle that could unpause it, it is not paused.
+            if link.unpausesUpstreamWithoutHandle(consume upstream) { return false }
+            guard let upstream = link.waitedFor else { return false }
+            let again = upstream.removeConsumer(link, always: false, detachesFromPaused: true)
+            if case .onlyConsumer(let word) = again {
+                upstream.unlock(word)
+                return false
+            }
+            return endWalk(&request, at: link, below: upstream, again, after: steps)
         case .detached, .detachedFromPaused:
             // Nothing else consumes what is paused: it is cancelled for its part.
             if case .detachedFromPaused = removal { enqueue(CancelRequest(copy upstream)) }

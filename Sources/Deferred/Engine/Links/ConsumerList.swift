@@ -244,7 +244,7 @@ extension Link {
     /// - Parameters:
     ///   - always: Whether it is removed even if it is the last.
     ///   - detachesFromPaused: Whether it is removed if this link is pending and paused.
-    func removeConsumer(_ consumer: Link, always: Bool, detachesFromPaused: Bool = true) -> Removal {
+    func removeConsumer(_ consumer: Link, always: Bool, detachesFromPaused: Bool = false) -> Removal {
         var word = lock()
         let removal: Removal
         if phase == .bypassed {
