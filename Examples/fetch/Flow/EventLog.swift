@@ -182,7 +182,9 @@ final class EventLog: @unchecked Sendable {
             guard state.ended.insert(download.index).inserted else { return (nil, nil) }
             let running = state.running.removeValue(forKey: download.index)
             let report = self.report(on: download, result, running, now)
-            state.progress.end(download.index, report.timelineEnd, received: (try? result.get())?.received)
+            // The last report of a transfer that has failed may be older than its last bytes.
+            let received = (try? result.get())?.received ?? running?.metrics?().received
+            state.progress.end(download.index, report.timelineEnd, received: received)
             if keepsTimeline {
                 state.timeline.end(download.index, report.timelineEnd, note: report.note, at: now)
             }

@@ -294,7 +294,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     }
 }
 
-/// What has to happen before an operation is finished.
+/// What has to happen before an operation is finished: the parts of the four things above.
 private struct Remaining: OptionSet {
     let rawValue: UInt8
     /// The queue has to call `start()`.
