@@ -9,7 +9,8 @@ public struct DownloadOptions: Sendable {
     /// or is cancelled, if the server has sent a validator (a strong `ETag`, or `Last-Modified`); and
     /// continues one that is there (`Range` with `If-Range`).
     ///
-    /// If the server has something else by then, or its 206 does not repeat the validator, or the request is for another URL or `Range`, the download
+    /// If the server has something else by then, or its 206 does not repeat the validator, or the request is for another
+    /// URL or `Range`, the download
     /// starts anew. What one of the ``mirrors`` has left is continued if that mirror is asked before another one has
     /// answered. A file of that name that is not a download's stays as it is, and nothing is resumed.
     public var resumes: Bool

@@ -57,8 +57,7 @@ struct ResumeRecord: Codable, Equatable {
     /// A 206 that answers `If-Range` must have the `ETag` that a 200 would have (RFC 9110, 15.3.7), and servers send
     /// `Last-Modified`, too. One that has neither may come from a server that ignores `If-Range`.
     func isConfirmed(by response: HTTPURLResponse) -> Bool {
-        validator != nil
-            && ["ETag", "Last-Modified"].contains { response.value(forHTTPHeaderField: $0) == validator }
+        response.hasValidator(validator)
     }
 
     /// Returns a strong entity tag or the date; a weak tag does not identify bytes, nor does a date in the second in
@@ -67,9 +66,9 @@ struct ResumeRecord: Codable, Equatable {
         let tag = response.value(forHTTPHeaderField: "ETag") ?? ""
         if !tag.isEmpty, !tag.hasPrefix("W/") { return tag }
         guard let modified = response.value(forHTTPHeaderField: "Last-Modified") else { return nil }
-        let (formatter, answered) = (HTTPDate.formatter, response.value(forHTTPHeaderField: "Date"))
-        guard let last = formatter.date(from: modified), let now = answered.flatMap(formatter.date(from:))
-        else {
+        guard let answered = response.value(forHTTPHeaderField: "Date") else { return modified }
+        let formatter = HTTPDate.formatter
+        guard let last = formatter.date(from: modified), let now = formatter.date(from: answered) else {
             return modified
         }
         return now.timeIntervalSince(last) >= 1 ? modified : nil

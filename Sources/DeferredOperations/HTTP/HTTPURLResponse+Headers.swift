@@ -75,6 +75,16 @@ extension HTTPURLResponse {
     }
 }
 
+extension HTTPURLResponse {
+    /// The headers that say which bytes a resource has.
+    var validators: [String] {
+        ["ETag", "Last-Modified"].compactMap { value(forHTTPHeaderField: $0) }
+    }
+
+    /// Whether one of them is `validator`; false if that is nil.
+    func hasValidator(_ validator: String?) -> Bool { validator.map { validators.contains($0) } ?? false }
+}
+
 /// Reads and writes dates in the format of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 enum HTTPDate {
     static var formatter: DateFormatter {

@@ -166,7 +166,6 @@ final class StreamSink: TransferSink, @unchecked Sendable {
 
     private func begin(_ answer: TransferAnswer) throws -> TransferReply {
         let (response, part) = (answer.response, answer.part)
-        let tag = ResumeRecord.validator(of: response)
         guard byteCount > 0 else {
             self.response = response
             total = answer.announced
@@ -174,16 +173,16 @@ final class StreamSink: TransferSink, @unchecked Sendable {
             let isWhole = response.statusCode == 200 && total != nil && request.httpMethod == "GET"
             let isAskedWhole = request.value(forHTTPHeaderField: "Range") == nil
             let hasRanges = response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() == "bytes"
-            validator = isWhole && isAskedWhole && hasRanges ? tag : nil
+            let identifies = isWhole && isAskedWhole && hasRanges
+            validator = identifies ? ResumeRecord.validator(of: response) : nil
             return .body(before: 0, total: total)
         }
         // The rest of a body, after a pause.
-        let headers = ["ETag", "Last-Modified"].map { response.value(forHTTPHeaderField: $0) }
         guard response.statusCode == 206, part?.bytes?.lowerBound == byteCount, part?.total == total,
-            headers.contains(validator)
+            response.hasValidator(validator)
         else {
             // A 206 without the validator may come from a server that ignores `If-Range`.
-            let isUnconfirmed = response.statusCode == 206 && headers == [nil, nil]
+            let isUnconfirmed = response.statusCode == 206 && response.validators.isEmpty
             throw DataSourceError.malformedResponse(
                 request.errorURL,
                 reason: isUnconfirmed
