@@ -181,9 +181,10 @@ final class EventLog: @unchecked Sendable {
         let (report, running) = lock.withLock { () -> (Report?, Running?) in
             guard state.ended.insert(download.index).inserted else { return (nil, nil) }
             let running = state.running.removeValue(forKey: download.index)
-            let report = self.report(on: download, result, running, now)
+            let metrics = running?.metrics?()
+            let report = self.report(on: download, result, running, metrics, now)
             // The last report of a transfer that has failed may be older than its last bytes.
-            let received = (try? result.get())?.received ?? running?.metrics?().received
+            let received = (try? result.get())?.received ?? metrics?.received
             state.progress.end(download.index, report.timelineEnd, received: received)
             if keepsTimeline {
                 state.timeline.end(download.index, report.timelineEnd, note: report.note, at: now)
@@ -242,11 +243,11 @@ final class EventLog: @unchecked Sendable {
     }
 
     private func report(
-        on download: Download, _ result: Result<Fetched, any Error>, _ running: Running?, _ now: Duration
+        on download: Download, _ result: Result<Fetched, any Error>, _ running: Running?,
+        _ metrics: TransferMetrics?, _ now: Duration
     ) -> Report {
         var report = Report(url: download.text, end: .fetched)
         report.attempts = running?.attempts ?? 0
-        let metrics = running?.metrics?()
         report.byteCount = metrics?.received ?? 0
         if let running { report.duration = now - running.begun }
         switch result {
