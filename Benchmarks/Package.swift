@@ -71,6 +71,7 @@ let package = Package(
         .executableTarget(
             name: "Conservation",
             dependencies: [
+                "Comparing",
                 .product(name: "Deferred", package: "Deferred"),
                 .product(name: "DeferredTesting", package: "Deferred"),
             ]

@@ -1,3 +1,4 @@
+import Comparing
 import Deferred
 import Foundation
 
@@ -9,15 +10,8 @@ struct Conservation {
     static func main() async {
         DeferredDiagnostics.setHandler { _ in }
         var arguments = Array(CommandLine.arguments.dropFirst())
-        func value(of option: String) -> String? {
-            guard let place = arguments.firstIndex(of: option), place + 1 < arguments.count else {
-                return nil
-            }
-            defer { arguments.removeSubrange(place...(place + 1)) }
-            return arguments[place + 1]
-        }
-        let count = value(of: "--elements").map { Int($0) ?? 0 } ?? 1_000_000
-        let filter = value(of: "--filter") ?? ""
+        let count = arguments.takeValue(of: "--elements").map { Int($0) ?? 0 } ?? 1_000_000
+        let filter = arguments.takeValue(of: "--filter") ?? ""
         guard arguments.isEmpty, count > 0 else {
             print("usage: Conservation [--elements N] [--filter TEXT]")
             exit(2)

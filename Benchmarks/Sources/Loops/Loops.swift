@@ -1,4 +1,5 @@
 import AllocationCounter
+import Comparing
 import Deferred
 import Foundation
 
@@ -10,19 +11,12 @@ struct Loops {
     static func main() async {
         DeferredDiagnostics.setHandler { _ in }
         var arguments = Array(CommandLine.arguments.dropFirst())
-        func value(of option: String) -> String? {
-            guard let place = arguments.firstIndex(of: option), place + 1 < arguments.count else {
-                return nil
-            }
-            defer { arguments.removeSubrange(place...(place + 1)) }
-            return arguments[place + 1]
-        }
         let isGood: Bool
-        if let count = value(of: "day") {
+        if let count = arguments.takeValue(of: "day") {
             isGood = Day(count: Int(count) ?? 0).run()
         } else {
-            let rounds = Int(value(of: "--rounds") ?? "20000") ?? 20_000
-            let filter = value(of: "--filter") ?? ""
+            let rounds = Int(arguments.takeValue(of: "--rounds") ?? "20000") ?? 20_000
+            let filter = arguments.takeValue(of: "--filter") ?? ""
             guard arguments.isEmpty else {
                 print("usage: Loops [--rounds N] [--filter TEXT] | Loops day N")
                 exit(2)
