@@ -418,6 +418,8 @@ final class ColdState: @unchecked Sendable {
 }
 
 /// The list that completes a source, as searches see it: a `ListObserver`.
+///
+/// Sound as `@unchecked Sendable`, as ``LoopList`` is: it stores nothing. (A class that is not final cannot be checked.)
 @usableFromInline
 class SourceList: @unchecked Sendable {
     /// The list's own Deferred, until it is settled.

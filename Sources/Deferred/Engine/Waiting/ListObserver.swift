@@ -4,6 +4,8 @@
 /// in the order of the inputs, are therefore the results. The inputs retain this object, through their
 /// observers, while they are pending. Once the list is settled this object releases the list's Deferred,
 /// which is then kept alive by its handles alone.
+///
+/// Sound as `@unchecked Sendable`: its properties are constants of types that are `Sendable`, and `state` has a lock.
 @usableFromInline
 final class ListObserver: LoopList, @unchecked Sendable {
     @usableFromInline

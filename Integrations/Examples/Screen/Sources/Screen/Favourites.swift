@@ -1,6 +1,6 @@
 import Multicast
 
-/// The films that are marked. Screens that show them are told of each change.
+/// The films that are marked. Screens that show them are notified of each change.
 final class Favourites {
     nonisolated struct Change: Sendable {
         let film: Film
