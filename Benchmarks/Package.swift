@@ -21,6 +21,7 @@ let package = Package(
             dependencies: [
                 "AllocationCounter", "Comparing", "InstructionCounter",
                 .product(name: "Deferred", package: "Deferred"),
+                .product(name: "Multicast", package: "Deferred"),
                 .product(name: "NIOCore", package: "swift-nio", condition: peers),
                 .product(name: "NIOEmbedded", package: "swift-nio", condition: peers),
                 .product(name: "NIOPosix", package: "swift-nio", condition: peers),

@@ -109,12 +109,15 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
                 start(request, of: entry, resolver)
                 return first
             }
-            if let (result, renewal) = entry.takeKept() {
-                if maximumCount != nil { table.withLock { $0.use(entry) } }
-                if let renewal {
-                    let (made, resolver) = makeRequest(renewal, of: entry, fileID, line)
-                    if entry.renew(made) { start(request, of: entry, resolver) }
-                }
+            switch entry.lookUp() {
+            case .nothing: break
+            case .kept(let result):
+                noteUse(of: entry)
+                return Deferred(result, fileID: fileID, line: line)
+            case .due(let result, let renewal):
+                noteUse(of: entry)
+                let (made, resolver) = makeRequest(renewal, of: entry, fileID, line)
+                if entry.renew(made) == .begins { start(request, of: entry, resolver) }
                 return Deferred(result, fileID: fileID, line: line)
             }
             let origin = CacheCallers.origin
@@ -174,12 +177,19 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
     /// Removes an entry, which the caller retains, if it is still there.
     func remove(_ entry: Entry) { table.withLock { $0.remove(entry) } }
 
+    /// Notes that what is kept was used, where that decides what is released.
+    private func noteUse(of entry: Entry) {
+        if maximumCount != nil { table.withLock { $0.use(entry) } }
+    }
+
     /// Releases what was used least recently, as long as there is too much.
     private func trim() {
         guard let maximumCount else { return }
         while let entry = table.withLock({ $0.beginEviction(beyond: maximumCount) }) {
-            let hasEnded = entry.evict()
-            table.withLock { $0.endEviction(of: entry, hasEnded: hasEnded) }
+            switch entry.evict() {
+            case .isInProgress: table.withLock { $0.endEviction(of: entry, hasEnded: false) }
+            case .ended: table.withLock { $0.endEviction(of: entry, hasEnded: true) }
+            }
         }
     }
 
@@ -253,8 +263,8 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             case .success: (time ?? .seconds(1) > .zero, nil)
             case .failure(let error): (failureTime > .zero && !(error is CancellationError), error)
             }
-        let (ending, isUnseen) = entry.finish(number, result, isKept: isKept)
-        switch ending {
+        let finish = entry.finish(number, result, isKept: isKept)
+        switch finish.ending {
         case .obsolete: return (nil, false)
         case .ended: remove(entry)
         case .keepsOlder(let older):
@@ -263,7 +273,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             keeps = true
             if let time = error == nil ? time : failureTime {
                 kept.expiry.set(time, timer: timer) { [weak self, expiry = kept.expiry] in
-                    if entry.expire(expiry) { self?.remove(entry) }
+                    if case .ended = entry.expire(expiry) { self?.remove(entry) }
                 }
             }
             if error == nil, let refreshTime { renew(kept, of: entry, after: refreshTime) }
@@ -272,7 +282,7 @@ public final class DeferredCache<Key: Hashable & Sendable, Value: Sendable>: Sen
             table.withLock { $0.use(entry) }
             trim()
         }
-        return (isUnseen && !(error is CancellationError) ? error : nil, keeps)
+        return (finish.isUnseen && !(error is CancellationError) ? error : nil, keeps)
     }
 
     private func renew(_ kept: Entry.Kept, of entry: Entry, after time: Duration) {

@@ -56,75 +56,6 @@ public final class DeferredSemaphore: Sendable {
         deinit { release() }
     }
 
-    /// A call that waits for so many units.
-    private typealias Waiter = (units: Int, resolver: Deferred<Permit>.Resolver)
-
-    private struct State {
-        var limit: Int
-        /// How many units are in use: more than the limit after that has been lowered.
-        var used = 0
-        /// Those that wait, in the order in which they came (Q1).
-        var waiters = CancellableFIFO<Waiter>()
-        /// No caller waits for more units.
-        var mostUnits = 0
-        /// The threads that are in `grant`. On these, a permit that is released is granted by the loop further up
-        /// the stack (no recursion).
-        var grantingThreads: [UInt] = []
-
-        enum Decision: Sendable { case granted, wait(CancellableFIFO<Waiter>.Ticket), refuse(DeferredError) }
-
-        /// Takes units that are free and that no caller waits for, or reserves a place in the queue.
-        mutating func request(_ units: Int) -> Decision {
-            if let fault = Self.fault(units, limit) { return .refuse(fault) }
-            return take(units) ? .granted : .wait(waiters.reserve())
-        }
-
-        /// Takes units that are free and that no caller waits for.
-        mutating func take(_ units: Int) -> Bool {
-            guard waiters.isEmpty, units >= 1, units <= free else { return false }
-            used += units
-            return true
-        }
-
-        /// Adds a caller to the queue. Refuses it if the limit has been lowered meanwhile.
-        mutating func enqueue(_ waiter: Waiter, at ticket: CancellableFIFO<Waiter>.Ticket) -> DeferredError? {
-            if let fault = Self.fault(waiter.units, limit) { return fault }
-            mostUnits = waiters.isEmpty ? waiter.units : max(mostUnits, waiter.units)
-            waiters.insert(waiter, at: ticket)
-            return nil
-        }
-
-        /// Changes the limit; removes and returns the callers that could never be granted their units.
-        mutating func setLimit(_ limit: Int) -> [Waiter] {
-            self.limit = limit
-            if limit >= 1, mostUnits <= limit { return [] }
-            defer { mostUnits = max(0, limit) }
-            return waiters.removeAll { Self.fault($0.units, limit) != nil }
-        }
-
-        /// How many units are free. No sum or difference overflows: no more than the limit is ever taken.
-        var free: Int { limit < 1 ? 0 : max(0, limit - used) }
-
-        /// Why so many units can never be granted.
-        static func fault(_ units: Int, _ limit: Int) -> DeferredError? {
-            if limit < 1 { return .invalidArgument("a semaphore's limit must be 1 or more, is \(limit)") }
-            if units < 1 { return .invalidArgument("the units of a permit must be 1 or more, are \(units)") }
-            guard units > limit else { return nil }
-            return .invalidArgument("a permit of \(units) units exceeds the semaphore's limit of \(limit)")
-        }
-
-        /// Takes the units for the caller that has waited longest, to be granted by `thread`; ends its loop if there
-        /// are too few, or no caller.
-        mutating func next(on thread: UInt) -> Waiter? {
-            guard let first = waiters.first(), first.units <= free, let waiter = waiters.popFirst() else {
-                grantingThreads.removeAll { $0 == thread }
-                return nil
-            }
-            used += waiter.element.units
-            return waiter.element
-        }
-    }
-
     private let state: SpinLocked<State>
 
     /// Creates a semaphore with `limit` permits of one unit.
@@ -148,9 +79,7 @@ public final class DeferredSemaphore: Sendable {
     public var limit: Int {
         get { state.withLock { $0.limit } }
         set {
-            for waiter in state.withLock({ $0.setLimit(newValue) }) {
-                if let fault = State.fault(waiter.units, newValue) { waiter.resolver.reject(fault) }
-            }
+            for (waiter, fault) in state.withLock({ $0.setLimit(newValue) }) { waiter.resolver.reject(fault) }
             grant()
         }
     }
@@ -181,13 +110,13 @@ public final class DeferredSemaphore: Sendable {
         let ticket: CancellableFIFO<Waiter>.Ticket
         switch state.withLock({ $0.request(units) }) {
         case .granted: return .resolved(Permit(self, units), fileID: fileID, line: line)
-        case .refuse(let fault): return .rejected(fault, fileID: fileID, line: line)
-        case .wait(let place): ticket = place
+        case .refused(let fault): return .rejected(fault, fileID: fileID, line: line)
+        case .waits(let place): ticket = place
         }
         let (deferred, resolver) = Deferred<Permit>.withResolver(
-            canceller: { [self] _ in if removeWaiter(ticket) { grant() } }, fileID: fileID, line: line)
+            canceller: { [self] _ in leave(ticket) }, fileID: fileID, line: line)
         deferred.setIsWaiting { true }
-        if let fault = state.withLock({ $0.enqueue((units, resolver), at: ticket) }) {
+        if case .refused(let fault) = state.withLock({ $0.enqueue((units, resolver), at: ticket) }) {
             resolver.reject(fault)
         }
         // A permit may have been released since.
@@ -195,13 +124,9 @@ public final class DeferredSemaphore: Sendable {
         return deferred
     }
 
-    /// Removes a caller that is cancelled. Returns whether those behind it may have waited only for that.
-    private func removeWaiter(_ ticket: CancellableFIFO<Waiter>.Ticket) -> Bool {
-        let (removed, mayGrant) = state.withLock { state in
-            let removed = state.waiters.remove(ticket)
-            return (removed, state.free > 0 && !state.waiters.isEmpty)
-        }
-        return withExtendedLifetime(removed) { mayGrant }
+    /// Removes a caller that is cancelled.
+    private func leave(_ ticket: CancellableFIFO<Waiter>.Ticket) {
+        if case .leftBeforeOthers = state.withLock({ $0.leave(ticket) }) { grant() }
     }
 
     /// Returns a permit if its units are free now and no caller waits for one. With less than 1 unit, returns nil.
@@ -211,7 +136,10 @@ public final class DeferredSemaphore: Sendable {
     /// return fetchPage().always { _ in permit.release() }
     /// ```
     public func tryAcquire(units: Int = 1) -> Permit? {
-        state.withLock { $0.take(units) } ? Permit(self, units) : nil
+        switch state.withLock({ $0.take(units) }) {
+        case .taken: Permit(self, units)
+        case .unavailable: nil
+        }
     }
 
     /// Fails all callers that wait for a permit with `error`, in the order in which they came, on this thread. Those
@@ -227,17 +155,17 @@ public final class DeferredSemaphore: Sendable {
     /// - Complexity: O(*n*), where *n* is the number of callers that wait.
     public func rejectWaiting(with error: any Error) {
         // All leave before the first is notified (C7).
-        for waiter in state.withLock({ $0.waiters.removeAll() }) { waiter.resolver.reject(error) }
+        for waiter in state.withLock({ $0.removeAll() }) { waiter.resolver.reject(error) }
     }
 
     private func takeBack(_ units: Int) {
-        state.withLock { $0.used -= units }
+        state.withLock { $0.takeBack(units) }
         grant()
     }
 
     /// As `takeBack(_:)`; `loop` notifies the next in the queue, later (F6).
     private func takeBack(_ units: Int, in loop: inout DrainLoop) {
-        state.withLock { $0.used -= units }
+        state.withLock { $0.takeBack(units) }
         // What follows is not part of what the holder's finalizers wait for.
         let scope = loop.scope.take()
         grant { resolver, permit in
@@ -249,16 +177,11 @@ public final class DeferredSemaphore: Sendable {
     /// Grants free permits to waiting callers.
     private func grant(_ resolve: (Deferred<Permit>.Resolver, Permit) -> Void = { _ = $0.resolve($1) }) {
         let thread = Platform.currentThread
-        let isInside = state.withLock { state in
-            if state.grantingThreads.contains(thread) { return true }
-            state.grantingThreads.append(thread)
-            return false
-        }
-        if isInside { return }
-        while let waiter = state.withLock({ $0.next(on: thread) }) {
+        guard state.withLock({ $0.beginGranting(on: thread) }) == .begins else { return }
+        while case .grants(let waiter) = state.withLock({ $0.next(on: thread) }) {
             if waiter.resolver.isCancelled {
                 // It is about to leave: the units are for another (C7, Q2).
-                state.withLock { $0.used -= waiter.units }
+                state.withLock { $0.takeBack(waiter.units) }
             } else {
                 // Cancelled meanwhile, it does not take the permit, whose `deinit` releases it.
                 resolve(waiter.resolver, Permit(self, waiter.units))

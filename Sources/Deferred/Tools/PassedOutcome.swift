@@ -90,6 +90,17 @@ extension Deferred {
         }
     }
 
+    /// Returns a Deferred with this one's outcome, which is not received (V1); if that is an abandonment, `note` runs
+    /// before.
+    package func notingAbandonment(
+        _ note: @escaping @Sendable () -> Void, fileID: StaticString, line: UInt
+    ) -> Deferred<Value> {
+        attach(nil, DeferredDiagnostic.Location(.mapResult, fileID, line)) { input in
+            if input.error as? DeferredError == .abandoned { note() }
+            return input.copy()
+        }
+    }
+
     /// Returns a Deferred with the outcome that `decided` returns on `dispatcher`, or else with that of this one; also
     /// where the link is cancelled while it waits for its dispatcher. A value is not received (V1).
     ///

@@ -19,30 +19,17 @@ public import Foundation
 /// Which task-local values closures see is in the article `TaskLocals` of the module `Deferred`.
 open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @unchecked Sendable {
     private struct Lifecycle: ~Copyable {
-        /// What has to happen before the operation is finished.
-        var remaining: Remaining = [.start, .decision, .notification]
+        var state = OperationState()
         /// Set once, when the outcome is decided; nil again when the operation has finished, which has no part in a value
         /// that nobody has received (V1).
         var outcome: PassedOutcome<Value>?
-        var isDecided = false
         /// Settles the Deferred; nil once a thread does so.
         var resolver: Deferred<Value>.Resolver?
         var requestedAt: Duration?
         /// Decides when the operation is added to a queue, until it has finished.
         var manager: DataSourceManager?
-        var isFinished = false
         /// The task-local values of the request's call, which the work sees (X2).
         var values: CarriedValues?
-
-        var isStarted: Bool { !remaining.contains(.start) }
-
-        /// Sets the outcome; false if there is one.
-        mutating func decide(_ outcome: PassedOutcome<Value>) -> Bool {
-            guard !isDecided else { return false }
-            isDecided = true
-            self.outcome = outcome
-            return true
-        }
     }
 
     private let lifecycle = Locked(Lifecycle())
@@ -87,18 +74,18 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     ) -> Deferred<Value> {
         let (source, resolver) = Deferred<Value>.withResolver(
             canceller: { [weak self] resolver in self?.cancelRequest(resolver) }, fileID: fileID, line: line)
-        source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.isStarted } ?? false }
+        source.setIsWaiting { [weak self] in self?.lifecycle.withLock { !$0.state.isStarted } ?? false }
         let values = DeferredTaskLocals.carried
-        let isAccepted = lifecycle.withLock { lifecycle in
-            guard lifecycle.requestedAt == nil, !lifecycle.isStarted else { return false }
+        let acceptance = lifecycle.withLock { lifecycle in
+            let acceptance = lifecycle.state.request(isDispatched: dispatcher != nil)
+            guard acceptance == .accepted else { return acceptance }
             lifecycle.requestedAt = TransferMetrics.now
             lifecycle.resolver = resolver
-            lifecycle.remaining.formUnion(dispatcher == nil ? .settling : [.settling, .dispatching])
             lifecycle.manager = manager
             lifecycle.values = values
-            return true
+            return acceptance
         }
-        guard isAccepted else {
+        guard acceptance == .accepted else {
             resolver.reject(DataSourceError.alreadyRequested)
             return source
         }
@@ -139,7 +126,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     }
 
     /// Whether there is an outcome.
-    final var isDecided: Bool { lifecycle.withLock { $0.isDecided } }
+    final var isDecided: Bool { lifecycle.withLock { $0.state.isDecided } }
 
     /// When ``request(on:deliveringOn:fileID:line:)`` was called.
     final var requestedAt: Duration? { lifecycle.withLock { $0.requestedAt } }
@@ -172,7 +159,12 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
 
     /// Decides the outcome, which is passed on: a value is not received (V1).
     final func decide(_ outcome: PassedOutcome<Value>) -> Bool {
-        guard lifecycle.withLock({ $0.decide(outcome) }) else { return false }
+        let decision = lifecycle.withLock { lifecycle in
+            let decision = lifecycle.state.decide()
+            if decision == .isFirst { lifecycle.outcome = outcome }
+            return decision
+        }
+        guard decision == .isFirst else { return false }
         didDecide(outcome.result)
         end(.decision)
         return true
@@ -185,18 +177,17 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// `isCancelled` stays false.
     public final override func cancel() {
         let cancelled = Result<Value, any Error>.failure(CancellationError())
-        let (isFirst, stopsNow) = lifecycle.withLock { lifecycle in
-            guard lifecycle.decide(PassedOutcome(cancelled)) else { return (false, false) }
-            guard lifecycle.isStarted else { return (true, false) }
-            lifecycle.remaining.insert(.stopping)
-            return (true, !lifecycle.remaining.contains(.work))
+        let cancellation = lifecycle.withLock { lifecycle in
+            let cancellation = lifecycle.state.cancel()
+            if cancellation != .isLate { lifecycle.outcome = PassedOutcome(cancelled) }
+            return cancellation
         }
-        guard isFirst else { return }
+        guard cancellation != .isLate else { return }
         super.cancel()
         lifecycle.withLock { $0.manager }?.requestWasCancelled(self)
         didDecide(cancelled)
-        if stopsNow { asRequested { stopWork() } }
-        end(stopsNow ? [.decision, .stopping] : .decision)
+        if cancellation == .stops { asRequested { stopWork() } }
+        end(cancellation == .stops ? [.decision, .stopping] : .decision)
     }
 
     /// Cancels the operation, because the Deferred is being cancelled.
@@ -205,7 +196,7 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// one does. The other's is then the one late result that the Deferred drops without a report (C2).
     private func cancelRequest(_ resolver: Deferred<Value>.Resolver) {
         cancel()
-        let undelivered = lifecycle.withLock { $0.remaining.contains(.settling) ? $0.outcome : nil }
+        let undelivered = lifecycle.withLock { $0.state.remaining.contains(.settling) ? $0.outcome : nil }
         if let undelivered { resolver.complete(with: undelivered) }
     }
 
@@ -214,45 +205,43 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     /// Starts the operation. Called by the queue.
     public final override func start() {
         willChangeValue(forKey: "isExecuting")
-        let (isFirst, mustWork) = lifecycle.withLock { lifecycle in
-            let mustWork = !lifecycle.isDecided
-            let isFirst = lifecycle.remaining.remove(.start) != nil
-            if isFirst, mustWork { lifecycle.remaining.insert(.work) }
-            return (isFirst, mustWork)
-        }
+        let start = lifecycle.withLock { $0.state.start() }
         didChangeValue(forKey: "isExecuting")
-        guard isFirst else { return }
-        guard mustWork else { return end([]) }
-        asRequested { work() }
-        let mustStop = lifecycle.withLock { lifecycle in
-            lifecycle.remaining.remove(.work)
-            return lifecycle.remaining.contains(.stopping)
+        switch start {
+        case .isRepeated: break
+        case .isDecided: end([])
+        case .works:
+            asRequested { work() }
+            switch lifecycle.withLock({ $0.state.endWork() }) {
+            case .isIdle: end([])
+            case .stops:
+                asRequested { stopWork() }
+                end(.stopping)
+            }
         }
-        if mustStop { asRequested { stopWork() } }
-        end(mustStop ? .stopping : [])
     }
 
-    /// Notes that something has ended. Settles the Deferred once it has been requested and decided, and finishes the
-    /// operation if nothing remains.
-    private func end(_ ended: Remaining) {
-        let (resolver, isLast) = lifecycle.withLock { lifecycle in
-            lifecycle.remaining.subtract(ended)
-            let resolver = lifecycle.remaining.contains(.decision) ? nil : lifecycle.resolver.take()
-            let isLast = lifecycle.remaining == .notification
-            // No other thread continues after this; `isFinished` itself must change between the two notifications.
-            if isLast { lifecycle.remaining = [] }
-            return (resolver, isLast)
+    /// Notes that something has ended, and does what follows.
+    private func end(_ ended: OperationState.Parts) {
+        let (next, resolver) = lifecycle.withLock { lifecycle in
+            let next = lifecycle.state.end(ended)
+            return (next, next == .settle ? lifecycle.resolver.take() : nil)
         }
-        if let resolver {
-            complete(resolver)
-            return end(.settling)
+        switch next {
+        case .nothing: break
+        case .settle:
+            if let resolver { complete(resolver) }
+            end(.settling)
+        case .finish: finish()
         }
-        guard isLast else { return }
+    }
+
+    private func finish() {
         releaseWhatIsKept()
         removeDependencies()
         willChangeValue(forKey: "isExecuting")
         willChangeValue(forKey: "isFinished")
-        lifecycle.withLock { $0.isFinished = true }
+        lifecycle.withLock { $0.state.finish() }
         didChangeValue(forKey: "isExecuting")
         didChangeValue(forKey: "isFinished")
         lifecycle.withLock { $0.manager.take() }?.apply(.finished(self))
@@ -278,10 +267,10 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
     public final override var isAsynchronous: Bool { true }
 
     /// Whether the queue has started it and it has not finished.
-    public final override var isExecuting: Bool { lifecycle.withLock { $0.isStarted && !$0.isFinished } }
+    public final override var isExecuting: Bool { lifecycle.withLock { $0.state.isExecuting } }
 
     /// Whether it has its outcome, the work has ended and the outcome has been delivered.
-    public final override var isFinished: Bool { lifecycle.withLock { $0.isFinished } }
+    public final override var isFinished: Bool { lifecycle.withLock { $0.state.isFinished } }
 
     /// Removes this operation from the lists of those it depends on.
     ///
@@ -292,25 +281,6 @@ open class RequestOperation<Value: Sendable>: Operation, ScheduledOperation, @un
         for dependency in dependencies { removeDependency(dependency) }
         #endif
     }
-}
-
-/// What has to happen before an operation is finished: the parts of the four things above.
-private struct Remaining: OptionSet {
-    let rawValue: UInt8
-    /// The queue has to call `start()`.
-    static let start = Remaining(rawValue: 1)
-    /// The work has to return.
-    static let work = Remaining(rawValue: 2)
-    /// What stops the work has to return.
-    static let stopping = Remaining(rawValue: 4)
-    /// The Deferred has to be settled.
-    static let settling = Remaining(rawValue: 8)
-    /// A dispatcher has to run the work that was submitted to it, or to release it.
-    static let dispatching = Remaining(rawValue: 16)
-    /// A thread has to notify the queue.
-    static let notification = Remaining(rawValue: 32)
-    /// The outcome has to be decided, and `didDecide` to return.
-    static let decision = Remaining(rawValue: 64)
 }
 
 /// Dispatches one request's outcome to the dispatcher that was named, and notifies the operation when the work has

@@ -12,91 +12,40 @@ final class StreamBuffer: Sendable {
     /// What a consumer receives: pieces, or at the end none or the error.
     typealias Taken = Result<[Data], any Error>
 
-    private struct State: ~Copyable {
-        var bytes: ByteQueue
-        var isOver = false
-        var isPaused = false
-        var error: (any Error)?
-        /// The waiting consumers, first in first out; more than one only if several loops share a body.
-        var consumers: [@Sendable (Taken) -> Void] = []
-        var onRoom: (@Sendable () -> Void)?
-        /// The request's Deferred, retained until its failure has been thrown to a reader: it is not reported
-        /// before (U1).
-        var request: Deferred<StreamDataSource.Summary>?
-        var wasThrown = false
-
-        /// Takes the waiting bytes in memory, or as many out of the file.
-        mutating func take() -> Taken? {
-            do {
-                if let pieces = try bytes.take() { return .success(pieces) }
-            } catch {
-                (isOver, self.error) = (true, error)
-                bytes.removeAll()
-            }
-            return isOver ? error.map { .failure($0) } ?? .success([]) : nil
-        }
-
-        /// Returns `onRoom`, if it is to be called now.
-        mutating func takeRoom() -> (@Sendable () -> Void)? {
-            guard isPaused, !isOver, bytes.overflowByteCount == 0 else { return nil }
-            isPaused = false
-            return onRoom
-        }
-    }
-
-    private let pauseByteCount: Int64
     private let state: Locked<State>
 
     init(limit: Int, pauseByteCount: Int64, isOver: Bool = false) {
-        self.pauseByteCount = max(1, pauseByteCount)
-        state = Locked(State(bytes: ByteQueue(limit: max(1, limit)), isOver: isOver))
+        state = Locked(State(limit: limit, pauseByteCount: pauseByteCount, isOver: isOver))
     }
 
     /// Whether the body has ended for the transfer.
     var hasEnded: Bool { state.withLock { $0.isOver } }
 
     /// Whether the body was cancelled. Bytes that were taken are then discarded.
-    var isCancelled: Bool { state.withLock { $0.error is CancellationError } }
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     // MARK: The transfer
 
     /// Sets the closure that is called when a paused transfer may continue.
     func setOnRoom(_ onRoom: @escaping @Sendable () -> Void) {
-        state.withLock { $0.onRoom = onRoom }
+        state.withLock { $0.setOnRoom(onRoom) }
     }
 
     /// Adds a piece. Returns whether the transfer is to pause, if it can; if so, `onRoom` will be called.
     func append(_ piece: Data, mayPause: Bool) throws -> Bool {
-        try state.withLock { state in
-            guard !state.isOver, !piece.isEmpty else { return false }
-            try state.bytes.append(piece)
-            guard mayPause, state.bytes.overflowByteCount >= pauseByteCount else { return false }
-            state.isPaused = true
-            return true
-        }
+        try state.withLock { try $0.append(piece, mayPause: mayPause) } == .pauses
     }
 
     /// Ends the body; the first call counts, or a cancel after it. After a cancel, waiting bytes are dropped.
     func end(_ error: (any Error)?) {
-        // What the closure returns is released without the lock.
-        _ = state.withLock { state -> ((@Sendable () -> Void)?, Deferred<StreamDataSource.Summary>?)? in
-            guard !state.isOver || error is CancellationError else { return nil }
-            state.isOver = true
-            state.error = error
-            if error is CancellationError { state.bytes.removeAll() }
-            return (state.onRoom.take(), error == nil ? state.request.take() : nil)
-        }
+        // What it returns is released without the lock.
+        _ = state.withLock { $0.end(error) }
         deliver()
     }
 
     /// Calls the consumers that wait, as far as there is something for them.
     func deliver() {
-        while true {
-            let call = state.withLock { state -> ((Taken) -> Void, Taken, (@Sendable () -> Void)?)? in
-                guard !state.consumers.isEmpty, let taken = state.take() else { return nil }
-                return (state.consumers.removeFirst(), taken, state.takeRoom())
-            }
-            guard let (consumer, taken, onRoom) = call else { return }
+        while case .delivers(let taken, let consumer, let onRoom) = state.withLock({ $0.deliver() }) {
             onRoom?()
             consumer(taken)
         }
@@ -105,27 +54,19 @@ final class StreamBuffer: Sendable {
     // MARK: The consumer
 
     /// Calls `consumer` once with the next bytes: at once, or from `deliver()`.
-    func take(_ consumer: @escaping @Sendable (Taken) -> Void) {
-        state.withLock { $0.consumers.append(consumer) }
+    func take(_ consumer: @escaping Consumer) {
+        state.withLock { $0.wait(consumer) }
         deliver()
     }
 
     /// Notes the Deferred whose failure readers of the body may receive.
-    func note(_ request: Deferred<StreamDataSource.Summary>) {
-        let wasThrown = state.withLock { state in
-            if !state.wasThrown { state.request = request }
-            return state.wasThrown
-        }
-        if wasThrown { request.fail { _ in } }
+    func note(_ request: Request) {
+        if state.withLock({ $0.note(request) }) == .wasThrown { request.fail { _ in } }
     }
 
     /// Notes that a reader receives the failure: it counts as handled (U1).
     func handleFailure() {
-        let request = state.withLock { state in
-            state.wasThrown = true
-            return state.request.take()
-        }
-        request?.fail { _ in }
+        state.withLock { $0.throwFailure() }?.fail { _ in }
     }
 }
 

@@ -42,11 +42,13 @@ extension MulticastDelegate {
     private func collect<Answer: Sendable>(
         _ site: CallSite, _ body: @escaping @Sendable (Delegate) throws -> Reply<Answer>
     ) -> Deferred<[Answer]> {
-        Question<Delegate, Answer?>.each(
-            of: self, nil, site, { _, delegate in try body(delegate).mapPassingOn(at: site) { .next($0) } }
-        ) { answers in
-            DeferredList(answers).values(fileID: site.fileID, line: site.line)
-                .answer(at: site) { try $0.get().compactMap { $0 } }
-        }
+        Poll<Delegate, Answer?>(self, skipped: nil, site) {
+            switch try body($0) {
+            case .now(let answer): .now(answer)
+            case .later(let promise):
+                .later(
+                    promise.mapPassingOn({ $0 }, fileID: site.fileID, line: site.line).answer(at: site))
+            }
+        }.answers()
     }
 }

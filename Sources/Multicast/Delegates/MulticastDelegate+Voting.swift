@@ -128,30 +128,10 @@ extension MulticastDelegate {
         _ order: MulticastOrder, _ site: CallSite, or none: Choice,
         _ body: @escaping Question<Delegate, Choice>.Body
     ) -> Deferred<Choice> {
-        if order == .sequentially { return Question.ask(self, none, site, body) }
-        // The first choice or error is the result. In the list a choice is an error, too, so that the first one ends it
-        // and cancels the others.
-        let deciding: Question<Delegate, Choice>.Body = { none, delegate in
-            try body(none, delegate).map(at: site) { step in
-                if case .stop(let choice) = step { throw Decided(choice: choice) }
-                return step
-            }
-        }
-        return Question.each(of: self, none, site, deciding) { answers in
-            let undecided = DeferredList(answers, consumesErrors: true, cancelsRemaining: true)
-                .values(fileID: site.fileID, line: site.line)
-            // `Decided` is for the step below alone: if that is cancelled at the moment when it arrives, nothing
-            // handles it.
-            for answer in answers { answer.disownFailure() }
-            undecided.disownFailure()
-            return undecided.answer(at: site) { undecided in
-                do { _ = try undecided.get() } catch let decided as Decided<Choice> { return decided.choice }
-                return none
-            }
+        switch order {
+        case .sequentially: Question.ask(self, none, site, body)
+        case .concurrently:
+            Poll(self, skipped: .next(none), site) { try body(none, $0) }.choice(or: none)
         }
     }
-}
-
-private struct Decided<Choice: Sendable>: Error {
-    let choice: Choice
 }

@@ -7,3 +7,15 @@ public enum MulticastStep<Result> {
 }
 
 extension MulticastStep: Sendable where Result: Sendable {}
+
+extension MulticastStep {
+    /// The result so far, or the final one.
+    var result: Result {
+        switch self {
+        case .next(let result), .stop(let result): result
+        }
+    }
+
+    /// Whether no other delegate is asked.
+    var isLast: Bool { if case .stop = self { true } else { false } }
+}

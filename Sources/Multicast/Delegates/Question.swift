@@ -1,7 +1,10 @@
 internal import Deferred
 
-/// A question that is put to one delegate after the other, each on its dispatcher. Put to all at the same time, it is a
-/// question for each: ``each(of:_:_:_:_:)``.
+/// A question that is put to one delegate after the other, each on its dispatcher. (Put to all at the same time, it is a
+/// ``Poll``.)
+///
+/// Delegates without a dispatcher whose answers are there are asked in a loop, within the call that asks. Where one has to
+/// be waited for, an ``AsyncLoop`` continues.
 ///
 /// The thread that runs a step of the loop owns the question until it submits work to a dispatcher or waits for a
 /// promised answer; the work, or the callback, owns it from then on. The result is therefore completed where the last
@@ -14,24 +17,36 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
     /// Receives the result so far and a delegate, which replies with the result and whether the question goes on.
     typealias Body = @Sendable (consuming Answer, Delegate) throws -> Reply<MulticastStep<Answer>>
 
+    /// What comes after the delegates that were asked.
+    private enum Next {
+        /// The question has its result.
+        case end
+        /// A delegate has promised its answer.
+        case promised(Deferred<NextStep>)
+        /// A delegate is to be called on its dispatcher.
+        case submit(Listener, to: any Dispatcher)
+    }
+
     /// The location of the call that asks, for diagnostics.
     private let site: CallSite
     private let body: Body
+    /// Set when the question begins to wait, which does not retain its delegates.
     private weak var registry: ListenerRegistry?
-    /// The delegates that are still to be asked, the next one last.
-    private var rest: [Registration]
+    /// The delegates that are still to be asked.
+    private var rest: ArraySlice<Registration>
     /// Nil while a delegate is asked, so that a collection is changed in place.
     private var answer: Answer?
     /// The promise that `answer` is from, if it is from one: received when `answer` is passed on to a delegate, or when
     /// the result is (V1).
     private var promised: PassedOutcome<MulticastStep<Answer>>?
+    /// What the question waits for first, until it does.
+    private var first: Next?
 
     private init(
-        _ registrations: [Registration], in registry: ListenerRegistry, _ initial: consuming Answer,
-        _ site: CallSite, _ body: @escaping Body
+        _ delegates: MulticastDelegate<Delegate>, _ initial: consuming Answer, _ site: CallSite,
+        _ body: @escaping Body
     ) {
-        rest = registrations.reversed()
-        self.registry = registry
+        rest = delegates.registrations[...]
         answer = consume initial
         self.site = site
         self.body = body
@@ -42,35 +57,16 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         _ delegates: MulticastDelegate<Delegate>, _ initial: consuming Answer, _ site: CallSite,
         _ body: @escaping Body
     ) -> Deferred<Answer> {
-        let (result, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        let registrations = delegates.registrations.map(\.referringWeakly)
-        Question(registrations, in: delegates.registry, consume initial, site, carrying(body))
-            .ask(completing: resolver)
-        return result
-    }
-
-    /// Asks each delegate, and returns what `attach` makes of their answers. That is called before, so that what it
-    /// attaches runs where the answers arrive. The answer of a delegate that has been deallocated or removed is
-    /// `initial`.
-    static func each<Result>(
-        of delegates: MulticastDelegate<Delegate>, _ initial: Answer, _ site: CallSite,
-        _ body: @escaping Body, _ attach: ([Deferred<Answer>]) -> Result
-    ) -> Result {
-        let registrations = delegates.registrations
-        let body = carrying(body)
-        let promises = registrations.map { _ in
-            Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
-        }
-        let result = attach(promises.map(\.deferred))
-        // The question is submitted to those with a dispatcher before it calls the others.
-        for isDispatched in [true, false] {
-            for (registration, (_, resolver)) in zip(registrations, promises)
-            where registration.isDispatched == isDispatched && !resolver.isCancelled {
-                Question([registration], in: delegates.registry, initial, site, body)
-                    .ask(completing: resolver)
+        let question = Question(delegates, consume initial, site, carrying(body))
+        do {
+            // Nobody can cancel the result before it is returned.
+            switch try question.ask(in: delegates.registry, isCancelled: { false }) {
+            case .end: return question.takeResult()
+            case let next: return question.proceed(with: next, in: delegates.registry)
             }
+        } catch {
+            return .rejected(error, fileID: site.fileID, line: site.line)
         }
-        return result
     }
 
     /// Returns `body`, which carries the task-local values of this call (X2).
@@ -85,10 +81,19 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         }
     }
 
-    private func ask(completing resolver: Deferred<Answer>.Resolver) {
-        AsyncLoop.run(
-            completing: resolver, result: { [self] in takeResult() },
-            { [self] isCancelled in try proceed(isCancelled) })
+    /// Asks until a delegate has to be waited for, or submitted to its dispatcher.
+    private func ask(in registry: ListenerRegistry?, isCancelled: () -> Bool) throws -> Next {
+        while let next = rest.popFirst() {
+            if isCancelled() { throw CancellationError() }
+            guard let object = next.listener.recipient(in: registry) else { continue }
+            if let dispatcher = next.dispatcher { return .submit(next.listener, to: dispatcher) }
+            switch try put(to: next.listener, object) {
+            case .continue: break
+            case .end: return .end
+            case .wait(let promise): return .promised(promise)
+            }
+        }
+        return .end
     }
 
     private func takeResult() -> Deferred<Answer> {
@@ -98,37 +103,22 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
         }
         return promised.deferred({ _ in answer }, fileID: site.fileID, line: site.line)
     }
+}
 
-    /// Asks until a delegate has to be waited for, and returns the wait.
-    private func proceed(_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<NextStep> {
-        while let next = rest.popLast() {
-            if isCancelled() { return .rejected(CancellationError()) }
-            guard let dispatcher = next.dispatcher, next.listener.recipient(in: registry) != nil else {
-                if let wait = try put(to: next.listener) { return wait }
-                continue
-            }
-            let submitting = AttachingCall()
-            let (hop, resolver) = Deferred<Void>.withResolver()
-            // Attached before the work is submitted, so that the question goes on where the delegate has answered.
-            let wait = hop.map(on: dispatcher) {}.loopStep { [self, listener = next.listener] in
-                if let wait = try put(to: listener) { return wait }
-                // Within the call below, the loop goes on, which takes no stack.
-                return submitting.noteRun() ? .resolved(.continue) : try proceed(isCancelled)
-            }
-            resolver.resolve()
-            _ = submitting.end()
-            return wait
-        }
-        return .resolved(.end)
+// MARK: - Calling one delegate
+
+extension Question {
+    private enum Asked {
+        case `continue`, end
+        case wait(Deferred<NextStep>)
     }
 
-    /// Calls the body with one delegate. Returns nil if the next one is to be asked.
-    private func put(to listener: Listener) throws -> Deferred<NextStep>? {
-        guard let object = listener.recipient(in: registry) else { return nil }
+    /// Calls the body with one delegate.
+    private func put(to listener: Listener, _ object: AnyObject) throws -> Asked {
         let delegate = MulticastDelegate<Delegate>.delegate(of: listener, object)
         promised.take()?.receive()
         switch try body(answer.take()!, delegate) {
-        case .now(let step): return note(step) == .end ? .resolved(.end) : nil
+        case .now(let step): return note(step) == .end ? .end : .continue
         case .later(let promise):
             let wait = promise.mapOutcome(
                 { [self] outcome -> NextStep in
@@ -137,58 +127,65 @@ final class Question<Delegate, Answer: Sendable>: @unchecked Sendable {
                     if outcome.isReturnable { promised = outcome }
                     return note(try step.get())
                 }, fileID: site.fileID, line: site.line)
-            if case .success(.continue) = wait.currentResult { return nil }
-            return wait
+            if case .success(.continue) = wait.currentResult { return .continue }
+            return .wait(wait)
         }
     }
 
     private func note(_ step: MulticastStep<Answer>) -> NextStep {
-        switch step {
-        case .next(let result), .stop(let result): answer = result
-        }
-        if case .stop = step { return .end }
-        return .continue
+        answer = step.result
+        return step.isLast ? .end : .continue
     }
 }
 
-/// What a delegate replies: its answer, or a promise of it.
-enum Reply<Answer: Sendable>: Sendable {
-    case now(Answer)
-    case later(Deferred<Answer>)
+// MARK: - Waiting
 
-    func map<U: Sendable>(
-        at site: CallSite, _ transform: @escaping @Sendable (Answer) throws -> U
-    ) throws -> Reply<U> {
-        switch self {
-        case .now(let answer): .now(try transform(answer))
-        case .later(let promise): .later(promise.map(transform, fileID: site.fileID, line: site.line))
+extension Question {
+    /// Continues the question with what is to be waited for, and returns its result.
+    private func proceed(with next: Next, in registry: ListenerRegistry) -> Deferred<Answer> {
+        let (result, resolver) = Deferred<Answer>.withResolver(fileID: site.fileID, line: site.line)
+        // The rest retains no dispatcher from here on.
+        rest = rest.map(\.referringWeakly)[...]
+        self.registry = registry
+        first = next
+        AsyncLoop.run(
+            completing: resolver, result: { [self] in takeResult() },
+            { [self] isCancelled in try nextStep(isCancelled) })
+        return result
+    }
+
+    /// Asks until there is something to wait for, and returns that.
+    private func nextStep(_ isCancelled: @escaping @Sendable () -> Bool) throws -> Deferred<NextStep> {
+        switch try first.take() ?? ask(in: registry, isCancelled: isCancelled) {
+        case .end: return .resolved(.end)
+        case .promised(let promise): return promise
+        case .submit(let listener, let dispatcher): return submit(listener, to: dispatcher, isCancelled)
         }
     }
 
-    /// As `map`, for a transform that passes a promised answer on, and does not receive it (V1).
-    func mapPassingOn<U: Sendable>(
-        at site: CallSite, _ transform: @escaping @Sendable (Answer) -> U
-    ) -> Reply<U> {
-        switch self {
-        case .now(let answer): .now(transform(answer))
-        case .later(let promise):
-            .later(promise.mapPassingOn(transform, fileID: site.fileID, line: site.line))
+    /// Has a delegate called on its dispatcher, where the question then continues.
+    private func submit(
+        _ listener: Listener, to dispatcher: any Dispatcher, _ isCancelled: @escaping @Sendable () -> Bool
+    ) -> Deferred<NextStep> {
+        let submitting = AttachingCall()
+        let (hop, resolver) = Deferred<Void>.withResolver()
+        // Attached before the work is submitted, so that the question goes on where the delegate has answered.
+        let wait = hop.map(on: dispatcher) {}.loopStep { [self] in
+            let asked: Asked =
+                if let object = listener.recipient(in: registry) {
+                    try put(to: listener, object)
+                } else {
+                    .continue
+                }
+            switch asked {
+            case .end: return .resolved(.end)
+            case .wait(let promise): return promise
+            // Within the call below, the loop goes on, which takes no stack.
+            case .continue: return submitting.noteRun() ? .resolved(.continue) : try nextStep(isCancelled)
+            }
         }
-    }
-}
-
-extension Deferred {
-    /// As `mapResult`, for the last step of a question. Its abandonment is reported only if something is attached to
-    /// the Deferred that this returns (U1).
-    func answer<U: Sendable>(
-        at site: CallSite, _ callback: @escaping @Sendable (Result<Value, any Error>) throws -> U
-    ) -> Deferred<U> {
-        let (answer, resolver) = Deferred<U>.withResolver(fileID: site.fileID, line: site.line)
-        let last = mapResult { result in
-            if case .failure(DeferredError.abandoned) = result { resolver.disownFailure() }
-            return try callback(result)
-        }
-        resolver.follow(orCancel: last)
-        return answer
+        resolver.resolve()
+        _ = submitting.end()
+        return wait
     }
 }

@@ -7,6 +7,7 @@ enum Catalogue {
                 HopRoundTrip<Int>.workload(), HopPipelined<Int>.workload(), Contention<Int>.workload(),
                 Dropping<Int>.workload(), CancelledChain<Int>.workload(), CancelledList<Int>.workload(),
             ]
+            + Asking<Int>.workloads()
     }
 
     /// Called with three concrete types, so that each library's generic code is specialised to them, as it is

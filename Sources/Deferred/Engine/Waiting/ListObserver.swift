@@ -8,126 +8,13 @@
 /// Sound as `@unchecked Sendable`: its properties are constants of types that are `Sendable`, and `state` has a lock.
 @usableFromInline
 final class ListObserver: LoopList, @unchecked Sendable {
-    @usableFromInline
-    enum Rule: Sendable {
-        /// Waits for all.
-        case all
-        /// Waits for all, or for the first failure.
-        case untilFailure
-        /// Waits for the first value; fails when all have failed, with the last error.
-        case untilValue
-        /// Waits for the first to settle.
-        case untilSettled
-        /// Passes each input to the closure when it settles; resolves after the last.
-        case each(@Sendable (_ index: Int, _ input: Link) -> Void)
-    }
-
     /// Returns the list's value, made of its settled inputs: of all in their order, or for `.untilValue` and
-    /// `.untilSettled` of the one that decided, whose index in the list is `index`.
+    /// `.untilSettled` of the one that decided, whose index in the list is `index`. The same for
+    /// `.untilAccepted`, if one decided.
     @usableFromInline
     typealias Finish = @Sendable (_ inputs: [Link], _ index: Int) -> Payload
 
-    /// What settles the list.
-    private enum Decision {
-        /// All inputs have settled as the rule requires.
-        case all
-        /// The list's value is made of this input: it has the first value, or is the first to settle.
-        case input(Link, index: Int)
-        /// This input's failure is the list's.
-        case failure(Link)
-        case error(any Error)
-    }
-
-    private struct State {
-        /// The list's own Deferred, until it is settled or cancelled.
-        var link: Link?
-        /// How many inputs are pending.
-        var remaining: Int
-        var decision: Decision?
-        var observers = Observers()
-        /// Whether an input is being attached: the thread that attaches it then settles the list.
-        var isAttaching: Bool
-        /// Whether the list's Deferred was cancelled.
-        var wasCancelled = false
-        var owner: (any ListOwner)?
-        /// Whether inputs may yet be added.
-        var isOpen: Bool
-        /// How many inputs were added.
-        var addedCount = 0
-        /// The input that failed last, of a list that waits for a value.
-        var lastFailure: Link?
-        var kept = Kept.nothing
-
-        /// In one word: the scope of an input is of no use to a list that was cancelled.
-        enum Kept {
-            case nothing
-            case scope(FinalizerScope)
-            case held(HeldScopes)
-        }
-
-        /// The scope of the input that settled last, until it is known whether that settles the list (Z1).
-        var scope: FinalizerScope? {
-            get { if case .scope(let scope) = kept { scope } else { nil } }
-            set {
-                if case .held = kept { return }
-                kept = newValue.map { .scope($0) } ?? .nothing
-            }
-        }
-
-        /// Holds the scopes of inputs that are cancelled with the list.
-        var held: HeldScopes? { if case .held(let held) = kept { held } else { nil } }
-
-        /// The list was cancelled. Releases no last reference.
-        mutating func keep(_ held: HeldScopes?) {
-            guard let held else { return }
-            if let scope { held.hold(scope) }
-            kept = .held(held)
-        }
-
-        var isUndecided: Bool { link != nil && decision == nil }
-
-        /// Decides an undecided list whose inputs have all settled.
-        mutating func decideIfEnded(by rule: Rule) {
-            guard isUndecided, remaining == 0, !isOpen else { return }
-            switch rule {
-            case .all, .each, .untilFailure: decision = .all
-            case .untilSettled: decision = .error(DeferredError.empty)
-            case .untilValue:
-                decision = lastFailure.map { .failure($0) } ?? .error(DeferredError.empty)
-            }
-        }
-
-        /// Decides an undecided list that was cut off by an error before its sequence of inputs had ended, unless it
-        /// waits for those that were started.
-        mutating func decide(by rule: Rule, cutOff error: any Error) {
-            switch rule {
-            case .untilFailure: decision = .error(error)
-            case _ where remaining > 0: break
-            case .all, .each: decision = .all
-            case .untilValue, .untilSettled: decision = .error(error)
-            }
-        }
-    }
-
-    /// The links that observe the inputs, while they are needed.
-    private struct Observers {
-        /// Those of the inputs that were there from the start.
-        var given: [Link] = []
-        /// Those of inputs that were added one by one, by index.
-        var added: [Int: Link] = [:]
-
-        mutating func takeAll() -> Observers {
-            let all = self
-            self = Observers()
-            return all
-        }
-
-        var inOrder: [Link] { added.isEmpty ? given : added.sorted { $0.key < $1.key }.map(\.value) }
-    }
-
     private let rule: Rule
-    private let isEach: Bool
-    private let addsInputs: Bool
     private let consumesErrors: Bool
     private let cancels: Bool
     override var cancelsRemaining: Bool { cancels }
@@ -140,15 +27,12 @@ final class ListObserver: LoopList, @unchecked Sendable {
         _ finish: @escaping Finish
     ) {
         self.rule = rule
-        self.addsInputs = addsInputs
-        isEach = if case .each = rule { true } else { false }
+        let isEach = if case .each = rule { true } else { false }
         self.consumesErrors = isEach || consumesErrors
         cancels = cancelsRemaining
         self.finish = finish
         let link = Link(.source, .none, site)
-        state = SpinLocked(
-            State(
-                link: link, remaining: count, isAttaching: !addsInputs, owner: owner, isOpen: addsInputs))
+        state = SpinLocked(State(rule, link, count: count, addsInputs: addsInputs, owner: owner))
         super.init()
         link.ensureColdState().list = self
     }
@@ -159,13 +43,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
         let link = open()
         let site = site.of(.hidden)
         var observers = inputs.indices.map { observe(inputs[$0], $0, site) }
-        let isDecided = state.withLock { state in
-            state.isAttaching = false
-            swap(&state.observers.given, &observers)
-            state.decideIfEnded(by: rule)
-            return state.decision != nil
-        }
-        if isDecided { DrainLoop.with { decide(in: &$0) } }
+        if state.withLock({ $0.endAttaching(&observers) }) == .settle { DrainLoop.with { decide(in: &$0) } }
         return link
     }
 
@@ -189,49 +67,32 @@ final class ListObserver: LoopList, @unchecked Sendable {
     /// Records that an input has settled. Returns whether its failure counts as handled.
     override func receive(at index: Int, by observer: Link, in loop: inout DrainLoop) -> Bool {
         let isFailure = observer.payload.isFailure
-        if case .each(let pass) = rule { pass(index, observer) }
-        let (isInTime, decides, replaced): (Bool, Bool, Link?) = state.withLock { state in
-            var replaced: Link?
-            if !needsSettled, addsInputs { state.observers.added[index] = nil }
-            // An input that was being added when the list was cancelled is cancelled with it: no report (U1).
-            if state.wasCancelled && state.isAttaching { return (true, false, nil) }
-            guard state.isUndecided else { return (false, false, nil) }
-            state.remaining -= 1
-            // The next input of a `completed` sequence may have to wait until that is read.
-            if state.isOpen, state.remaining == 0, !isEach { state.scope = loop.scope }
-            switch rule {
-            case .untilFailure where isFailure: state.decision = .failure(observer)
-            case .untilValue where !isFailure, .untilSettled: state.decision = .input(observer, index: index)
-            case .untilValue:
-                replaced = state.lastFailure
-                state.lastFailure = observer
-            default: break
-            }
-            if state.remaining == 0 { state.decideIfEnded(by: rule) }
-            return (true, state.decision != nil && !state.isAttaching, replaced)
-        }
-        _ = consume replaced
-        if !isInTime { hold(loop.scope) }
-        if decides { decide(in: &loop) }
-        return isInTime || consumesErrors
-    }
-
-    /// Whether the list's value is made of inputs that settled earlier.
-    private var needsSettled: Bool {
+        var isAccepted = false
         switch rule {
-        case .all, .untilFailure: true
-        case .untilValue, .untilSettled, .each: false
+        case .each(let pass): pass(index, observer)
+        case .untilAccepted(let accepts): isAccepted = !isFailure && accepts(observer.payload)
+        default: break
         }
+        let scope = loop.scope
+        let receipt = state.withLock {
+            $0.receive(at: index, by: observer, isFailure: isFailure, isAccepted: isAccepted, in: scope)
+        }
+        switch receipt {
+        case .isLate:
+            hold(loop.scope)
+            return consumesErrors
+        case .counts(let replaced): _ = consume replaced
+        case .settles(let replaced):
+            _ = consume replaced
+            decide(in: &loop)
+        }
+        return true
     }
 
     /// Settles the list as its inputs have decided.
     private func decide(in loop: inout DrainLoop) {
-        let (link, decision, observers, scope) = state.withLock { state in
-            let link = state.link.take()
-            let observers = link.map { _ in state.observers.takeAll() }
-            return (link, state.decision.take(), observers, state.scope.take())
-        }
-        guard let link, let decision, let observers else { return }
+        let settlement = state.withLock { $0.settle() }
+        guard case .settles(let link, let decision, let observers, let scope) = settlement else { return }
         stop()
         let current = loop.scope
         if let scope { loop.scope = scope }
@@ -261,7 +122,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
                 loop.detachPending(observer)
             }
         }
-        state.withLock { $0.owner.take() }?.didLeave(in: &loop)
+        state.withLock { $0.takeOwner() }?.didLeave(in: &loop)
     }
 
     /// Has the failures of inputs count as handled that come after the list is settled or cancelled, if it consumes
@@ -274,15 +135,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
     /// settle it.
     ///
     /// - Parameter held: Holds the scopes of the inputs while what is below the list has not ended.
-    func acceptCancel(_ held: HeldScopes?) -> Bool {
-        state.withLock { state in
-            // Releases no last reference: the caller has one.
-            guard state.link.take() != nil else { return false }
-            state.wasCancelled = true
-            state.keep(held)
-            return true
-        }
-    }
+    func acceptCancel(_ held: HeldScopes?) -> Bool { state.withLock { $0.cancel(held) } == .isAccepted }
 
     /// Lets the scope of an input end no sooner than what is below the list, if that was cancelled: as where the input
     /// settles the list (Z1, Z2).
@@ -293,19 +146,14 @@ final class ListObserver: LoopList, @unchecked Sendable {
 
     /// Ends the list's need for inputs.
     func stop() {
-        let (owner, held) = state.withLock { ($0.owner, ($0.lastFailure.take(), $0.scope.take())) }
+        let (owner, released) = state.withLock { $0.stop() }
         owner?.didStop(self)
-        withExtendedLifetime(held) {}
+        withExtendedLifetime(released) {}
     }
 
     /// Decides a list that passes its inputs on, and that nobody reads any more.
     func leaveEarly() {
-        let decides = state.withLock { state in
-            guard state.isUndecided else { return false }
-            state.decision = .all
-            return !state.isAttaching
-        }
-        if decides { DrainLoop.with { decide(in: &$0) } }
+        if state.withLock({ $0.leaveEarly() }) == .settle { DrainLoop.with { decide(in: &$0) } }
     }
 
     // MARK: Adding inputs one by one
@@ -320,40 +168,28 @@ final class ListObserver: LoopList, @unchecked Sendable {
     /// Observes one more input. If the list was cancelled, or is settled and cancels what remains, the input
     /// is cancelled as far as this list consumes it.
     func add(_ input: Link, _ site: DeferredDiagnostic.Location, in loop: inout DrainLoop) {
-        let (index, scope) = state.withLock { state in
-            state.isAttaching = true
-            state.remaining += 1
-            state.addedCount += 1
-            return (state.addedCount - 1, state.scope.take())
-        }
-        _ = consume scope
+        let (index, released) = state.withLock { $0.beginAdding() }
+        _ = consume released
         let observer = observe(input, index, site.of(.hidden))
-        let (isDecided, isCancelled, isLate) = state.withLock { state in
-            state.isAttaching = false
-            let isPending = state.link != nil
-            // Without it, one that has settled is received by now, or about to be.
-            if isPending && (needsSettled || !observer.isSettled) { state.observers.added[index] = observer }
-            let isCancelled = !isPending && (cancelsRemaining || state.wasCancelled)
-            return (isPending && state.decision != nil, isCancelled, !isPending && !isCancelled)
+        let addition = state.withLock {
+            $0.endAdding(observer, at: index, cancelsRemaining: cancelsRemaining)
         }
         if link?.mayLeadToCancellingList == true { observer.noteLeadsToCancellingList() }
-        // The list was settled meanwhile, and leaves this input as it has left the others.
-        if isLate {
+        switch addition {
+        case .cancel: loop.begin([CancelRequest(observer)])
+        case .leave:
             consumeLaterErrors(of: [observer])
             loop.detachPending(observer)
-            return
-        }
-        // Searched for after the observer is in both places, so that of two threads that close a cycle one
-        // sees it. The list fails, and the input with it: an error that is the list's own.
-        let isCyclic = !isDecided && !isCancelled && (link.map { input.closesCycle(with: $0) } ?? false)
-        if isCyclic {
-            state.withLock { if $0.isUndecided { $0.decision = .error(DeferredError.cycle) } }
+        case .settle: decide(in: &loop)
+        case .waits:
+            // Searched for after the observer is in both places, so that of two threads that close a cycle one
+            // sees it. The list fails, and the input with it: an error that is the list's own.
+            guard let link, input.closesCycle(with: link) else { return }
+            state.withLock { $0.failForCycle() }
             input.disownFailure()
             loop.detachPending(input, isCyclic: true)
+            decide(in: &loop)
         }
-        guard isDecided || isCancelled || isCyclic else { return }
-        if !isCancelled { decide(in: &loop) }
-        if isCancelled { loop.begin([CancelRequest(observer)]) }
     }
 
     /// Ends the adding of inputs.
@@ -362,23 +198,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
     ///   - cutOff: Why no further input starts, if the sequence of inputs has not ended.
     ///   - missing: Stand for inputs that were never started, in the result of `.all`.
     func close(cutOff: (any Error)?, missing: [Link], in loop: inout DrainLoop) {
-        let isDecided = state.withLock { state in
-            guard state.isOpen else { return false }
-            state.isOpen = false
-            if case .all = rule, state.link != nil {
-                for (offset, link) in missing.enumerated() {
-                    state.observers.added[state.addedCount + offset] = link
-                }
-            }
-            guard state.isUndecided else { return false }
-            if let cutOff {
-                state.decide(by: rule, cutOff: cutOff)
-            } else {
-                state.decideIfEnded(by: rule)
-            }
-            return state.decision != nil && !state.isAttaching
-        }
-        if isDecided { decide(in: &loop) }
+        if state.withLock({ $0.close(cutOff: cutOff, missing: missing) }) == .settle { decide(in: &loop) }
     }
 
     // MARK: For searches
@@ -398,7 +218,7 @@ final class ListObserver: LoopList, @unchecked Sendable {
 
     /// Takes out the observers of the inputs, which are cancelled with them as far as this list consumes them
     /// (D3, D4).
-    func takeObservers() -> [Link] { state.withLock { $0.observers.takeAll() }.inOrder }
+    func takeObservers() -> [Link] { state.withLock { $0.takeObservers() }.inOrder }
 }
 
 /// What starts the inputs of a list one by one.

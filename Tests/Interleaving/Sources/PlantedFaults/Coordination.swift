@@ -23,14 +23,15 @@ extension PlantedFault {
             103, "a large request that is cancelled does not admit those that wait behind it",
             foundBy: "units",
             change(
-                "in if removeWaiter(ticket) { grant() } }",
-                "in if removeWaiter(ticket), !il_is_planted(103) { grant() } }")),
+                "if case .leftBeforeOthers = state.withLock({ $0.leave(ticket) }) { grant() }",
+                "if case .leftBeforeOthers = state.withLock({ $0.leave(ticket) }), !il_is_planted(103) { grant() }"
+            )),
         PlantedFault(
             104, "a caller joins the queue that can never be served, since the limit was lowered meanwhile",
             foundBy: "changingLimit",
             change(
-                "            if let fault = Self.fault(waiter.units, limit) { return fault }",
-                "            if !il_is_planted(104), let fault = Self.fault(waiter.units, limit) { return fault }"
+                "            if let fault = Self.fault(waiter.units, limit) { return .refused(fault) }",
+                "            if !il_is_planted(104), let fault = Self.fault(waiter.units, limit) { return .refused(fault) }"
             )
         ),
         PlantedFault(

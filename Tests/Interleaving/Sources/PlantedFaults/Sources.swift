@@ -26,8 +26,8 @@ extension PlantedFault {
         PlantedFault(
             13, "two inputs decide the outcome of a list", foundBy: "lists",
             change(
-                "guard state.isUndecided else { return (false, false, nil) }",
-                "guard state.isUndecided || il_is_planted(13) && state.link != nil else { return (false, false, nil) }"
+                "guard isUndecided else { return .isLate }",
+                "guard isUndecided || il_is_planted(13) && link != nil else { return .isLate }"
             ),
             change(
                 "guard isUndecided, remaining",
@@ -36,21 +36,21 @@ extension PlantedFault {
             21, "a list that is cancelled keeps its own Deferred as pending",
             foundBy: "lists",
             change(
-                "guard state.link.take() != nil else",
-                "guard (il_is_planted(21) ? state.link : state.link.take()) != nil else"
+                "guard link.take() != nil else { return .isBeingSettled }",
+                "guard (il_is_planted(21) ? link : link.take()) != nil else { return .isBeingSettled }"
             )),
         PlantedFault(
             47, "a list misses that it was decided while its inputs were attached",
             foundBy: "listing",
             change(
-                "            return state.decision != nil\n",
-                "            return state.decision != nil && !il_is_planted(47)\n")),
+                "if state.withLock({ $0.endAttaching(&observers) }) == .settle {",
+                "if state.withLock({ $0.endAttaching(&observers) }) == .settle, !il_is_planted(47) {")),
         PlantedFault(
             48, "a list is settled before all its inputs are attached",
             foundBy: "listing",
             change(
-                "state.decision != nil && !state.isAttaching,",
-                "state.decision != nil && (!state.isAttaching || il_is_planted(48)),")),
+                "decision != nil && !isAttaching ? .settle",
+                "decision != nil && (!isAttaching || il_is_planted(48)) ? .settle")),
         PlantedFault(
             49, "two threads start inputs of a limited list at once", foundBy: "kept",
             change(
