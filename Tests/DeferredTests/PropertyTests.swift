@@ -10,7 +10,8 @@ struct PropertyTests {
     private static let firstSeed = UInt64(environment: "DEFERRED_SEED") ?? 20_260_000
     private static let programs = UInt64(environment: "DEFERRED_PROGRAMS").map { max(1, $0 / 5) } ?? 600
 
-    @Test("C1-C7, F1-F4, L1-L5, P1, Z1-Z3, U1, V1-V3, Q1-Q6, A1, A2: programs that combine what the library has",
+    @Test(
+        "C1-C7, F1-F4, L1-L5, P1, Z1-Z3, U1, V1-V3, Q1-Q6, A1, A2: programs that combine what the library has",
         arguments: Program.Theme.allCases)
     func programs(theme: Program.Theme) {
         var events = 0
@@ -20,7 +21,8 @@ struct PropertyTests {
             events += verdict.history.end
             guard let violation = verdict.violations.first else { continue }
             let shrunk = program.shrunk { Verdict($0, seed: seed).contradicts(violation.property) }
-            let text = Verdict(shrunk, seed: seed).violations.first { $0.property == violation.property }?.text
+            let text = Verdict(shrunk, seed: seed).violations.first { $0.property == violation.property }?
+                .text
             Issue.record(
                 """
                 DEFERRED_SEED=\(seed) DEFERRED_PROGRAMS=1, \(theme): \(violation.property)

@@ -1,8 +1,11 @@
 extension Property {
     static let callbacks = [
-        Property("L1, L2, F4: the closure of a link runs at most once, and with an outcome of its kind") { history in
+        Property("L1, L2, F4: the closure of a link runs at most once, and with an outcome of its kind") {
+            history in
             history.ids.compactMap { id in
-                guard case .link(let form, _) = history.kind(id), let runs = history.runs[id] else { return nil }
+                guard case .link(let form, _) = history.kind(id), let runs = history.runs[id] else {
+                    return nil
+                }
                 if runs.count > 1 { return "the closure of d\(id) ran \(runs.count) times" }
                 let isValue = if case .value = runs[0].input { true } else { false }
                 switch form {
@@ -22,7 +25,8 @@ extension Property {
                 }.filter { $0.run.input != .cancelled }.sorted { $0.attached < $1.attached }
                 return zip(runs, runs.dropFirst()).compactMap { first, second in
                     first.run.ended < second.run.began
-                        ? nil : "the callback d\(second.run.call.id) of d\(id) ran before d\(first.run.call.id) had ended"
+                        ? nil
+                        : "the callback d\(second.run.call.id) of d\(id) ran before d\(first.run.call.id) had ended"
                 }
             }
         },
@@ -37,7 +41,8 @@ extension Property {
                 case .closing: return violations
                 case .began(let call, let input?) where input != .cancelled:
                     guard case .link(_, .here) = history.kind(call.id),
-                        let upstream = history.made[call.id]?.position.inputs.first, counts[upstream] ?? 0 > 0,
+                        let upstream = history.made[call.id]?.position.inputs.first,
+                        counts[upstream] ?? 0 > 0,
                         !history.isOutOfSight(upstream, at: time), history.isPending(call.id, at: time)
                     else { continue }
                     violations.append("d\(call.id) was notified of d\(upstream), which is paused")
@@ -56,14 +61,17 @@ extension Property {
                     guard let other = locks[lock], let run = history.runs[other]?.first, other != call.id,
                         run.ended > time || history.isInProgress(run, of: other, at: time),
                         !history.isConcerned(other, before: time),
-                        let quiet = history.quiet.first(where: { $0 > time }), history.isPending(other, at: quiet)
+                        let quiet = history.quiet.first(where: { $0 > time }),
+                        history.isPending(other, at: quiet)
                     else { return nil }
                     return "the body of d\(call.id) began while d\(other) had the permit"
                 case .limited(let limit)?:
                     let others = (history.runs[call.id] ?? []).filter { run in
-                        run.began < time && (run.ended > time || history.isInProgress(run, of: call.id, at: time))
+                        run.began < time
+                            && (run.ended > time || history.isInProgress(run, of: call.id, at: time))
                     }
-                    return others.count < limit ? nil : "the list d\(call.id) had \(others.count) in progress, and began another"
+                    return others.count < limit
+                        ? nil : "the list d\(call.id) had \(others.count) in progress, and began another"
                 default: return nil
                 }
             }
@@ -71,8 +79,10 @@ extension Property {
         Property("Q6: a call that was replaced delivers no value") { history in
             history.ids.compactMap { id in
                 guard case .latest(let latest)? = history.kind(id),
-                    let next = history.made.values.filter({ $0.position.kind == .latest(latest) && $0.time > history.made[id]!.time })
-                        .map(\.time).min(),
+                    let next = history.made.values.filter({
+                        $0.position.kind == .latest(latest) && $0.time > history.made[id]!.time
+                    })
+                    .map(\.time).min(),
                     !history.isSettled(id, at: next)
                 else { return nil }
                 for (position, _) in history.made.values where position.inputs == [id] {

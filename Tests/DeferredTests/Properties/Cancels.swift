@@ -9,7 +9,8 @@ extension Property {
                 return concerned.sorted().compactMap { id in
                     history.isSettled(id, at: quiet)
                         || history.isAnswered(id, since: cancel.began, at: quiet, concerned)
-                        ? nil : "d\(id) is pending, cancelled by cancel() of \(cancel.targets) at \(cancel.began)"
+                        ? nil
+                        : "d\(id) is pending, cancelled by cancel() of \(cancel.targets) at \(cancel.began)"
                 }
             }
         },
@@ -18,7 +19,10 @@ extension Property {
             history.cancels.values.flatMap { cancel -> [String] in
                 let concerned = cancel.concerned
                 return concerned.sorted().compactMap { id in
-                    guard let run = history.runs[id]?.last(where: { $0.began < cancel.began && $0.ended > cancel.began }),
+                    guard
+                        let run = history.runs[id]?.last(where: {
+                            $0.began < cancel.began && $0.ended > cancel.began
+                        }),
                         case .link = history.kind(id), let nested = run.end?.deferred,
                         let quiet = history.quiet.first(where: { $0 > max(run.ended, cancel.ended) }),
                         history.isPending(id, at: run.ended + 1), !history.isOutOfSight(id, at: quiet)
@@ -29,7 +33,8 @@ extension Property {
                     {
                         return nil
                     }
-                    return "d\(id) waits for d\(nested), though it was cancelled at \(cancel.began) while its callback ran"
+                    return
+                        "d\(id) waits for d\(nested), though it was cancelled at \(cancel.began) while its callback ran"
                 }
             }
         },
@@ -37,15 +42,18 @@ extension Property {
         Property("C3, C5: the callback of a link that was cancelled does not run") { history in
             history.cancels.values.flatMap { cancel -> [String] in
                 cancel.targets.compactMap { id in
-                    guard history.isPending(id, at: cancel.began), case .link(_, let place) = history.kind(id),
+                    guard history.isPending(id, at: cancel.began),
+                        case .link(_, let place) = history.kind(id),
                         !history.isOutOfSight(id, at: cancel.began), place == .here,
                         let run = history.runs[id]?.first, run.began > cancel.began, run.input != .cancelled
                     else { return nil }
                     let above = history.upstream([id], at: cancel.began)
                     let isAnswered = above.contains { other in
-                        history.runs[other]?.contains { $0.ended > cancel.began && $0.began < run.began } ?? false
+                        history.runs[other]?.contains { $0.ended > cancel.began && $0.began < run.began }
+                            ?? false
                     }
-                    return isAnswered ? nil : "d\(id) received \(run.input!), though it was cancelled at \(cancel.began)"
+                    return isAnswered
+                        ? nil : "d\(id) received \(run.input!), though it was cancelled at \(cancel.began)"
                 }
             }
         },
@@ -90,7 +98,8 @@ extension History {
         default: break
         }
         return waits(id, at: quiet).contains { other in
-            (concerned.contains(other) || hasCancelledConsumer(other, at: quiet)) && isPending(other, at: quiet)
+            (concerned.contains(other) || hasCancelledConsumer(other, at: quiet))
+                && isPending(other, at: quiet)
                 && isAnswered(other, since: time, at: quiet, concerned, seen.union([id]))
         }
     }

@@ -4,7 +4,9 @@ extension Property {
         Property("A1, L5, Q5: everything is settled when nothing more can come") { history in
             history.ids.compactMap { id in
                 if case .task? = history.kind(id) { return nil }
-                if history.isOutOfSight(id, at: history.closed) || history.isSettled(id, at: history.closed) { return nil }
+                if history.isOutOfSight(id, at: history.closed) || history.isSettled(id, at: history.closed) {
+                    return nil
+                }
                 return "d\(id) is pending for ever"
             }
         },

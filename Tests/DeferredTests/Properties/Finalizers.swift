@@ -8,7 +8,8 @@ extension Property {
         Property("Z3: a finalizer of what is settled runs at once") { history in
             history.finalizers.values.compactMap { finalizer in
                 guard !finalizer.wasPending, let run = finalizer.runs.first?.time else { return nil }
-                return run == history.nextOfUser(after: finalizer.added) ? nil : "f\(finalizer.id) did not run at once"
+                return run == history.nextOfUser(after: finalizer.added)
+                    ? nil : "f\(finalizer.id) did not run at once"
             }
         },
         // All that was attached to it when it was settled is settled, and all that was attached to that, and so on.
@@ -23,27 +24,35 @@ extension Property {
             }
         },
         // What one cancel ends, it ends from below.
-        Property("Z1, Z2: of what a cancel ends, what is downstream ends before a finalizer upstream runs") { history in
+        Property("Z1, Z2: of what a cancel ends, what is downstream ends before a finalizer upstream runs") {
+            history in
             history.cancels.values.flatMap { cancel -> [String] in
                 let concerned = cancel.concerned
                 let quiet = history.quiet.first { $0 > cancel.ended } ?? history.end
                 return history.finalizers.values.compactMap { finalizer -> String? in
-                    guard finalizer.wasPending, concerned.contains(finalizer.target), let run = finalizer.runs.first?.time,
+                    guard finalizer.wasPending, concerned.contains(finalizer.target),
+                        let run = finalizer.runs.first?.time,
                         run > cancel.began, run < quiet, finalizer.added < cancel.began
                     else { return nil }
                     for id in concerned.sorted()
-                    where history.upstream([id], at: cancel.began, stopsAtShields: true).contains(finalizer.target) {
+                    where history.upstream([id], at: cancel.began, stopsAtShields: true).contains(
+                        finalizer.target)
+                    {
                         guard let settled = history.settled[id], settled <= run else { continue }
                         let below = history.below(id, settled: settled)
                         for other in below.sorted() {
-                            if let late = history.runs[other]?.first(where: { $0.began > run && $0.began < quiet }) {
-                                return "f\(finalizer.id) of d\(finalizer.target) ran before the callback of d\(late.call.id)"
+                            if let late = history.runs[other]?.first(where: {
+                                $0.began > run && $0.began < quiet
+                            }) {
+                                return
+                                    "f\(finalizer.id) of d\(finalizer.target) ran before the callback of d\(late.call.id)"
                             }
                         }
                         for other in history.finalizers.values
                         where other.wasPending && (below.contains(other.target) || other.target == id) {
                             if let late = other.runs.first?.time, late > run, late < quiet {
-                                return "f\(finalizer.id) of d\(finalizer.target) ran before f\(other.id) of d\(other.target)"
+                                return
+                                    "f\(finalizer.id) of d\(finalizer.target) ran before f\(other.id) of d\(other.target)"
                             }
                         }
                     }
@@ -57,7 +66,8 @@ extension Property {
                 finalizers.compactMap { second in
                     guard first.target == second.target, first.added < second.added,
                         let run = first.runs.first?.time, let other = second.runs.first?.time, run < other,
-                        run > second.added, let settled = history.settled[first.target], settled > second.added
+                        run > second.added, let settled = history.settled[first.target],
+                        settled > second.added
                     else { return nil }
                     return "f\(first.id) ran before f\(second.id), which was added later"
                 }
@@ -80,7 +90,8 @@ extension History {
         var found: Set<Int> = []
         var next = [(id, time)]
         while let (id, time) = next.popLast() {
-            for other in consumers(id, at: time) where follows(other, from: id, at: time) && found.insert(other).inserted {
+            for other in consumers(id, at: time)
+            where follows(other, from: id, at: time) && found.insert(other).inserted {
                 if let settled = settled[other] { next.append((other, settled)) }
             }
         }
@@ -92,9 +103,12 @@ extension History {
         var seen: Set<Int> = []
         var next = [(id, time)]
         while let (id, time) = next.popLast() {
-            for other in consumers(id, at: time) where follows(other, from: id, at: time) && seen.insert(other).inserted {
+            for other in consumers(id, at: time)
+            where follows(other, from: id, at: time) && seen.insert(other).inserted {
                 // One of a cycle is not settled by the next.
-                if upstream([id], at: time - 1).contains(other) || areCancelledTogether(id, other) { continue }
+                if upstream([id], at: time - 1).contains(other) || areCancelledTogether(id, other) {
+                    continue
+                }
                 if isOutOfSight(other, at: end) { continue }
                 guard let settled = settled[other], settled <= end else { return other }
                 next.append((other, settled))
@@ -117,7 +131,8 @@ extension History {
     /// A cancel of its Deferred was in progress when a callback added it. Left open: see README.md.
     fileprivate func wasAddedDuringCancel(_ finalizer: Finalizer) -> Bool {
         cancels.values.contains {
-            $0.began < finalizer.added && finalizer.added < $0.ended && $0.concerned.contains(finalizer.target)
+            $0.began < finalizer.added && finalizer.added < $0.ended
+                && $0.concerned.contains(finalizer.target)
         }
     }
 

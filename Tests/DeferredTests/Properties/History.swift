@@ -50,7 +50,9 @@ struct History {
             case .began(let call, let input):
                 runs[call.id, default: []].append(Running(call: call, input: input, began: time))
             case .ended(let call, let end):
-                guard let index = runs[call.id]?.lastIndex(where: { $0.call == call && $0.end == nil }) else { continue }
+                guard let index = runs[call.id]?.lastIndex(where: { $0.call == call && $0.end == nil }) else {
+                    continue
+                }
                 (runs[call.id]![index].ended, runs[call.id]![index].end) = (time, end)
                 if end.deferred == nil, case .link = made[call.id]?.position.kind { settle(call.id, time) }
             case .finalizerAdded(let id, let target, let wasPending):
@@ -59,7 +61,8 @@ struct History {
             case .followed(let id, let other): follows[id, default: []].append((other, time))
             case .completed(let id, let outcome, let isAccepted):
                 if isAccepted { completions[id] = (outcome, time) }
-            case .cancelBegan(let number, let targets): cancels[number] = Cancel(targets: targets, began: time)
+            case .cancelBegan(let number, let targets):
+                cancels[number] = Cancel(targets: targets, began: time)
             case .cancelEnded(let number): cancels[number]?.ended = time
             case .dropped(let id): dropped[id] = time
             case .settled(let id): settle(id, time)
@@ -123,21 +126,18 @@ struct History {
     /// The positions that are attached to it and pending, and those that shield it.
     func consumers(_ id: Int, at time: Int) -> [Int] {
         ids.filter { other in
-            if kind(other) == .shielded { return made[other]!.time < time && made[other]!.position.inputs == [id] }
-            if isLimitedAndLeft(other, id, at: time) { return true }
+            if kind(other) == .shielded {
+                return made[other]!.time < time && made[other]!.position.inputs == [id]
+            }
             return isPending(other, at: time) && waits(other, at: time).contains(id)
         }
     }
 
-    /// A list with a limit that was cancelled, and an input of it that answered. Left open: see README.md.
-    private func isLimitedAndLeft(_ id: Int, _ input: Int, at time: Int) -> Bool {
-        guard case .limited? = kind(id), isSettled(id, at: time) else { return false }
-        return runs[id]?.contains { $0.ended < time && $0.end?.deferred == input } ?? false
-    }
-
     /// Whether a canceller completed that source which began after `time`: it has answered the cancel.
     private func isAnsweredByCanceller(_ id: Int, since time: Int) -> Bool {
-        runs[id]?.contains { $0.call.role == .canceller && $0.began > time && $0.end != nil && $0.end != .nothing } ?? false
+        runs[id]?.contains {
+            $0.call.role == .canceller && $0.began > time && $0.end != nil && $0.end != .nothing
+        } ?? false
     }
 
     /// What a cancel of these concerns: them, and what they wait for and nothing else consumes (C3, C4).
@@ -147,7 +147,9 @@ struct History {
         while !isComplete {
             isComplete = true
             // What shields its input consumes it still, and so does a source whose canceller has answered.
-            let passing = concerned.filter { kind($0) != .shielded && !isAnsweredByCanceller($0, since: time) }
+            let passing = concerned.filter {
+                kind($0) != .shielded && !isAnsweredByCanceller($0, since: time)
+            }
             for other in passing.flatMap({ waits($0, at: time) })
             where isPending(other, at: time) && !concerned.contains(other) {
                 if !passing.isSuperset(of: consumers(other, at: time)) { continue }

@@ -20,12 +20,17 @@ extension Property {
                 }
                 if reports.count > 1 { return "d\(id) was reported \(reports.count) times" }
                 guard let report = reports.first else { return nil }
-                if history.looked.contains(id) { return "\(report) of d\(id) was reported, though it was read" }
+                if history.looked.contains(id) {
+                    return "\(report) of d\(id) was reported, though it was read"
+                }
                 let handler = history.made.values.first { made in
-                    guard made.position.inputs.contains(id), let run = history.runs[made.position.id]?.first else { return false }
+                    guard made.position.inputs.contains(id), let run = history.runs[made.position.id]?.first
+                    else { return false }
                     return run.input == report
                 }
-                return handler.map { "\(report) of d\(id) was reported, though d\($0.position.id) received it" }
+                return handler.map {
+                    "\(report) of d\(id) was reported, though d\($0.position.id) received it"
+                }
             }
         },
         Property("U1: a cancel is never reported") { history in
@@ -57,7 +62,8 @@ extension History {
         let isCancelled = cancels.values.contains { cancel in
             cancel.targets.contains { $0 == id || upstream([$0], at: cancel.began).contains(id) }
         }
-        return isCancelled || runs[id]?.contains(where: { $0.call.role == .canceller }) ?? false ? nil : failure
+        return isCancelled || runs[id]?.contains(where: { $0.call.role == .canceller }) ?? false
+            ? nil : failure
     }
 
     /// Whether anything was ever attached to it, or has read it.

@@ -17,7 +17,8 @@ extension Property {
                 switch (received.contains(value), returned[value] ?? 0) {
                 case (true, 0), (false, 1): nil
                 case (true, _): "the value \(value) was received, and given back"
-                case (false, let times): "the value \(value) was received by nobody, and given back \(times) times"
+                case (false, let times):
+                    "the value \(value) was received by nobody, and given back \(times) times"
                 }
             }
         },

@@ -12,7 +12,9 @@ struct Verdict {
         let run = Run.run(program, seed: seed)
         history = History(run.log)
         for property in Property.all {
-            for text in property.violations(history) { violations.append(Violation(property: property.name, text: text)) }
+            for text in property.violations(history) {
+                violations.append(Violation(property: property.name, text: text))
+            }
         }
         for text in run.remains { violations.append(Violation(property: Self.nothingRemains, text: text)) }
     }

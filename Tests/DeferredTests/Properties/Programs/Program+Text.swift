@@ -28,9 +28,12 @@ private func names(_ ids: [Int]) -> String { "[" + ids.map { "d\($0)" }.joined(s
 private func text(_ step: Step) -> String {
     switch step {
     case .source(let id, let completion, let canceller):
-        let head = completion == .handle ? "let d\(id) = Deferred<Int>" : "let (d\(id), r\(id)) = Deferred<Int>.withResolver"
+        let head =
+            completion == .handle
+            ? "let d\(id) = Deferred<Int>" : "let (d\(id), r\(id)) = Deferred<Int>.withResolver"
         return head + (canceller.map { "(canceller: \(closure($0)))" } ?? "()")
-    case .settled(let id, let fails): return "let d\(id) = Deferred<Int>.\(fails ? "rejected(E)" : "resolved(N)")"
+    case .settled(let id, let fails):
+        return "let d\(id) = Deferred<Int>.\(fails ? "rejected(E)" : "resolved(N)")"
     case .link(let id, let target, let form, let place, let script):
         let nested = if case .deferred = script.answer { true } else { false }
         let name =
@@ -52,7 +55,8 @@ private func text(_ step: Step) -> String {
         return "let d\(id) = DeferredList(0..<\(scripts.count), limit: \(limit)) \(bodies).\(rule)()"
     case .retry(let id, let scripts, let delayed):
         let bodies = scripts.map(closure).joined(separator: " ")
-        return "let d\(id) = Deferred.retry(attempts: \(scripts.count), delay: \(delayed ? "1 s" : ".none")) \(bodies)"
+        return
+            "let d\(id) = Deferred.retry(attempts: \(scripts.count), delay: \(delayed ? "1 s" : ".none")) \(bodies)"
     case .locked(let id, let lock, let script): return "let d\(id) = semaphore\(lock).run \(closure(script))"
     case .latest(let id, let latest, let script): return "let d\(id) = latest\(latest).run \(closure(script))"
     case .cached(let id, let cache, let key, let script):
@@ -67,7 +71,8 @@ private func text(_ step: Step) -> String {
     case .complete(_, let target, let fails):
         return "d\(target)." + (fails ? "reject(E)" : "resolve(N, onUndelivered: …)")
     case .cancel(let id): return "d\(id).cancel()"
-    case .cancelAll(let ids, let byBag): return byBag ? "bag of \(names(ids)).cancelAll()" : "DeferredList(\(names(ids))).cancel()"
+    case .cancelAll(let ids, let byBag):
+        return byBag ? "bag of \(names(ids)).cancelAll()" : "DeferredList(\(names(ids))).cancel()"
     case .pause(let id): return "d\(id).pause()"
     case .unpause(let id): return "d\(id).unpause()"
     case .drop(let id): return "d\(id) = nil"

@@ -250,10 +250,7 @@ final class Run: @unchecked Sendable {
                         token.use()
                         jobs.add(element)
                         add(.received(element))
-                        // A worker replaces what its jobs return.
-                        return try begin(Call(id: id, part: jobs.all.count), script).map { [self] in
-                            add(.received($0))
-                        }
+                        return try begin(Call(id: id, part: jobs.all.count), script)
                     }, line: UInt(id)
                 ).map { 0 }
             }
@@ -268,7 +265,11 @@ final class Run: @unchecked Sendable {
                 with(other) { followed in
                     guard isCompletable.contains(target) || resolvers[target] != nil else { return }
                     add(.followed(target, other: other))
-                    if let resolver = resolvers[target] { resolver.follow(followed) } else { deferred.follow(followed) }
+                    if let resolver = resolvers[target] {
+                        resolver.follow(followed)
+                    } else {
+                        deferred.follow(followed)
+                    }
                 }
             }
         case .complete(_, let target, let fails): complete(target, fails)
@@ -286,11 +287,12 @@ final class Run: @unchecked Sendable {
                 }
             }
         case .pause(let target):
-            if !isClosing { with(target) {
+            guard !isClosing else { return }
+            with(target) {
                 add(.paused(target))
                 pauses[target, default: 0] += 1
                 $0.pause()
-            } }
+            }
         case .unpause(let target):
             with(target) {
                 add(.unpaused(target))
@@ -374,7 +376,8 @@ final class Run: @unchecked Sendable {
         let number = number()
         switch script.answer {
         case .value:
-            let isAccepted = resolver.resolve(number, onUndelivered: { [self] in add(.returned($0)) }, line: UInt(id))
+            let isAccepted = resolver.resolve(
+                number, onUndelivered: { [self] in add(.returned($0)) }, line: UInt(id))
             add(.completed(id, .value(number), accepted: isAccepted))
             add(.ended(call, .value(number)))
         case .error:
@@ -440,7 +443,8 @@ final class Run: @unchecked Sendable {
         }
         switch rule {
         case .results:
-            return list.results(line: UInt(id)).map({ receive($0.compactMap { try? $0.get() }) }, line: UInt(id))
+            return list.results(line: UInt(id)).map(
+                { receive($0.compactMap { try? $0.get() }) }, line: UInt(id))
         case .values: return list.values(line: UInt(id)).map(receive, line: UInt(id))
         case .first: return list.first(line: UInt(id)).map({ receive([$0.value]) }, line: UInt(id))
         case .firstSettled:
