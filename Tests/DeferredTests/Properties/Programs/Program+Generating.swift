@@ -33,6 +33,7 @@ private struct Generator {
     mutating func program() -> Program {
         var program = Program()
         for _ in 0...(1 + below(3)) { program.steps.append(source(0)) }
+        if chance(50), theme == .cancels || theme == .lists || theme == .objects { return answering(program) }
         let isThreaded = theme == .threads
         for _ in 0..<(isThreaded ? 3 + below(6) : 5 + below(16)) { program.steps.append(step(0)) }
         if isThreaded {
@@ -40,6 +41,25 @@ private struct Generator {
         } else {
             addCancels(&program)
         }
+        return program
+    }
+
+    /// A small program in which little is completed, so that cancels meet what answers them.
+    private mutating func answering(_ start: Program) -> Program {
+        var program = start
+        for _ in 0..<(2 + below(4)) {
+            switch below(theme == .cancels ? 6 : 9) {
+            case ..<3:
+                let (target, form, script) = (recent(), Form.allCases[below(4)], script(1))
+                program.steps.append(.link(position(), to: target, form, on: .here, script))
+            case 3: program.steps.append(source(0))
+            case 4: program.steps.append(.follow(source(), other: recent()))
+            case 5: program.steps.append(chance(50) ? ending(2) : .pause(recent()))
+            default: program.steps.append(theme == .lists ? list(1) : object(1))
+            }
+        }
+        let target = recent()
+        for _ in 0...(1 + below(2)) { program.steps.append(.cancel(chance(75) ? target : recent())) }
         return program
     }
 
