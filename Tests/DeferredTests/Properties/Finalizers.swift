@@ -35,7 +35,7 @@ extension Property {
                         run > cancel.began, run < quiet, finalizer.added < cancel.began
                     else { return nil }
                     for id in concerned.sorted()
-                    where history.upstream([id], at: cancel.began, stopsAtShields: true).contains(
+                    where history.upstream([id], at: cancel.began, isOneWay: true).contains(
                         finalizer.target)
                     {
                         guard let settled = history.settled[id], settled <= run else { continue }

@@ -161,11 +161,14 @@ struct History {
     }
 
     /// What is upstream of these, whoever consumes it.
-    func upstream(_ ids: some Sequence<Int>, at time: Int, stopsAtShields: Bool = false) -> Set<Int> {
+    ///
+    /// - Parameter isOneWay: Only what a cancel below has to end: not beyond what is shielded, nor where either of two
+    ///   that a source follows may end it.
+    func upstream(_ ids: some Sequence<Int>, at time: Int, isOneWay: Bool = false) -> Set<Int> {
         var found: Set<Int> = []
         var next = Array(ids)
         while let id = next.popLast() {
-            if stopsAtShields, kind(id) == .shielded { continue }
+            if isOneWay, kind(id) == .shielded || follows[id]?.count ?? 0 > 1 { continue }
             for other in waits(id, at: time) where found.insert(other).inserted { next.append(other) }
         }
         return found

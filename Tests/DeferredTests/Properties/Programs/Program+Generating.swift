@@ -47,6 +47,7 @@ private struct Generator {
     /// A small program in which little is completed, so that cancels meet what answers them.
     private mutating func answering(_ start: Program) -> Program {
         var program = start
+        if chance(60) { return carried(program) }
         for _ in 0..<(2 + below(4)) {
             switch below(theme == .cancels ? 6 : 9) {
             case ..<3:
@@ -60,6 +61,42 @@ private struct Generator {
         }
         let target = recent()
         for _ in 0...(1 + below(2)) { program.steps.append(.cancel(chance(75) ? target : recent())) }
+        return program
+    }
+
+    /// What a canceller or an errback answers with, carried on by what passes outcomes on, and cancelled again and again.
+    private mutating func carried(_ start: Program) -> Program {
+        var program = start
+        let (inner, outer, answers) = (position(), position(), chance(50))
+        sources += [inner, outer]
+        program.steps.append(.source(inner, .handle, canceller: nil))
+        let canceller = answers ? Script(answer: .value) : nil
+        program.steps.append(.source(outer, .handle, canceller: canceller))
+        let forms: [Form] = answers ? [.value, .either, .pair] : [.error, .either, .pair]
+        var last = position()
+        let nested = Script(answer: .deferred(inner))
+        program.steps.append(.link(last, to: outer, forms[below(3)], on: .here, nested))
+        for _ in 0...below(2) {
+            let target = last
+            last = position()
+            let script = Script(answer: .deferred(target))
+            switch below(11) {
+            case ..<4:
+                program.steps.append(.source(last, chance(50) ? .handle : .resolver, canceller: nil))
+                program.steps.append(.follow(last, other: target))
+            case 4: program.steps.append(.locked(last, by: 1, script))
+            case 5: program.steps.append(.retry(last, [script, script], delayed: false))
+            case 6: program.steps.append(.timeout(last, of: target))
+            case 7: program.steps.append(.list(last, [target, recent()], Rule.allCases[below(4)]))
+            case 8: program.steps.append(.limited(last, [script], limit: 1, Rule.allCases[below(4)]))
+            case 9: program.steps.append(.cached(last, in: 1, key: 1, script))
+            default: program.steps.append(.latest(last, of: 1, script))
+            }
+            if chance(25) { program.steps.append(ending(2)) }
+        }
+        let end = position()
+        program.steps.append(.link(end, to: last, Form.allCases[below(4)], on: .here, Script()))
+        for _ in 0...(1 + below(2)) { program.steps.append(.cancel(chance(80) ? end : recent())) }
         return program
     }
 
