@@ -1,0 +1,90 @@
+/// What a run leaves: what its user did and saw, in order, and nothing of how the library does it.
+struct Log {
+    enum Event {
+        /// A position was made of others, to which it is attached.
+        case made(Made)
+        /// A closure of the user's began with this input, or none, and ended.
+        case began(Call, Outcome?)
+        case ended(Call, Ended)
+        case finalizerAdded(Int, of: Int, wasPending: Bool)
+        case finalizerRan(Int, Outcome)
+        case finalizerEnded(Int)
+        case followed(Int, other: Int)
+        case completed(Int, Outcome, accepted: Bool)
+        case cancelBegan(Int, [Int])
+        case cancelEnded(Int)
+        case paused(Int)
+        case unpaused(Int)
+        case dropped(Int)
+        case looked(Int, Outcome?)
+        case awaited(Int, Outcome)
+        /// A position is seen to be settled: read without taking its outcome.
+        case settled(Int)
+        case put(Int)
+        case received(Int)
+        case returned(Int)
+        case left(Int)
+        case reported(Report)
+        /// Nothing of the user's runs on any thread.
+        case quiet
+        /// The program has ended: what waits is run, and what could complete anything is released.
+        case closing
+        case closed
+    }
+
+    private(set) var events: [Event] = []
+
+    mutating func add(_ event: Event) { events.append(event) }
+}
+
+/// A position of a program.
+struct Made {
+    enum Kind: Equatable {
+        case source, settled
+        case link(Form, Place)
+        case shielded, timeout
+        case list(Rule, consumesErrors: Bool, cancelsRemaining: Bool)
+        case limited(Int), retry, locked(Int), latest(Int)
+        case cached(cache: Int, key: Int)
+        case get(Int), worker(Int), task
+    }
+
+    let id: Int
+    let kind: Kind
+    var inputs: [Int] = []
+}
+
+/// A closure of the user's: that of a position, the body of an element or an attempt, or a canceller.
+struct Call: Hashable {
+    enum Role { case body, canceller }
+
+    let id: Int
+    var part = 0
+    var role = Role.body
+}
+
+enum Ended: Equatable {
+    case value(Int)
+    case error(Int)
+    case rethrown(Outcome)
+    case deferred(Int)
+    /// A canceller that left its source as it was.
+    case nothing
+
+    var deferred: Int? { if case .deferred(let id) = self { id } else { nil } }
+}
+
+/// An outcome; values and errors have a number each, which is theirs alone.
+enum Outcome: Hashable {
+    case value(Int)
+    case failure(Int)
+    case cancelled, abandoned, cycle, timedOut, finished
+    case other(String)
+}
+
+enum Report: Hashable {
+    case unhandled(Outcome, made: Int)
+    case alreadySettled(made: Int)
+    case notCompletable(made: Int)
+    case unbalancedUnpause(made: Int)
+}

@@ -1,0 +1,77 @@
+extension Property {
+    static let reports = [
+        // A closure that threw, or a source that was rejected, of which nothing is attached and nothing was cancelled.
+        Property("U1: a failure that nothing handled is reported once") { history in
+            history.ids.compactMap { id in
+                guard let failure = history.failure(of: id), !history.isHandled(id) else { return nil }
+                let count = history.reports(of: id).count
+                return count == 1 ? nil : "the failure \(failure) of d\(id) was reported \(count) times"
+            }
+        },
+        Property("U1: a failure that was handled is not reported, and none twice") { history in
+            history.ids.compactMap { id in
+                let reports = history.reports(of: id)
+                switch history.kind(id) {
+                // The inputs of a list with a limit, and the jobs of a worker, are reported with its line.
+                case .limited?, .worker?: return nil
+                // What passes to a dispatcher that releases it has two failures: the one that it was to receive, and its own.
+                case .link(_, .dropping)?, .link(_, .stored)?: return nil
+                default: break
+                }
+                if reports.count > 1 { return "d\(id) was reported \(reports.count) times" }
+                guard let report = reports.first else { return nil }
+                if history.looked.contains(id) {
+                    return "\(report) of d\(id) was reported, though it was read"
+                }
+                let handler = history.made.values.first { made in
+                    guard made.position.inputs.contains(id), let run = history.runs[made.position.id]?.first
+                    else { return false }
+                    return run.input == report
+                }
+                return handler.map {
+                    "\(report) of d\(id) was reported, though d\($0.position.id) received it"
+                }
+            }
+        },
+        Property("U1: a cancel is never reported") { history in
+            history.events.compactMap { event in
+                guard case .reported(.unhandled(.cancelled, let made)) = event else { return nil }
+                return "the cancel of d\(made) was reported"
+            }
+        },
+    ]
+}
+
+extension History {
+    fileprivate func reports(of id: Int) -> [Outcome] {
+        events.compactMap { event in
+            if case .reported(.unhandled(let outcome, id)) = event { outcome } else { nil }
+        }
+    }
+
+    /// The error that its own closure threw, or with which it was completed.
+    private func ownFailure(_ id: Int) -> Outcome? {
+        if case .failure? = completions[id]?.outcome { return completions[id]?.outcome }
+        guard case .link = kind(id), case .error(let number)? = runs[id]?.last?.end else { return nil }
+        return .failure(number)
+    }
+
+    /// The same, of a position that no cancel has touched.
+    fileprivate func failure(of id: Int) -> Outcome? {
+        guard let failure = ownFailure(id) else { return nil }
+        let isCancelled = cancels.values.contains { cancel in
+            cancel.targets.contains { $0 == id || upstream([$0], at: cancel.began).contains(id) }
+        }
+        return isCancelled || runs[id]?.contains(where: { $0.call.role == .canceller }) ?? false
+            ? nil : failure
+    }
+
+    /// Whether anything was ever attached to it, or has read it.
+    fileprivate func isHandled(_ id: Int) -> Bool {
+        looked.contains(id)
+            || made.values.contains { made in
+                made.position.inputs.contains(id)
+                    || (runs[made.position.id] ?? []).contains { $0.end?.deferred == id }
+            } || follows.values.contains { $0.contains { $0.other == id } }
+    }
+}
