@@ -24,34 +24,32 @@ extension DeferredRecording {
             /// The name of the kind.
             public let description: String
 
-            fileprivate init(_ name: String) {
-                description = name
-            }
+            fileprivate init(_ kind: Recording.Event.Kind) { description = kind.rawValue }
 
             /// It was created, attached to no other Deferred.
-            public static let made = Kind("made")
+            public static let made = Kind(.made)
             /// It was created by attaching a closure to another Deferred; or it is a list, and the other is one of its
             /// inputs.
-            public static let attached = Kind("attached")
+            public static let attached = Kind(.attached)
             /// Something started to run on this thread: the ``activity``, on the ``queue``.
-            public static let began = Kind("began")
+            public static let began = Kind(.began)
             /// The activity that started last on this thread ended.
-            public static let ended = Kind("ended")
+            public static let ended = Kind(.ended)
             /// Its callback was submitted to a dispatcher: the ``queue``.
-            public static let dispatched = Kind("dispatched")
+            public static let dispatched = Kind(.dispatched)
             /// Its callback returned another Deferred, whose outcome it will take.
-            public static let waits = Kind("waits")
+            public static let waits = Kind(.waits)
             /// It follows another Deferred: it takes that one's outcome unless it is completed before.
-            public static let follows = Kind("follows")
+            public static let follows = Kind(.follows)
             /// No handle to it existed when it started to wait for a nested Deferred. The Deferred that waited for it
             /// now waits for the nested one directly.
-            public static let bypassed = Kind("bypassed")
+            public static let bypassed = Kind(.bypassed)
             /// It was settled. Its consumers are notified after this event.
-            public static let settled = Kind("settled")
+            public static let settled = Kind(.settled)
             /// It was paused: its consumers are not notified from now on. Pauses nest.
-            public static let paused = Kind("paused")
+            public static let paused = Kind(.paused)
             /// One pause was undone.
-            public static let unpaused = Kind("unpaused")
+            public static let unpaused = Kind(.unpaused)
         }
 
         /// What happened.
@@ -68,9 +66,9 @@ extension DeferredRecording {
 
         /// - Parameter other: The number of the other Deferred.
         init(_ event: Recording.Event, other: Int?) {
-            kind = Kind(event.kind.rawValue)
+            kind = Kind(event.kind)
             self.other = other
-            activity = event.activity.map { Activity($0.name, at: $0.place) }
+            activity = event.activity.map(Activity.init)
             queue = event.queue
             outcome = event.outcome.map(Outcome.init)
         }
@@ -84,24 +82,24 @@ extension DeferredRecording {
         /// Where the code is that completed the Deferred.
         public let place: DeferredDiagnostic.Location?
 
-        fileprivate init(_ name: String, at place: DeferredDiagnostic.Location? = nil) {
-            description = name
-            self.place = place
+        fileprivate init(_ activity: Recording.Activity) {
+            description = activity.name
+            place = activity.place
         }
 
         /// Its callback or errback. (An errback for one type of error is recorded for other errors too.)
-        public static let callback = Activity("callback")
+        public static let callback = Activity(.callback)
         /// Its canceller.
-        public static let canceller = Activity("canceller")
+        public static let canceller = Activity(.canceller)
         /// A finalizer that was added during the recording.
-        public static let finalizer = Activity("finally")
+        public static let finalizer = Activity(.finalizer)
         /// A `cancel`, with everything that it ran on its thread.
-        public static let cancelling = Activity("cancel")
+        public static let cancelling = Activity(.cancelling)
         /// An `unpause`, with everything that it ran on its thread.
-        public static let unpausing = Activity("unpause")
+        public static let unpausing = Activity(.unpausing)
         /// Returns the activity of a `resolve`, `reject` or `complete`, with everything that it ran on its thread.
         public static func completing(at place: DeferredDiagnostic.Location) -> Activity {
-            Activity("complete", at: place)
+            Activity(.completing(at: place))
         }
     }
 

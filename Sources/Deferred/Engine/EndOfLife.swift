@@ -5,15 +5,17 @@ extension Link {
     /// Abandons the source whose last ``CompletionRight`` was released, unless something else settles it.
     func abandon() {
         let word = lock()
-        // A cancel in progress settles it; what it follows still may.
-        guard state.abandon(isFollowing: isFollowing) else {
-            let released = state.isOwnedByWhatItFollows ? sourceReference?.noteReleased() : nil
+        switch state.abandon(isFollowing: isFollowing) {
+        case .isIgnored: unlock(word)
+        case .belongsToWhatItFollows:
+            let released = sourceReference?.noteReleased()
             unlock(word)
-            return withExtendedLifetime(released) {}
+            withExtendedLifetime(released) {}
+        case .fails:
+            activeThread = Platform.currentThread
+            unlock(word)
+            NestedWork.run(.abandonment(of: self))
         }
-        activeThread = Platform.currentThread
-        unlock(word)
-        NestedWork.run(.abandonment(of: self))
     }
 
     /// Abandons the pending source whose last handle was released. Called from `deinit`: another link fails

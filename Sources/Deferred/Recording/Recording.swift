@@ -37,12 +37,12 @@ package enum Recording {
         package let name: String
         package var place: DeferredDiagnostic.Location?
 
-        static var callback: Activity { Activity(name: "callback") }
-        static var canceller: Activity { Activity(name: "canceller") }
-        static var finalizer: Activity { Activity(name: "finally") }
-        static var cancelling: Activity { Activity(name: "cancel") }
-        static var unpausing: Activity { Activity(name: "unpause") }
-        static func completing(at place: DeferredDiagnostic.Location) -> Activity {
+        package static var callback: Activity { Activity(name: "callback") }
+        package static var canceller: Activity { Activity(name: "canceller") }
+        package static var finalizer: Activity { Activity(name: "finally") }
+        package static var cancelling: Activity { Activity(name: "cancel") }
+        package static var unpausing: Activity { Activity(name: "unpause") }
+        package static func completing(at place: DeferredDiagnostic.Location) -> Activity {
             Activity(name: "complete", place: place)
         }
     }

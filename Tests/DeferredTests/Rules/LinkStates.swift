@@ -55,7 +55,7 @@ extension Rules {
         func interruptions() {
             for marks in Self.allMarks {
                 var state = LinkState(.waiting, marks)
-                #expect(state.run() != marks.isDisjoint(with: [.interrupted, .protected]))
+                #expect((state.run() == .withOutcome) == marks.isDisjoint(with: [.interrupted, .protected]))
                 let (isInterrupted, isProtected) = state.takeInterruption()
                 #expect(isInterrupted == marks.contains(.interrupted))
                 #expect(isProtected == marks.contains(.protected))

@@ -61,12 +61,17 @@ struct LinkState: Equatable, Sendable {
     // MARK: Waiting, running, settling
 
     /// A drain loop dequeues the link, its dispatcher begins its step, or the thread that has detached it does.
-    /// This thread owns the step from here on. Returns whether a cancel may have come before the outcome; then
-    /// `takeInterruption` is to follow, unless it was detached.
+    /// This thread owns the step from here on.
     @inline(__always)
-    mutating func run() -> Bool {
+    mutating func run() -> Run {
         move(to: .running, on: .run)
-        return !marks.isDisjoint(with: [.interrupted, .protected])
+        return marks.isDisjoint(with: [.interrupted, .protected]) ? .withOutcome : .mayBeInterrupted
+    }
+
+    enum Run {
+        case withOutcome
+        /// A cancel may have come before the outcome: `takeInterruption` is to follow, unless the link was detached.
+        case mayBeInterrupted
     }
 
     /// Returns whether the step runs with `CancellationError`: if interrupted; if protected, and this thread
@@ -109,32 +114,53 @@ struct LinkState: Equatable, Sendable {
 
     // MARK: Sources
 
-    /// A pending source follows another link, or a running one becomes a source that does. Returns `nil` if
-    /// it is settled; otherwise whether the follower is to be cancelled. (The thread that runs a canceller
-    /// cancels all followers after it.)
-    mutating func follow(from phase: Phase) -> Bool? {
-        guard self.phase == phase else { return nil }
-        move(to: .source, on: .follow)
-        return marks.contains(.cancelled) && !marks.contains(.cancellerRuns)
+    enum Following {
+        /// It is settled.
+        case isLate
+        case follows
+        /// The source is being cancelled, and the follower is to be cancelled as well. (The thread that runs a canceller
+        /// cancels all followers after it.)
+        case followsToCancel
     }
 
-    /// The last reference that could complete a source was released (A1). Returns false if something else
-    /// settles it.
-    mutating func abandon(isFollowing: Bool) -> Bool {
-        guard phase == .source, !marks.contains(.cancelled), !isFollowing else { return false }
+    /// A pending source follows another link, or a running one becomes a source that does.
+    mutating func follow(from phase: Phase) -> Following {
+        guard self.phase == phase else { return .isLate }
+        move(to: .source, on: .follow)
+        return marks.contains(.cancelled) && !marks.contains(.cancellerRuns) ? .followsToCancel : .follows
+    }
+
+    enum Abandonment {
+        /// This thread fails the source.
+        case fails
+        /// What the source follows may settle it, and is to be all that retains it: there is no right that was made for a
+        /// canceller.
+        case belongsToWhatItFollows
+        /// Something else settles it, or has.
+        case isIgnored
+    }
+
+    /// The last reference that could complete a source was released (A1).
+    mutating func abandon(isFollowing: Bool) -> Abandonment {
+        guard phase == .source else { return .isIgnored }
+        if marks.contains(.cancelled) || isFollowing {
+            let rights: Marks = [.cancelled, .wasCancelled, .cancellerRuns]
+            return marks.isDisjoint(with: rights) ? .belongsToWhatItFollows : .isIgnored
+        }
         move(to: .running, on: .abandon)
         marks.insert(.handled)
-        return true
+        return .fails
     }
 
-    /// Whether, of a source that was not abandoned when the last right to complete it was released, only what it follows
-    /// is to retain it: it is pending, and there is no right that was made for a canceller.
-    var isOwnedByWhatItFollows: Bool {
-        phase == .source && marks.isDisjoint(with: [.cancelled, .wasCancelled, .cancellerRuns])
+    enum LateResult {
+        case isReported
+        /// It is the one that is dropped without a report (C2).
+        case isDropped
     }
 
-    /// Returns whether a late result is the one that is dropped without a report (C2).
-    mutating func dropsThisLateResult() -> Bool { marks.remove(.wasCancelled) != nil }
+    mutating func receiveLateResult() -> LateResult {
+        marks.remove(.wasCancelled) == nil ? .isReported : .isDropped
+    }
 
     // MARK: Cancelling
 

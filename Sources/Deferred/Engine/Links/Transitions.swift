@@ -6,7 +6,7 @@ extension Link {
     func begin(on thread: UInt) -> Bool {
         activeThread = thread
         upstream = .none
-        return state.run() && endsMark()
+        return state.run() == .mayBeInterrupted && endsMark()
     }
 
     /// Replaces the payload, under the lock, and returns what it was. (A function of the link: ThreadSanitizer

@@ -41,7 +41,7 @@ extension Link {
     @inline(never)
     private func reportLate(_ word: UInt, _ site: DeferredDiagnostic.Location) {
         let reference = sourceReference
-        let isDropped = reference == nil && state.dropsThisLateResult()
+        let isDropped = reference == nil && state.receiveLateResult() == .isDropped
         let first = completionSite
         unlock(word)
         if let reference { return reference.reportLate(site) }

@@ -161,51 +161,6 @@ extension DrainLoop {
         let consumers = link.storeOutcome(word, outcome, on: thread)
         if !consumers.isEmpty { enqueueDrain(link, consumers, scope) }
     }
-
-    @inline(never)
-    private mutating func finishWithColdState(
-        _ link: Link, _ word: UInt, _ outcome: consuming Payload, _ isAnswered: Bool
-    ) {
-        // What is taken out under the lock is released after it, since it may have a user's deinit.
-        let released = link.sourceReference?.noteSettled(link, completedAt: link.completionSite)
-        let state = link.state
-        let coldState = link.coldState
-        let requests = coldState?.requests.takeAll() ?? []
-        let isCancellers = state.marks.contains(.cancellerRuns) && coldState?.cancellerThread == thread
-        let endsRequests = isAnswered || isCancellers
-        if endsRequests { for request in requests { request.end() } }
-        let wasCancelledWhileItRan = state.phase == .running && !requests.isEmpty && !endsRequests
-        let wasCancelled = state.marks.contains(.cancelled) || wasCancelledWhileItRan
-
-        let isRecorded = Recording.isOn
-        if isRecorded { Recording.settled(link, outcome) }
-        let canceller = coldState?.canceller.take()
-        let list = coldState?.list.take()
-        let following = coldState?.following.takeAll() ?? []
-        let finalizers = coldState?.finalizers.takeAll() ?? []
-        let whenSettled = coldState?.whenSettled.takeAll() ?? []
-        let held = coldState?.retainedScope.take()
-        let detached = coldState?.scopeOfDetached.take()
-        let outcome = wasCancelled ? outcome.ofCancelledWork() : outcome
-        let consumers = link.storeOutcome(word, outcome, on: thread)
-
-        if isRecorded { Recording.describeFailure(of: link) }
-        for body in whenSettled { body() }
-        var inner = held.map { FinalizerScope.join($0, scope) } ?? scope
-        if !finalizers.isEmpty {
-            inner = FinalizerScope(finalizers, link.payload.copy(), in: inner.map { [$0] } ?? [])
-        }
-        if let detached, let inner { detached.hold(inner) }
-        if !consumers.isEmpty {
-            enqueueDrain(link, consumers, inner)
-        } else if let inner, !finalizers.isEmpty, cancelInProgress != .none {
-            // What a finalizer leads to begins after all that is cancelled as one has been reached (C7).
-            jobs.ended.append(inner)
-        }
-        if !following.isEmpty { stopFollowing(following, as: state) }
-        if !endsRequests { begin(requests) }
-        withExtendedLifetime((released, canceller, list, detached)) {}
-    }
 }
 
 extension Payload {

@@ -99,18 +99,19 @@ extension DrainLoop {
         let follower = Link(.waiting, .forward(to: source), source.made.of(.hidden))
         follower.upstream = Upstream(other)
         let coldState = source.ensureColdState()
-        let isCancelled: Bool? = source.locked {
-            guard let isCancelled = source.state.follow(from: phase) else { return nil }
+        let following = source.locked {
+            let following = source.state.follow(from: phase)
+            guard following != .isLate else { return following }
             source.set(Link.Flags.hasFollowed)
             coldState.following.append(follower)
-            return isCancelled
+            return following
         }
-        guard let isCancelled else { return false }
+        guard following != .isLate else { return false }
         if source.mayLeadToCancellingList { follower.set(Link.Flags.mayLeadToCancellingList) }
         other.noteFollower(in: &self)
         if Recording.isOn && phase == .source { Recording.note(source, .follows, other) }
         enlist(follower, with: other)
-        if isCancelled { begin(CancelRequest.securing([follower])) }
+        if following == .followsToCancel { begin(CancelRequest.securing([follower])) }
         return true
     }
 

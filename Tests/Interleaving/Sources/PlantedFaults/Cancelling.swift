@@ -60,8 +60,9 @@ extension PlantedFault {
             33, "a cancel that another thread's result overtook ends at the source",
             foundBy: "nested",
             change(
-                "let endsRequests = isAnswered || isCancellers",
-                "let endsRequests = isAnswered || isCancellers || il_is_planted(33)")),
+                "let isAnswered = isAnswered || state.marks.contains(.cancellerRuns) && isCancellers",
+                "let isAnswered = isAnswered || state.marks.contains(.cancellerRuns) && isCancellers || il_is_planted(33)"
+            )),
         PlantedFault(
             34, "the canceller runs once for each cancel", foundBy: "cancellers",
             change(

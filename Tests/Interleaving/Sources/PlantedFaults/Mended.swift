@@ -98,8 +98,8 @@ extension PlantedFault {
             85, "a canceller's outcome does not reach what another cancel was for",
             foundBy: "cancellers",
             change(
-                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState?.cancellerThread == thread",
-                "let isCancellers = state.marks.contains(.cancellerRuns) && coldState?.cancellerThread == thread && !il_is_planted(85)"
+                "isCancellers: coldState?.cancellerThread == thread)",
+                "isCancellers: coldState?.cancellerThread == thread && !il_is_planted(85))"
             )),
         PlantedFault(
             89, "a cancel takes effect once more after its root was interrupted", foundBy: "errors",
@@ -109,8 +109,8 @@ extension PlantedFault {
         PlantedFault(
             90, "a failure of work that was cancelled is reported", foundBy: "cancellers",
             change(
-                "let wasCancelled = state.marks.contains(.cancelled) || ",
-                "let wasCancelled = state.marks.contains(.cancelled) && !il_is_planted(90) || ")),
+                "isOfCancelledWork = state.marks.contains(.cancelled) || ",
+                "isOfCancelledWork = state.marks.contains(.cancelled) && !il_is_planted(90) || ")),
         PlantedFault(
             91, "a failure of work that was cancelled is reported where it was passed on",
             foundBy: "unhandled",

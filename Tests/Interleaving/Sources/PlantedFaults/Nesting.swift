@@ -30,8 +30,8 @@ extension PlantedFault {
         PlantedFault(
             40, "follow() ignores a completion that came first", foundBy: "joining",
             change(
-                "        guard self.phase == phase else { return nil }",
-                "        guard self.phase == phase || il_is_planted(40) else { return nil }")),
+                "        guard self.phase == phase else { return .isLate }",
+                "        guard self.phase == phase || il_is_planted(40) else { return .isLate }")),
         PlantedFault(
             41, "a finalizer does not wait for a nested Deferred", foundBy: "finalizers",
             change(

@@ -9,9 +9,11 @@ extension PlantedFault {
         PlantedFault(
             44, "abandonment overwrites an outcome", foundBy: "resolvers",
             change(
-                "guard phase == .source, !marks.contains(.cancelled), !isFollowing else { return false }",
-                "guard il_is_planted(44) || phase == .source && !marks.contains(.cancelled) && !isFollowing else { return false }"
-            )),
+                "guard phase == .source else { return .isIgnored }",
+                "guard phase == .source || il_is_planted(44) else { return .isIgnored }"),
+            change(
+                "if marks.contains(.cancelled) || isFollowing {",
+                "if !il_is_planted(44), marks.contains(.cancelled) || isFollowing {")),
         PlantedFault(
             45, "two completions: the second is not refused", foundBy: "joining",
             change(
@@ -54,8 +56,8 @@ extension PlantedFault {
         PlantedFault(
             49, "two threads start inputs of a limited list at once", foundBy: "kept",
             change(
-                "let isFirst = !state.isStarting",
-                "let isFirst = il_is_planted(49) || !state.isStarting")),
+                "if isStarting { return .isInProgress }",
+                "if isStarting, !il_is_planted(49) { return .isInProgress }")),
         PlantedFault(
             50, "wait() misses an outcome: it is published after the signal", foundBy: "waits",
             change(
