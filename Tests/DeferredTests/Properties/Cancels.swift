@@ -19,6 +19,7 @@ extension Property {
         // A callback that was running returned what it is to wait for: that is cancelled at once.
         Property("C4, C5: what a callback returns that was cancelled while it ran is cancelled") { history in
             history.cancels.values.flatMap { cancel -> [String] in
+                if history.isAmidCancelOfSeveral(cancel) { return [] }
                 let concerned = cancel.concerned
                 return concerned.sorted().compactMap { id in
                     guard

@@ -122,6 +122,13 @@ extension History {
     /// Whether a consumer waits for nothing else, so that it is this that settles it.
     private func follows(_ consumer: Int, from id: Int, at time: Int) -> Bool {
         if isSettled(consumer, at: time - 1) { return false }
+        // A cancel in progress has taken it away, and a callback of that cancel has then completed the other.
+        if cancels.values.contains(where: {
+            $0.began < time && time < $0.ended && $0.concerned.contains(consumer)
+                && !$0.concerned.contains(id)
+        }) {
+            return false
+        }
         switch kind(consumer) {
         // What a cancel has taken away, a dispatcher may run at any time.
         case .link(_, .stored): return !isCancelled(consumer, before: time)
@@ -130,17 +137,13 @@ extension History {
         }
     }
 
-    /// It, or what is downstream of it, is cancelled as one with what is further downstream. Left open: see README.md.
+    /// Two of what is cancelled as one are it or downstream of it. Left open: see README.md.
     fileprivate func isCancelledBesideItsConsumer(_ id: Int) -> Bool {
         let groups =
             cancels.values.map { (ids: $0.targets, time: $0.began) }
             + made.values.map { (ids: $0.position.inputs, time: $0.time) }
         return groups.contains { group in
-            guard group.ids.count > 1 else { return false }
-            return group.ids.contains { upper in
-                (upper == id || upstream([upper], at: group.time).contains(id))
-                    && group.ids.contains { $0 != upper && upstream([$0], at: group.time).contains(upper) }
-            }
+            group.ids.filter { $0 == id || upstream([$0], at: group.time).contains(id) }.count > 1
         }
     }
 

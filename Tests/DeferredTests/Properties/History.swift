@@ -133,6 +133,12 @@ struct History {
         }
     }
 
+    /// A list of which an input is settled: it may be decided, though what follows from that is yet to run.
+    private func mayBeDecided(_ id: Int, at time: Int) -> Bool {
+        guard case .list(let rule, _, _)? = kind(id), rule != .results else { return false }
+        return made[id]!.position.inputs.contains { isSettled($0, at: time) }
+    }
+
     /// Whether a canceller completed that source which began after `time`: it has answered the cancel.
     private func isAnsweredByCanceller(_ id: Int, since time: Int) -> Bool {
         runs[id]?.contains {
@@ -149,6 +155,7 @@ struct History {
             // What shields its input consumes it still, and so does a source whose canceller has answered.
             let passing = concerned.filter {
                 kind($0) != .shielded && !isAnsweredByCanceller($0, since: time)
+                    && !mayBeDecided($0, at: time)
             }
             for other in passing.flatMap({ waits($0, at: time) })
             where isPending(other, at: time) && !concerned.contains(other) {
