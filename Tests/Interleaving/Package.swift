@@ -39,7 +39,8 @@ let package = Package(
         .executableTarget(
             name: "explore",
             dependencies: [
-                explorer, scheduler, "Deferred", "DeferredOperations", "DeferredTesting", "DeferredTracing", "Multicast",
+                explorer, scheduler, "Deferred", "DeferredOperations", "DeferredTesting", "DeferredTracing",
+                "Multicast",
                 "TestSupport",
             ],
             swiftSettings: settings),

@@ -72,8 +72,12 @@ struct Tokens {
 
     private static let continuing: Set<Substring> = [
         "=", "->", ",", "&&", "||", "??", "==", "!=", "===", "!==", "<=", ">=", "<", ">", "+", "-", "*", "/",
-        "%", "|",
-        "&", "^", "+=", "-=", "&+", "&-", "..<", "...", "?", ":", "<<", ">>",
+        "%", "|", "&", "^", "+=", "-=", "&+", "&-", "..<", "...", "?", ":", "<<", ">>",
+    ]
+
+    /// Words that something follows, on the next line if not on theirs.
+    private static let unfinished: Set<Substring> = [
+        "guard", "if", "while", "for", "switch", "let", "var", "case", "where", "try", "await", "throw", "is", "as",
     ]
 
     /// Whether a statement begins there.
@@ -86,6 +90,7 @@ struct Tokens {
         let isLabelled = previous == ":" && !["?", ":"].contains(self[index])
         if isLabelled { return true }
         if Self.continuing.contains(previous), previous == "," || all[index - 1].followsSpace { return false }
+        if Self.unfinished.contains(previous) { return false }
         if self[index] == "." || self[index] == "else" || self[index] == "catch" { return false }
         return !(Self.continuing.contains(self[index]) && index + 1 < count && all[index + 1].followsSpace)
     }

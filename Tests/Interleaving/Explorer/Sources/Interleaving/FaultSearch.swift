@@ -32,7 +32,7 @@ struct FaultSearch {
         let status = withUnsafeMutablePointer(to: &body) { pointer in
             il_in_process({ $0!.assumingMemoryBound(to: (() -> Bool).self).pointee() }, pointer)
         }
-        if status < 0 { write(fault, name, "crash (signal \(-status))") }
+        if status < 0 { write(fault, name, ", a crash (signal \(-status))") }
         return status <= 0
     }
 
@@ -43,7 +43,9 @@ struct FaultSearch {
         il_set_name(name)
         if options.usesHints, case .search(name, let size, let place, let mode) = fault.finder {
             let known = Mode(rawValue: mode) ?? .one
-            if let hint = finding(fault, in: searched, size, known, options.begun(), only: place) { return hint }
+            if let hint = finding(fault, in: searched, size, known, options.begun(), only: place) {
+                return hint
+            }
         }
         for mode in [Mode.one, .two, .reduced] {
             let options = options.begun()

@@ -91,8 +91,9 @@ struct PlantingTests {
                 public mutating func take(
                 ) {
                     let seen = lock()
-                    if seen
-                        .isEmpty,
+                    if
+                        seen
+                            .isEmpty,
                         ready
                     {
                         lock.unlock(/* { */ seen)
@@ -105,7 +106,7 @@ struct PlantingTests {
                 "if ((word.isEmpty) && !isPlanted(7)), ready { if isPlanted(7) { word.drop() } else { lock.unlock(word) } }"
             ))
         let text = try planted(changes, in: other)
-        #expect(text.contains("((seen\n            .isEmpty) && !isPlanted(7)),"))
+        #expect(text.contains("((seen\n                .isEmpty) && !isPlanted(7)),"))
         #expect(text.contains("if isPlanted(7) { seen.drop() } else { lock.unlock(/* { */ seen) }"))
         #expect(text.count { $0 == "\n" } == other.count { $0 == "\n" })
     }
