@@ -77,7 +77,8 @@ struct Tokens {
 
     /// Words that something follows, on the next line if not on theirs.
     private static let unfinished: Set<Substring> = [
-        "guard", "if", "while", "for", "switch", "let", "var", "case", "where", "try", "await", "throw", "is", "as",
+        "guard", "if", "while", "for", "switch", "let", "var", "case", "where", "try", "await", "throw", "is",
+        "as",
     ]
 
     /// Whether a statement begins there.
