@@ -81,6 +81,8 @@ extension DrainLoop {
             case .settled, .bypassed:
                 // The root; any other link was found pending in the critical section that locked it.
                 return link.unlock(word)
+            case .dispatched where link.keepsOutcome && link !== request.root:
+                isOver = leave(&request, in: link, word)
             case .dispatched: return interrupt(link, word, for: request)
             case .running, .detached: isOver = leave(&request, in: link, word)
             case .source: isOver = cancelSource(link, word, &request)
@@ -178,6 +180,7 @@ extension DrainLoop {
                 return false
             }
             if putsOff(request, at: link, word) { return true }
+            if link.keepsOutcome, link !== request.root { return leave(&request, in: link, word) }
             mark(link, word, for: request)
             // A pause that has taken hold meanwhile may not have seen the mark.
             guard upstream.locked({ upstream.isSuspended }) else { return true }
